@@ -15,8 +15,9 @@ public record PlacementConfig(
     @Key(
             about =
                 "Whether models are kept on several devices where that saves more waiting than the"
-                    + " memory would save others; with predicted routing",
-            standard = "false")
+                    + " memory would save others; otherwise they only move, where another device"
+                    + " saves that. With predicted routing",
+            standard = "true")
         boolean replicas,
     @Key(
             about = "After this time, waiting that was or could be saved by a replica counts half",

@@ -444,7 +444,7 @@ class SectionsTest {
     assertEquals(
         new PlacementConfig(
             PlacementConfig.Routing.PREDICTED,
-            false,
+            true,
             Duration.ofSeconds(30),
             true,
             Duration.ofMinutes(15)),
@@ -455,11 +455,15 @@ class SectionsTest {
   void placement_everyValueChanged() {
     assertEquals(
         new PlacementConfig(
-            PlacementConfig.Routing.ROUND_ROBIN, true, Duration.ofSeconds(2), false, Duration.ZERO),
+            PlacementConfig.Routing.ROUND_ROBIN,
+            false,
+            Duration.ofSeconds(2),
+            false,
+            Duration.ZERO),
         changed(
                 Map.of(
                     "placement.routing", "round-robin",
-                    "placement.replicas", "true",
+                    "placement.replicas", "false",
                     "placement.replica-half-life", "2s",
                     "placement.peer-memory", "false",
                     "placement.offline-interval", "0ms"))

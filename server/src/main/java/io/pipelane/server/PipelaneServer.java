@@ -1,27 +1,20 @@
 package io.pipelane.server;
 
-import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.RepositoryConfig;
 import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.OrphanedChildren;
-import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
-import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.runtime.SessionSettings.Optimization;
-import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.TokenSettings;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.PollThread;
-import io.pipelane.server.catalog.Popularity;
 import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.IdleCalibration;
@@ -113,7 +106,7 @@ public final class PipelaneServer implements AutoCloseable {
       Importer importer =
           Importer.open(
               config.repository().cache(),
-              importSettings(config, library, devices.runtimeVersion(), open.target()));
+              CatalogSettings.imports(config, library, devices.runtimeVersion(), open.target()));
       Path folder = config.repository().path().orElseThrow();
       VersionChoices choices = VersionChoices.of(folder, config.repository().cache());
       Repository repository = new Repository(folder, config.repository().modelName(), choices::of);
@@ -122,12 +115,12 @@ public final class PipelaneServer implements AutoCloseable {
               new RepositoryCatalog(
                   repository,
                   choices,
-                  repositoryWriter(config.repository()),
+                  CatalogSettings.writer(config.repository()),
                   importer,
                   devices,
                   new WarmUpRuns(devices, WarmUpRuns.LONGEST)::run,
                   config.imports().concurrency(),
-                  popularity(config)));
+                  CatalogSettings.popularity(config, devices::uses)));
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
@@ -136,7 +129,7 @@ public final class PipelaneServer implements AutoCloseable {
           new EnsembleCatalog(catalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
-      LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices.lanes());
+      LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices::lanes);
       service =
           new EnsembleService(
               models,
@@ -207,15 +200,6 @@ public final class PipelaneServer implements AutoCloseable {
       opened.closeAfter(e);
       throw e;
     }
-  }
-
-  private Popularity popularity(PipelaneConfig config) {
-    Path repository = config.repository().path().orElseThrow();
-    return new Popularity(
-        Popularity.file(config.repository().cache(), repository),
-        config.residency().halfLife(),
-        devices::uses,
-        System::nanoTime);
   }
 
   /** What makes spans of requests; null where they would go nowhere. */
@@ -472,45 +456,6 @@ public final class PipelaneServer implements AutoCloseable {
       drain();
       opened.close();
     }
-  }
-
-  /** How a configuration has models imported for a device. */
-  public static ImportSettings importSettings(
-      PipelaneConfig config, Path library, String runtimeVersion, ImportTarget target) {
-    ImportConfig settings = config.imports();
-    CutSettings cuts =
-        switch (target.graph()) {
-          case PROCESSOR ->
-              new CutSettings(
-                  settings.leastSegmentForCpu().bytes(),
-                  settings.segmentsForCpu(),
-                  config.switching().readInPlace().byProcessors()
-                      && !config.workers().usesProcesses(false),
-                  settings.longestSegmentForCpu());
-          case GPU ->
-              new CutSettings(
-                  settings.leastSegmentForGpu().bytes(),
-                  settings.segmentsForGpu(),
-                  config.switching().readInPlace().byGpus(),
-                  settings.longestSegmentForGpu());
-        };
-    return new ImportSettings(
-        library,
-        runtimeVersion,
-        Optimization.valueOf(config.runtime().optimization().name()),
-        cuts,
-        settings.timeout(),
-        settings.memory(),
-        settings.maxFileSize(),
-        target);
-  }
-
-  private static Optional<RepositoryWriter> repositoryWriter(RepositoryConfig repository) {
-    return repository.upload()
-        ? Optional.of(
-            new RepositoryWriter(
-                repository.path().orElseThrow(), repository.uploadLimit(), new SecureRandom()))
-        : Optional.empty();
   }
 
   private AccessControl access(SecurityConfig security) {

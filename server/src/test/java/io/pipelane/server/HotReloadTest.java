@@ -1,15 +1,19 @@
 package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.RepositoryPoll;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -17,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -198,6 +203,86 @@ class HotReloadTest {
       assertEquals(List.of(), plain(server, "small"));
     } catch (StatusException e) {
       throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void changedState_isKeptFromThenOn() throws Exception {
+    TestModels.write(TestModels.recurrent(OwnedRepository.WIDTH), owned.path("sum/1/model.onnx"));
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      assertFalse(server.catalog().resolve("sum", null).keepsState());
+      owned.text("sum/pipelane.yaml", "state: {t: s}\n");
+      OwnedRepository.follow(poll);
+      assertEquals(400, owned.ask(server, "sum").statusCode(), "it is of no sequence");
+      String begin =
+          OwnedRepository.REQUEST.replaceFirst(
+              "\\{", "{\"parameters\":{\"sequence_id\":1,\"sequence_start\":true},");
+      String next = begin.replace(",\"sequence_start\":true", "");
+      String first = OwnedRepository.data(sum(server, begin));
+      assertNotEquals(first, OwnedRepository.data(sum(server, next)));
+      assertEquals(first, OwnedRepository.data(sum(server, begin)));
+      Files.delete(owned.path("sum/pipelane.yaml"));
+      OwnedRepository.follow(poll);
+      assertFalse(server.catalog().resolve("sum", null).keepsState());
+      assertEquals(400, owned.post(server, "models/sum/infer", begin).statusCode());
+      assertEquals(
+          1,
+          server.devices().memory().values().iterator().next().weights().entries().stream()
+              .filter(entry -> entry.model().model().equals("sum"))
+              .count());
+      server.devices().verify();
+    }
+  }
+
+  private String sum(PipelaneServer server, String body) throws Exception {
+    HttpResponse<String> response = owned.post(server, "models/sum/infer", body);
+    assertEquals(200, response.statusCode(), response.body());
+    return response.body();
+  }
+
+  @Test
+  void modelThatWasAnEnsembleForAWhile_isServedAgain() throws Exception {
+    owned.model("turns", 1, 2);
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      String own = owned.answer(server, "turns");
+      owned.text(
+          "turns/pipelane.yaml",
+          "ensemble: {steps: [{model: small, inputs: {x: x}, outputs: {y: y}}]}");
+      OwnedRepository.follow(poll);
+      assertEquals(owned.answer(server, "small"), owned.answer(server, "turns"));
+      owned.remove("turns/pipelane.yaml");
+      OwnedRepository.follow(poll);
+      assertEquals(own, owned.answer(server, "turns"));
+      server.catalog().unload("turns").join();
+      owned.model("turns", 1, 3);
+      OwnedRepository.follow(poll);
+      assertEquals(404, owned.ask(server, "turns").statusCode(), "its owner has unloaded it");
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void refusedLoadWithFiles_changesNothingThatIsFollowed() throws Exception {
+    try (PipelaneServer server = owned.start(Map.of("repository.upload", "true"))) {
+      RepositoryPoll poll = owned.poll(server);
+      Map<String, byte[]> files = Map.of("1/model.onnx", new byte[] {1, 2, 3});
+      LoadOptions wrong = new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+      assertThrows(CompletionException.class, () -> server.catalog().load("small", wrong).join());
+      String before = owned.answer(server, "small");
+      owned.model("small", 1, 2);
+      OwnedRepository.follow(poll);
+      assertNotEquals(before, owned.answer(server, "small"));
+      byte[] other = Files.readAllBytes(owned.path("small/1/model.onnx"));
+      LoadOptions sound =
+          new LoadOptions(Optional.empty(), Optional.of("{}"), Map.of("3/model.onnx", other));
+      server.catalog().load("small", sound).join();
+      assertThrows(CompletionException.class, () -> server.catalog().load("small", wrong).join());
+      owned.model("small", 1, 4);
+      OwnedRepository.follow(poll);
+      assertEquals(3, server.catalog().resolve("small", null).version().version());
+      server.devices().verify();
     }
   }
 

@@ -31,7 +31,7 @@ class ImportSettingsTest {
   }
 
   private static boolean readsInPlace(ImportTarget target, Map<String, String> values) {
-    return PipelaneServer.importSettings(PipelaneConfig.of(values), Path.of("library"), "1", target)
+    return CatalogSettings.imports(PipelaneConfig.of(values), Path.of("library"), "1", target)
         .cuts()
         .readInPlace();
   }

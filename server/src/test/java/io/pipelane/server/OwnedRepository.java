@@ -33,7 +33,7 @@ import java.util.stream.IntStream;
 final class OwnedRepository implements AutoCloseable {
   static final int WIDTH = 32;
 
-  private static final String REQUEST =
+  static final String REQUEST =
       "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}"
           .formatted(
               WIDTH,

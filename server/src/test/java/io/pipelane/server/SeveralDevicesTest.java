@@ -26,7 +26,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -112,9 +111,11 @@ class SeveralDevicesTest {
     }
   }
 
-  @Test
-  void deviceLostUnderLoad_everyRequestIsAnsweredAndTheServerStaysReady() throws Exception {
-    try (PipelaneServer server = start("thread");
+  @ParameterizedTest
+  @ValueSource(strings = {"thread", "process"})
+  void deviceLostUnderLoad_everyRequestIsAnsweredAndTheServerStaysReady(String isolation)
+      throws Exception {
+    try (PipelaneServer server = start(isolation);
         HttpClient client = HttpClient.newHttpClient()) {
       List<String> expected = new ArrayList<>();
       for (int model = 0; model < MODELS; model++) {
@@ -138,7 +139,9 @@ class SeveralDevicesTest {
                   }));
         }
         await(answered, 100, clients);
+        int lanes = server.devices().lanes();
         server.devices().lose("cpu:1");
+        assertEquals(lanes / 2, server.devices().lanes());
         await(answered, answered.get() + 200, clients);
         over.set(true);
         for (Future<?> each : clients) {

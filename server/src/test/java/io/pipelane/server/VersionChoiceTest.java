@@ -2,11 +2,24 @@ package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import io.grpc.ManagedChannel;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.VersionChoices;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
+import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelReadyRequest;
+import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
 import io.pipelane.server.catalog.RepositoryPoll;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -18,11 +31,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Which versions answer, as their owner chooses while clients ask. */
@@ -96,8 +111,73 @@ class VersionChoiceTest {
   }
 
   @Test
-  void labels_areTakenWhereVersionsAre() throws Exception {
+  void labels_areTakenOverGrpc() throws Exception {
     try (PipelaneServer server = owned.start(Map.of("server.grpc-port", "0"))) {
+      choose(server, "{\"labels\":{\"stable\":1},\"default\":\"stable\"}");
+      ManagedChannel channel =
+          NettyChannelBuilder.forTarget(server.grpcAddress().orElseThrow()).usePlaintext().build();
+      try {
+        GRPCInferenceServiceBlockingStub client =
+            GRPCInferenceServiceGrpc.newBlockingStub(channel)
+                .withDeadlineAfter(60, TimeUnit.SECONDS);
+        assertEquals("1", client.modelInfer(request("")).getModelVersion());
+        assertEquals("1", client.modelInfer(request("stable")).getModelVersion());
+        assertEquals("3", client.modelInfer(request("3")).getModelVersion());
+        assertTrue(client.modelReady(ready("stable")).getReady());
+        assertEquals(
+            List.of("1", "2", "3"),
+            client
+                .modelMetadata(
+                    ModelMetadataRequest.newBuilder().setName("small").setVersion("stable").build())
+                .getVersionsList());
+        assertEquals(
+            "small",
+            client
+                .modelConfig(
+                    ModelConfigRequest.newBuilder().setName("small").setVersion("stable").build())
+                .getConfig()
+                .getName());
+        choose(server, "{\"labels\":{\"stable\":2}}");
+        assertEquals("2", client.modelInfer(request("stable")).getModelVersion());
+        assertEquals("2", client.modelInfer(request("")).getModelVersion());
+        for (Executable ask :
+            List.<Executable>of(
+                () -> client.modelInfer(request("canary")),
+                () -> client.modelReady(ready("canary")))) {
+          io.grpc.Status unknown = assertThrows(StatusRuntimeException.class, ask).getStatus();
+          assertEquals(Code.INVALID_ARGUMENT, unknown.getCode());
+          assertTrue(String.valueOf(unknown.getDescription()).contains("labels [stable]"));
+        }
+        client.repositoryModelLoad(
+            RepositoryModelLoadRequest.newBuilder().setModelName("small").build());
+        assertEquals("2", client.modelInfer(request("stable")).getModelVersion());
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  private static ModelReadyRequest ready(String version) {
+    return ModelReadyRequest.newBuilder().setName("small").setVersion(version).build();
+  }
+
+  private static ModelInferRequest request(String version) {
+    return ModelInferRequest.newBuilder()
+        .setModelName("small")
+        .setModelVersion(version)
+        .addInputs(
+            ModelInferRequest.InferInputTensor.newBuilder()
+                .setName("x")
+                .setDatatype("FP32")
+                .addShape(1)
+                .addShape(OwnedRepository.WIDTH))
+        .addRawInputContents(ByteString.copyFrom(new byte[OwnedRepository.WIDTH * Float.BYTES]))
+        .build();
+  }
+
+  @Test
+  void labels_areTakenWhereVersionsAre() throws Exception {
+    try (PipelaneServer server = owned.start()) {
       choose(server, "{\"labels\":{\"stable\":\"1\"},\"default\":\"stable\"}");
       assertEquals(owned.answer(server, "small/versions/1"), owned.answer(server, "small"));
       assertTrue(

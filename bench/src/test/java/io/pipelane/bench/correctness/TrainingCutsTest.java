@@ -11,7 +11,7 @@ import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.CatalogSettings;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +51,7 @@ class TrainingCutsTest {
     model.write(folder, 1);
     Path library = OrtLibrary.locate(Optional.empty(), LIBRARIES);
     ImportSettings settings =
-        PipelaneServer.importSettings(
+        CatalogSettings.imports(
             PipelaneConfig.of(Map.of()), library, "any", ImportTarget.processor());
     return Importer.open(folder.resolve("cache"), settings)
         .importModel(model.file(folder), new ModelVersion(model.label(), 1))

@@ -37,12 +37,17 @@ public record VersionChoice(
           "%d labels are more than a model may have, %d".formatted(labels.size(), MOST_LABELS));
     }
     for (String label : labels.keySet()) {
-      if (!LABEL.matcher(label).matches()) {
+      if (!isLabel(label)) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             "\"%s\" is no name of a label: %s".formatted(shortened(label), LABEL_FORM));
       }
     }
+  }
+
+  /** Whether a text has the form of a label, which no version's number has. */
+  public static boolean isLabel(String text) {
+    return LABEL.matcher(text).matches();
   }
 
   private static String shortened(String text) {

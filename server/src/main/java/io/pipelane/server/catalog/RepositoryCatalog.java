@@ -27,8 +27,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
@@ -43,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
-   * Imports, loads, unloads, deletions and the scan take the model's `operation` lock, which orders
-   * them. Readers take no lock.
+   * Imports, loads, unloads, deletions and the scan are done `exclusively` with their model, under
+   * its `operation` lock, which orders them. Readers take no lock.
    *
    * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
    * load or an unload has been there before it.
@@ -68,8 +66,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final VersionLifecycle versions;
   private final Popularity popularity;
   private final SessionBuilds builds;
-  private final Map<String, CarriedModel> carried = new ConcurrentHashMap<>();
-  private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
+  private final CarriedFiles carried = new CarriedFiles();
+  private final CatalogModels models;
   private volatile boolean scanned;
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
@@ -97,12 +95,16 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.choices = choices;
     this.writer = writer;
     this.devices = devices;
+    this.models =
+        new CatalogModels(
+            name -> new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
     this.threads = new CatalogThreads(concurrency);
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.builds =
         new SessionBuilds(
             SessionBuilds.atOnce(),
-            version -> exclusively(version.model(), model -> versions.buildAhead(model, version)),
+            version ->
+                models.exclusively(version.model(), model -> versions.buildAhead(model, version)),
             devices::isIdle,
             System::nanoTime,
             LockSupport::parkNanos);
@@ -122,9 +124,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             .collect(
                 Collectors.groupingBy(
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
-    problems.forEach((name, reasons) -> exclusively(name, model -> model.problem(joined(reasons))));
+    problems.forEach(
+        (name, reasons) -> models.exclusively(name, model -> model.problem(joined(reasons))));
     IgnoredKeys.warn(scan.registered());
-    scan.registered().forEach(found -> exclusively(found.version().model(), announce(found)));
+    scan.registered()
+        .forEach(found -> models.exclusively(found.version().model(), announce(found)));
     scanned = true;
     threads.nowAndThen(this::keepPopularity);
     Map<ModelVersion, Double> uses = popularity.all();
@@ -168,7 +172,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (threads.isStopping()) {
       return;
     }
-    exclusively(
+    models.exclusively(
         found.version().model(),
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
@@ -185,12 +189,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public List<Entry> index() {
-    return models.values().stream().flatMap(CatalogModel::index).toList();
+    return models.all().flatMap(CatalogModel::index).toList();
   }
 
   @Override
   public ServedModel resolve(String name, @Nullable String version) {
-    return known(name).resolve(version);
+    return models.known(name).resolve(version);
   }
 
   private static long number(String version) {
@@ -224,11 +228,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   private void deleteNow(RepositoryWriter from, ModelVersion version) {
-    exclusively(
+    models.exclusively(
         version.model(),
         model -> {
           boolean isCarriedAlone =
-              carried.containsKey(version.model())
+              carried.has(version.model())
                   && model.versions().containsKey(version.version())
                   && !from.has(version);
           List<String> uses = model.choice().uses(version.version());
@@ -245,7 +249,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           }
           if (model.versions().isEmpty()) {
             model.problem("");
-            keep(version.model(), null);
+            carried.keep(version.model(), null);
           }
         });
   }
@@ -259,7 +263,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public TritonConfig declared(ModelVersion version) {
-    return known(version.model()).declared(version.version());
+    return models.known(version.model()).declared(version.version());
   }
 
   @Override
@@ -270,7 +274,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private void loadNow(String name, LoadOptions options) {
     Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
     if (options.files().isEmpty()) {
-      exclusively(
+      models.exclusively(
           name,
           model -> {
             load(model, name, repository.scan(name, config), null, options.within());
@@ -287,11 +291,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       if (scan.registered().isEmpty()) {
         throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
       }
-      exclusively(name, model -> load(model, name, scan, files, options.within()));
+      models.exclusively(name, model -> load(model, name, scan, files, options.within()));
     } catch (RuntimeException | Error e) {
-      if (carried.get(name) != files) {
-        files.close();
-      }
+      carried.closeUnlessKept(name, files);
       throw e;
     }
   }
@@ -307,7 +309,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * Does with a model what a scan of it says; what comes of that is seen before another operation
    * begins.
    *
-   * @param files where its files lie, if they came with the load; kept until the next one
+   * @param files where its files lie, if they came with the load; kept until the next one that has
+   *     brought something into service
    * @throws StatusException why a version is refused; what was in service stays so
    */
   private void load(
@@ -319,26 +322,26 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     List<Registered> found = scan.registered();
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
     if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
-      throw unknown(name);
+      throw CatalogModels.unknown(name);
     }
-    Optional<StatusException> refused = update(model, found, problems);
-    keep(name, files);
+    Outcome outcome = update(model, found, problems);
+    if (outcome.cameIn || outcome.refusal.isEmpty()) {
+      carried.keep(name, files);
+    }
     if (threads.isStopping()) {
       throw CatalogThreads.stopped();
     }
-    if (refused.isPresent()) {
-      throw refused.get();
-    }
+    outcome.orThrow();
     devices.wish(model.resolve(null).version(), within);
   }
 
   @Override
   public CompletableFuture<Void> reload(String name) {
-    return threads.runImport(() -> exclusively(name, model -> reloadNow(model, name)));
+    return threads.runImport(() -> models.exclusively(name, model -> reloadNow(model, name)));
   }
 
   private void reloadNow(CatalogModel model, String name) {
-    if (threads.isStopping() || carried.containsKey(name)) {
+    if (threads.isStopping() || carried.has(name)) {
       return;
     }
     RepositoryScan scan = repository.scan(name, model.standing());
@@ -347,37 +350,40 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       return;
     }
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    Optional<StatusException> refused = update(model, scan.registered(), problems);
-    if (refused.isPresent()) {
-      throw refused.get();
-    }
+    update(model, scan.registered(), problems).orThrow();
     if (model.versions().isEmpty()) {
       model.problem(""); // Its folder is gone, so there is nothing to tell of it.
     }
   }
 
-  /** Keeps the files of a model's last load instead of those before them. */
-  private void keep(String name, @Nullable CarriedModel files) {
-    @Nullable CarriedModel before = files == null ? carried.remove(name) : carried.put(name, files);
-    if (before != null) {
-      before.close();
+  /**
+   * What came of following a scan.
+   *
+   * @param cameIn whether any version is served as the scan found it
+   * @param refusal why something is refused, nothing is taken out of service then
+   */
+  private record Outcome(boolean cameIn, Optional<StatusException> refusal) {
+    void orThrow() {
+      if (refusal.isPresent()) {
+        throw refusal.get();
+      }
     }
   }
 
-  /** Returns why something is refused; nothing is taken out of service then. */
-  private Optional<StatusException> update(
-      CatalogModel model, List<Registered> found, List<String> problems) {
+  private Outcome update(CatalogModel model, List<Registered> found, List<String> problems) {
     model.problem(joined(problems));
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
       versions.bringIn(model, version, devices::register).ifPresent(refused::add);
     }
+    boolean cameIn = refused.size() < found.size();
     if (!problems.isEmpty()) {
-      return Optional.of(new StatusException(Status.INVALID_ARGUMENT, joined(problems)));
+      StatusException wrong = new StatusException(Status.INVALID_ARGUMENT, joined(problems));
+      return new Outcome(cameIn, Optional.of(wrong));
     }
     if (!refused.isEmpty()) {
-      return Optional.of(refused.getFirst());
+      return new Outcome(cameIn, Optional.of(refused.getFirst()));
     }
     List<Long> gone =
         model.versions().keySet().stream()
@@ -390,23 +396,23 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (model.versions().isEmpty()) {
       model.problem("its folder is no longer in the repository");
     }
-    return Optional.empty();
+    return new Outcome(cameIn, Optional.empty());
   }
 
   @Override
   public VersionChoice choice(String name) {
-    return known(name).choice();
+    return models.known(name).choice();
   }
 
   @Override
   public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
-    CatalogModel _ = known(name);
-    return threads.operate(() -> exclusively(name, model -> chooseNow(model, name, change)));
+    CatalogModel _ = models.known(name);
+    return threads.operate(() -> models.exclusively(name, model -> chooseNow(model, name, change)));
   }
 
   private void chooseNow(CatalogModel model, String name, UnaryOperator<VersionChoice> change) {
     VersionChoice next = change.apply(model.choice());
-    boolean isElsewhere = carried.containsKey(name);
+    boolean isElsewhere = carried.has(name);
     if (model.isUnloaded() || (isElsewhere && !next.served().equals(model.choice().served()))) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
@@ -431,10 +437,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> unload(String name) {
-    CatalogModel _ = known(name);
+    CatalogModel _ = models.known(name);
     return threads.operate(
         () ->
-            exclusively(
+            models.exclusively(
                 name,
                 model -> {
                   for (long version : model.versions().keySet()) {
@@ -443,51 +449,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 }));
   }
 
-  /** Does something with a model, which is made if need be, and forgotten if nothing is left. */
-  private void exclusively(String name, Consumer<CatalogModel> action) {
-    boolean done = false;
-    while (!done) {
-      CatalogModel model = model(name);
-      model.operation.lock();
-      try {
-        if (models.get(name) == model) { // Somebody may have deleted its last version meanwhile.
-          done = true;
-          action.accept(model);
-        }
-      } finally {
-        if (model.isEmpty()) {
-          models.remove(name, model);
-        }
-        model.operation.unlock();
-      }
-    }
-  }
-
   private void keepPopularity() {
     popularity.keep(
         version -> {
-          @Nullable CatalogModel model = models.get(version.model());
-          return model != null && model.versions().containsKey(version.version());
+          Optional<CatalogModel> model = models.find(version.model());
+          return model.isPresent() && model.get().versions().containsKey(version.version());
         });
-  }
-
-  private CatalogModel known(String name) {
-    CatalogModel model = models.get(name);
-    if (model == null) {
-      throw unknown(name);
-    }
-    return model;
-  }
-
-  private static StatusException unknown(String name) {
-    return new StatusException(Status.NOT_FOUND, "there is no model \"" + name + "\"");
-  }
-
-  private CatalogModel model(String name) {
-    return models.computeIfAbsent(
-        name,
-        absent ->
-            new CatalogModel(absent, choices.of(absent), devices::notes, devices::quarantine));
   }
 
   private static String joined(List<String> reasons) {
@@ -515,6 +482,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public void close() {
     stop();
     threads.await(builds);
-    carried.values().forEach(CarriedModel::close);
+    carried.close();
   }
 }

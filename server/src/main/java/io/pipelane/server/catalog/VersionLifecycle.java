@@ -84,11 +84,12 @@ final class VersionLifecycle {
     }
   }
 
-  /** Its options may have changed, its content too. */
+  /** Its options may have changed, its content too; other state is kept by another edition. */
   private void update(CatalogModel model, Ready current, ImportedModel imported, Registered found) {
     ModelVersion identity = current.imported().version();
     ImportedModel same = imported.as(identity);
-    if (current.imported().equals(same)) {
+    boolean keepsTheSame = current.options().state().equals(found.options().state());
+    if (keepsTheSame && current.imported().equals(same)) {
       devices.trust(identity);
       devices.agree(same, found.options());
       model.put(identity.version(), new Ready(same, found.options(), found.declared()));

@@ -14,7 +14,7 @@ import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.CatalogSettings;
 import io.pipelane.server.device.DeviceOpening;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -63,8 +63,7 @@ final class ImportCommand implements Subcommand {
     }
     Importer importer =
         Importer.open(
-            config.repository().cache(),
-            PipelaneServer.importSettings(config, library, version, target));
+            config.repository().cache(), CatalogSettings.imports(config, library, version, target));
     PrintWriter out = spec.commandLine().getOut();
     VersionChoices choices = VersionChoices.of(root, config.repository().cache());
     RepositoryScan scan = new Repository(root, config.repository().modelName(), choices::of).scan();

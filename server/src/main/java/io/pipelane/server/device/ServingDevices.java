@@ -182,9 +182,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     return group.stallNanos(latest(version));
   }
 
-  /** Runs that compute at once, of all devices. */
+  /** Runs that compute at once, of all devices that are not lost; 1 where all are. */
   public int lanes() {
-    return places.stream().mapToInt(place -> place.switcher.lanes()).sum();
+    int lanes = 0;
+    for (Place place : places) {
+      lanes += place.switcher.isUsable() ? place.switcher.lanes() : 0;
+    }
+    return Math.max(1, lanes);
   }
 
   @Override

@@ -44,6 +44,9 @@ public final class EnsembleCatalog implements ModelCatalog {
   private final Set<String> loadedByName = ConcurrentHashMap.newKeySet();
   private final Set<String> takenAlong = ConcurrentHashMap.newKeySet();
 
+  /** Models that gave way to ensembles of their names, and come back with their folders. */
+  private final Set<String> displaced = ConcurrentHashMap.newKeySet();
+
   /**
    * An ensemble, and whether it is in service.
    *
@@ -254,11 +257,18 @@ public final class EnsembleCatalog implements ModelCatalog {
         .thenCompose(
             declared -> {
               if (declared.isEmpty()) {
-                return models.reload(name).thenRunAsync(() -> end(name), loads);
+                return followModel(name).thenRunAsync(() -> end(name), loads);
               }
               enter(declared.get(), false);
               return takeOutOfModels(name);
             });
+  }
+
+  /** Who unloaded a model that gave way was no owner, so its folder brings it back. */
+  private CompletableFuture<Void> followModel(String name) {
+    return displaced.contains(name)
+        ? models.load(name, LoadOptions.NONE).thenRun(() -> displaced.remove(name))
+        : models.reload(name);
   }
 
   /** A declaration that has become wrong leaves the one before in force, if there is one. */
@@ -281,6 +291,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     if (cause == null) {
       loadedByName.add(name);
       takenAlong.remove(name);
+      displaced.remove(name);
     }
     if (cause == null || nothingIsThere) {
       end(name);
@@ -296,7 +307,11 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** What was a model before it became an ensemble takes no memory any more. */
   private CompletableFuture<Void> takeOutOfModels(String name) {
     boolean wasModel = models.index().stream().anyMatch(entry -> entry.name().equals(name));
-    return wasModel ? models.unload(name) : CompletableFuture.completedFuture(null);
+    if (!wasModel) {
+      return CompletableFuture.completedFuture(null);
+    }
+    displaced.add(name);
+    return models.unload(name);
   }
 
   /** Loads those models of an ensemble that an unload took along. */
@@ -345,6 +360,7 @@ public final class EnsembleCatalog implements ModelCatalog {
         ensembles.computeIfPresent(
             name, (_, entered) -> new Entered(entered.ensemble, false, Optional.empty()));
     loadedByName.remove(name);
+    displaced.remove(name);
     if (before == null) {
       return models.unload(name);
     }

@@ -42,31 +42,39 @@ final class CallForwarding {
   @Nullable ForwardedCall begin(
       ModelInferRequest message, Metadata metadata, CallOrigin origin, ForwardedCall.End end) {
     Optional<Elsewhere> elsewhere = elsewhere(message, metadata, origin);
-    int size = message.getSerializedSize();
-    if (elsewhere.isPresent() && size > maxMessageBytes) {
-      if (!elsewhere.get().canComeBack()) {
-        throw new StatusException(
-            Status.TOO_LARGE,
-            "the message of %d bytes is larger than server.max-request-size, %d bytes"
-                .formatted(size, maxMessageBytes));
-      }
+    if (elsewhere.isEmpty()) {
       return null;
     }
-    return elsewhere
-        .map(where -> ForwardedCall.begin(where, message, metadata, parts, end))
-        .orElse(null);
+    ModelInferRequest named = naming(elsewhere.get(), message);
+    int size = named.getSerializedSize();
+    if (size <= maxMessageBytes) {
+      return ForwardedCall.begin(elsewhere.get(), named, metadata, parts, end);
+    }
+    if (elsewhere.get().canComeBack()) {
+      return null;
+    }
+    throw new StatusException(
+        Status.TOO_LARGE,
+        "the message of %d bytes is larger than server.max-request-size, %d bytes"
+            .formatted(size, maxMessageBytes));
+  }
+
+  private static ModelInferRequest naming(Elsewhere where, ModelInferRequest message) {
+    return message.getModelVersion().equals(where.version())
+        ? message
+        : message.toBuilder().setModelVersion(where.version()).build();
   }
 
   private Optional<Elsewhere> elsewhere(
       ModelInferRequest message, Metadata metadata, CallOrigin origin) {
     String model = message.getModelName();
-    long version = Hosts.versionNumber(message.getModelVersion());
+    String version = message.getModelVersion();
     boolean isForbidden = !origin.caller().sees(model); // This host says so.
-    if (version < 0 || isForbidden || metadata.containsKey(MARK)) {
+    if (isForbidden || metadata.containsKey(MARK)) {
       return Optional.empty();
     }
     return hosts
-        .elsewhere(model, version, parts.backend().find(model, message.getModelVersion()))
+        .elsewhere(model, version, parts.backend().find(model, version))
         .filter(_ -> !namesMemoryOfThisHost(message));
   }
 

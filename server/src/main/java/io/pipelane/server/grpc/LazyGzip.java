@@ -15,8 +15,16 @@ final class LazyGzip implements Decompressor {
    * the thread that first touches the stream. So who wants to read a message later touches it, and
    * takes what that has made: it holds nothing but the heap's memory until it is read, and can be
    * read after gRPC has closed its own. Where a touch makes nothing, the message is read at once.
+   *
+   * A thread knows a touch only while one goes on there, so it keeps no message of those that are
+   * read without one.
    */
-  private static final ThreadLocal<Inflating> TOUCHED = new ThreadLocal<>();
+  private static final ThreadLocal<Touch> TOUCH = new ThreadLocal<>();
+
+  /** A stream's first touch, and what it has made. */
+  private static final class Touch {
+    @Nullable Inflating made;
+  }
 
   private final int maxBytes;
 
@@ -35,14 +43,15 @@ final class LazyGzip implements Decompressor {
    * @return null where that cannot be said: the stream must be read before it is closed
    */
   static @Nullable InputStream detached(InputStream message) {
-    TOUCHED.remove();
+    Touch touch = new Touch();
+    TOUCH.set(touch);
     try {
       int _ = message.available();
-      return TOUCHED.get();
+      return touch.made;
     } catch (IOException e) {
       return null; // Told by who reads it.
     } finally {
-      TOUCHED.remove();
+      TOUCH.remove();
     }
   }
 
@@ -54,7 +63,10 @@ final class LazyGzip implements Decompressor {
   @Override
   public InputStream decompress(InputStream compressed) throws IOException {
     Inflating stream = new Inflating(compressed.readAllBytes(), maxBytes);
-    TOUCHED.set(stream);
+    @Nullable Touch touch = TOUCH.get();
+    if (touch != null) {
+      touch.made = stream;
+    }
     return stream;
   }
 

@@ -5,6 +5,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.hosts.HostChoice.Here;
@@ -20,6 +21,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Hosts implements AutoCloseable {
   private static final int INSTANCE_BYTES = 8;
-  private static final int MOST_VERSION_DIGITS = 18;
+  private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private final HostSettings settings;
   private final Function<String, HostRegistry> registries;
@@ -98,25 +100,18 @@ public final class Hosts implements AutoCloseable {
     }
   }
 
-  /** The number of a version: 0 for any, which empty text stands for, -1 for what is none. */
-  public static long versionNumber(String version) {
-    if (version.isEmpty()) {
-      return 0;
-    }
-    boolean isOne = version.matches("[1-9][0-9]{0," + (MOST_VERSION_DIGITS - 1) + "}");
-    return isOne ? Long.parseLong(version) : -1;
-  }
-
   /**
-   * Whom to ask for a model.
+   * Whom to ask for a model. What a request names is looked up here first, as each host has a
+   * default and labels of its own: others are asked for the version that would answer here.
    *
-   * @param version 0 for the one that is highest where it is answered
-   * @param here the version that answers here; null where none does
+   * @param version as the client named it; empty where he named none
+   * @param here what answers that here; null where nothing does
    * @return empty where this host is to answer, or where nobody else has the model
    */
-  public Optional<Elsewhere> elsewhere(String model, long version, @Nullable ServedModel here) {
+  public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
     Started now = started;
-    if (now == null || now.view.hosts().isEmpty()) {
+    long wanted = here != null ? here.version().version() : elsewhereWanted(version);
+    if (wanted < 0 || now == null || now.view.hosts().isEmpty()) {
       return Optional.empty();
     }
     boolean keepsState = here != null && here.keepsState();
@@ -126,23 +121,35 @@ public final class Hosts implements AutoCloseable {
     if (before <= hop && !keepsState) {
       return Optional.empty();
     }
-    Here place =
-        new Here(
-            now.name,
-            usable == null ? OptionalLong.empty() : OptionalLong.of(before),
-            usable == null ? version : usable.version().version(),
-            keepsState);
+    OptionalLong beforeHere = usable == null ? OptionalLong.empty() : OptionalLong.of(before);
+    Here place = new Here(now.name, beforeHere, wanted, keepsState);
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
     boolean stays = plan.hosts().isEmpty() && (usable != null || !plan.known());
-    return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, usable != null));
+    String named = here != null ? Long.toString(wanted) : version;
+    return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, named, usable != null));
+  }
+
+  /**
+   * Which version others must have of what this host has not: 0 for any, of those that the client
+   * leaves to a default or a label of theirs; -1 for what is no version.
+   */
+  private static long elsewhereWanted(String version) {
+    if (version.isEmpty() || VersionChoice.isLabel(version)) {
+      return 0;
+    }
+    return VERSION.matcher(version).matches() ? Long.parseLong(version) : -1;
   }
 
   private static long beforeRunNanos(LocalLoad load, ModelVersion version) {
     return load.waitNanos() + load.stallNanos(version);
   }
 
-  /** Where a request goes, before it goes. */
-  public record Elsewhere(Hosts hosts, Plan plan, boolean canComeBack) {
+  /**
+   * Where a request goes, before it goes.
+   *
+   * @param version that it is to name there; empty for none
+   */
+  public record Elsewhere(Hosts hosts, Plan plan, String version, boolean canComeBack) {
     /**
      * Sends the request; on its event loop.
      *

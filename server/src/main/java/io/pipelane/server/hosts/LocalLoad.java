@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntSupplier;
 import java.util.function.ToLongFunction;
 
 /**
@@ -30,7 +31,7 @@ public final class LocalLoad implements InferenceService {
 
   private final InferenceService devices;
   private final ToLongFunction<ModelVersion> stallNanos;
-  private final int lanes;
+  private final IntSupplier lanes;
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicLong expectedNanos = new AtomicLong();
   private final AtomicLong runNanos = new AtomicLong();
@@ -39,9 +40,10 @@ public final class LocalLoad implements InferenceService {
    * Nothing to do.
    *
    * @param stallNanos what a run of a model would wait for weights if it began now; asked often
-   * @param lanes runs that compute at once, of all devices
+   * @param lanes runs that compute at once, of all devices that are not lost; 1 at least
    */
-  public LocalLoad(InferenceService devices, ToLongFunction<ModelVersion> stallNanos, int lanes) {
+  public LocalLoad(
+      InferenceService devices, ToLongFunction<ModelVersion> stallNanos, IntSupplier lanes) {
     this.devices = devices;
     this.stallNanos = stallNanos;
     this.lanes = lanes;
@@ -49,12 +51,13 @@ public final class LocalLoad implements InferenceService {
 
   /** Runs that compute at once. */
   int lanes() {
-    return lanes;
+    return lanes.getAsInt();
   }
 
   /** How long a request that came now would wait for a lane; nothing while one is free. */
   long waitNanos() {
-    return requests.get() < lanes ? 0 : Math.max(0, expectedNanos.get() / lanes);
+    int now = lanes();
+    return requests.get() < now ? 0 : Math.max(0, expectedNanos.get() / now);
   }
 
   /** What a run takes, its stall left out: of all models, the later ones counting most. */

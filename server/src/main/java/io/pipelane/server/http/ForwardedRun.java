@@ -75,21 +75,25 @@ final class ForwardedRun implements Trip.End {
     if (asked == null || mayNotGo(exchange.headers())) {
       return false;
     }
-    long version = Hosts.versionNumber(asked.version);
-    if (version < 0) {
-      return false;
-    }
     @Nullable ServedModel model = backend.find(asked.model, asked.version);
     if (model != null && !asked.runs) {
       return false;
     }
-    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, version, model);
+    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, asked.version, model);
     if (elsewhere.isEmpty() || (asked.runs && namesMemoryOfThisHost(backend, exchange))) {
       return false;
     }
     ByteBuf body = exchange.takeBody();
-    new ForwardedRun(exchange, body, here).begin(elsewhere.get());
+    String target =
+        model == null ? exchange.target() : naming(elsewhere.get().version(), exchange.target());
+    new ForwardedRun(exchange, body, here).begin(elsewhere.get(), target);
     return true;
+  }
+
+  /** The target of an inference that names a version, in place of what was named by the client. */
+  private static String naming(String version, String target) {
+    String model = UriPath.segments(target).get(2);
+    return "/v2/models/" + model + "/versions/" + version + "/infer";
   }
 
   /**
@@ -123,7 +127,7 @@ final class ForwardedRun implements Trip.End {
     }
   }
 
-  private void begin(Elsewhere elsewhere) {
+  private void begin(Elsewhere elsewhere, String target) {
     HttpMethod method = exchange.isHeadOnly() ? HttpMethod.GET : exchange.method();
     @Nullable Trip[] trip = new Trip[1];
     exchange.whenAbandoned(
@@ -135,7 +139,7 @@ final class ForwardedRun implements Trip.End {
         });
     trip[0] =
         elsewhere.begin(
-            (EventLoop) exchange.loop(), method, exchange.target(), exchange.headers(), body, this);
+            (EventLoop) exchange.loop(), method, target, exchange.headers(), body, this);
   }
 
   @Override

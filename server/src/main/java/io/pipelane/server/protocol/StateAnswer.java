@@ -63,6 +63,9 @@ public final class StateAnswer {
   private static void writeModel(JsonGenerator json, Model model) throws IOException {
     json.writeStartObject();
     Answers.writeEntry(json, model.entry());
+    if (model.priority().isPresent()) {
+      json.writeStringField("class", model.priority().get().name().toLowerCase(Locale.ROOT));
+    }
     if (!model.weights().isEmpty()) {
       json.writeFieldName("weights");
       writeWeights(json, model.weights().getFirst());

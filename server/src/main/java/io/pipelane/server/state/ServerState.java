@@ -2,6 +2,7 @@ package io.pipelane.server.state;
 
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.placement.JobPlace;
@@ -36,9 +37,14 @@ public record ServerState(
    * A version of a model.
    *
    * @param requests empty for one that has never been asked
+   * @param priority the class of its requests that name none; empty for one that is not answered
    * @param weights by device, the one that it had first first; empty for one that is not in service
    */
-  public record Model(Entry entry, Optional<ModelCounters> requests, List<Weights> weights) {
+  public record Model(
+      Entry entry,
+      Optional<ModelCounters> requests,
+      Optional<Priority> priority,
+      List<Weights> weights) {
     public Model {
       weights = List.copyOf(weights);
     }

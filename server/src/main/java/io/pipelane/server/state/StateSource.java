@@ -1,7 +1,9 @@
 package io.pipelane.server.state;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.state.ServerState.Model;
@@ -86,6 +88,7 @@ public final class StateSource {
                   return new Model(
                       entry,
                       version.map(requests::get),
+                      priority(entry),
                       version.map(weights::get).orElse(List.of()));
                 })
             .toList();
@@ -105,6 +108,17 @@ public final class StateSource {
             .filter(weights -> !devices.contains(weights.device()))
             .filter(weights -> devices.isEmpty() || weights.ledger().residentBytes() > 0);
     return Stream.concat(had, others).toList();
+  }
+
+  private Optional<Priority> priority(ModelCatalog.Entry entry) {
+    if (entry.state() != ModelCatalog.State.READY) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(catalog.resolve(entry.name(), entry.version()).options().priority());
+    } catch (StatusException e) {
+      return Optional.empty(); // It has left since.
+    }
   }
 
   private static Optional<ModelVersion> version(ModelCatalog.Entry entry) {

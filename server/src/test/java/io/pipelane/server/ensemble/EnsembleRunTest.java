@@ -395,7 +395,7 @@ class EnsembleRunTest {
   void stepThatKeepsState_isStateOfTheEnsemble() throws IOException {
     FakeRegistry registry = new FakeRegistry();
     try (Hosts hosts = registry.hosts()) {
-      LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 0, 1);
+      LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 0, () -> 1);
       hosts.start(URI.create("http://127.0.0.1:1"), Transport.AUTO.resolve(), catalog, load);
       declare(CHAIN);
       assertTrue(registry.word().contains("[\"pipe\",1,0]"), registry.word());
@@ -406,7 +406,7 @@ class EnsembleRunTest {
         registry.has(URI.create("http://127.0.0.1:" + port), "pipe", 1, true, Duration.ZERO);
       }
       ServedModel pipe = catalog.resolve("pipe", null);
-      assertTrue(hosts.elsewhere("pipe", 0, pipe).isPresent(), "without state it would stay");
+      assertTrue(hosts.elsewhere("pipe", "", pipe).isPresent(), "without state it would stay");
     }
   }
 

@@ -44,6 +44,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -81,7 +82,7 @@ class ForwardedCallTest {
   }
 
   private GrpcConversation start() {
-    LocalLoad load = new LocalLoad(echo, _ -> stallNanos, 1);
+    LocalLoad load = new LocalLoad(echo, _ -> stallNanos, () -> 1);
     GrpcConversation started =
         new GrpcConversation(catalog -> Backends.of(catalog, load), Optional.of(hosts));
     hosts.start(URI.create("http://127.0.0.1:1"), Transport.AUTO.resolve(), started.catalog, load);
@@ -286,6 +287,31 @@ class ForwardedCallTest {
     assertEquals(here, infer(request));
     assertEquals(2, first.received.size());
     assertEquals(1, hosts.counts().suspect());
+  }
+
+  @Test
+  void versionThatIsChosenHere_isWhatOthersAreAskedFor() throws Exception {
+    stallNanos = 1_000_000_000;
+    conversation.catalog.label("echo", "good", 1);
+    registry.has(first.url(), "echo", 1, false, Duration.ZERO);
+    registry.has(second.url(), "echo", 2, false, Duration.ZERO);
+    first.then("200 OK", bytes(answer("labelled")), MESSAGE);
+    second.then("200 OK", bytes(answer("default")), MESSAGE);
+    ModelInferRequest unnamed = Inferences.raw("echo", 1, 2, 3, 4);
+    ModelInferRequest labelled = unnamed.toBuilder().setModelVersion("good").build();
+    assertEquals("labelled", infer(labelled).getId());
+    assertEquals("default", infer(unnamed).getId());
+    assertEquals(List.of("1"), versions(first));
+    assertEquals(List.of("2"), versions(second));
+  }
+
+  private static List<String> versions(BareHost host) throws Exception {
+    List<String> versions = new ArrayList<>();
+    for (Received received : host.received) {
+      byte[] body = received.body().getBytes(StandardCharsets.ISO_8859_1);
+      versions.add(ModelInferRequest.parseFrom(body).getModelVersion());
+    }
+    return versions;
   }
 
   @Test

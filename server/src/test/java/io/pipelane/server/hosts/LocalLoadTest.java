@@ -24,6 +24,7 @@ class LocalLoadTest {
 
   private final List<ResultHandler> running = new ArrayList<>();
   private @Nullable StatusException refusal;
+  private int lanes = 2;
   private final InferenceService devices =
       (_, handler) -> {
         if (refusal != null) {
@@ -32,7 +33,7 @@ class LocalLoadTest {
         running.add(handler);
         return InferenceService.Ticket.ENDED;
       };
-  private final LocalLoad load = new LocalLoad(devices, _ -> 100, 2);
+  private final LocalLoad load = new LocalLoad(devices, _ -> 100, () -> lanes);
 
   private void submit(InferenceRequest request) {
     InferenceService.Ticket _ = load.submit(request, new Nothing());
@@ -58,6 +59,15 @@ class LocalLoadTest {
     assertEquals(0, load.waitNanos());
     running.removeFirst().completed(took(1_000, 0));
     assertEquals(0, load.waitNanos());
+  }
+
+  @Test
+  void lostDevice_leavesFewerLanes() {
+    submit(REQUEST);
+    assertEquals(0, load.waitNanos());
+    lanes = 1;
+    assertEquals(100, load.waitNanos());
+    assertEquals(1, load.lanes());
   }
 
   @Test

@@ -43,10 +43,11 @@ public final class FakeCatalog implements ModelCatalog {
   public final Set<String> gone = ConcurrentHashMap.newKeySet();
 
   @Nullable RepositoryWriter writer;
+  private final Map<String, ServedModel> labelled = new ConcurrentHashMap<>();
   private volatile VersionChoice choice = VersionChoice.NONE;
   public volatile boolean ready = true;
   public boolean unloads;
-  public List<Entry> entries =
+  public volatile List<Entry> entries =
       List.of(
           new Entry("echo", "2", State.READY, ""),
           new Entry("broken", "1", State.UNAVAILABLE, "corrupt \"file\""));
@@ -155,6 +156,19 @@ public final class FakeCatalog implements ModelCatalog {
             ModelOptions.DEFAULT));
   }
 
+  /** Has a label stand for a version of a model. */
+  public void label(String name, String label, long version) {
+    ServedModel model = resolve(name, null);
+    labelled.put(
+        name + "/" + label,
+        new ServedModel(
+            new ModelVersion(name, version),
+            model.versions(),
+            model.inputs(),
+            model.outputs(),
+            model.options()));
+  }
+
   @Override
   public boolean isReady() {
     return ready;
@@ -177,6 +191,10 @@ public final class FakeCatalog implements ModelCatalog {
     ServedModel model = models.get(name);
     if (model == null || gone.contains(name)) {
       throw new StatusException(Status.NOT_FOUND, "model \"" + name + "\" is unknown");
+    }
+    ServedModel chosen = labelled.get(name + "/" + version);
+    if (chosen != null) {
+      return chosen;
     }
     if (version != null && !version.equals("1") && !version.equals("2")) {
       throw new StatusException(Status.NOT_FOUND, "version " + version + " is unknown");

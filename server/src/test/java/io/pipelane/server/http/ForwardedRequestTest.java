@@ -83,7 +83,7 @@ class ForwardedRequestTest {
   }
 
   private HttpServer start(Transport transport) {
-    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, 1);
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, () -> 1);
     return start(transport, load, Backends.of(catalog, load, this::jobCounts));
   }
 
@@ -209,7 +209,7 @@ class ForwardedRequestTest {
   void requestThatNamesARegion_staysHere_thoughThereIsNone(@TempDir Path folder) throws Exception {
     server.close();
     hosts = registry.hosts();
-    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, 1);
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, () -> 1);
     SharedMemory memory = SharedMemory.in(folder, 1 << 20);
     server = start(Transport.AUTO, load, Backends.sharing(catalog, load, memory));
     bothHave("far", false);
@@ -501,6 +501,38 @@ class ForwardedRequestTest {
     HttpRequest.Builder named =
         request("/v2/models/echo/versions/3/infer").POST(BodyPublishers.ofString(ECHO));
     assertEquals(OK, ask(named).body());
+  }
+
+  @Test
+  void versionThatIsChosenHere_isWhatOthersAreAskedFor() throws Exception {
+    stallNanos = 1_000_000_000;
+    catalog.label("echo", "good", 1);
+    registry.has(first.url(), "echo", 1, false, Duration.ZERO);
+    registry.has(second.url(), "echo", 2, false, Duration.ZERO);
+    first.then("200 OK", OK);
+    second.then("200 OK", OK);
+    HttpRequest.Builder labelled = request("/v2/models/echo/versions/good/infer");
+    assertEquals(OK, ask(labelled.POST(BodyPublishers.ofString(ECHO))).body());
+    assertEquals(OK, ask(infer("echo", ECHO)).body());
+    assertEquals(
+        List.of("POST /v2/models/echo/versions/1/infer HTTP/1.1"),
+        first.received.stream().map(Received::line).toList());
+    assertEquals(
+        List.of("POST /v2/models/echo/versions/2/infer HTTP/1.1"),
+        second.received.stream().map(Received::line).toList());
+  }
+
+  @Test
+  void labelOfAModelThatIsElsewhere_isLookedUpThere() throws Exception {
+    bothHave("far", false);
+    first.then("200 OK", OK);
+    HttpRequest.Builder labelled = request("/v2/models/far/versions/good/infer");
+    assertEquals(OK, ask(labelled.POST(BodyPublishers.ofString(ECHO))).body());
+    assertEquals(
+        "POST /v2/models/far/versions/good/infer HTTP/1.1", first.received.getFirst().line());
+    HttpRequest.Builder wrong = request("/v2/models/far/versions/0/infer");
+    assertEquals(404, ask(wrong.POST(BodyPublishers.ofString(ECHO))).statusCode());
+    assertEquals(1, first.received.size() + second.received.size());
   }
 
   @Test

@@ -60,6 +60,8 @@ class WebPageInBrowserTest {
   private static final String EVIL = "<img src=x onerror=\"window.hurt=1\">";
   private static final long MIB = 1 << 20;
 
+  private static final Entry LOADING = new Entry("late", "1", State.LOADING, "");
+
   @TempDir Path profile;
 
   private static FakeCatalog catalog() {
@@ -153,8 +155,7 @@ class WebPageInBrowserTest {
         1);
   }
 
-  private static HttpServer start() {
-    FakeCatalog catalog = catalog();
+  private static HttpServer start(FakeCatalog catalog) {
     InferenceStatistics statistics = new InferenceStatistics();
     StateSource state =
         new StateSource(
@@ -209,7 +210,7 @@ class WebPageInBrowserTest {
   void page_showsTheServerAndAsksItsModels() throws IOException, InterruptedException {
     Optional<Path> program = Browser.program();
     assumeTrue(program.isPresent(), "no Chromium is installed");
-    try (HttpServer server = start();
+    try (HttpServer server = start(catalog());
         Browser browser = new Browser(program.get(), profile)) {
       browser.size(1280, 1400);
       browser.open(server.url() + "/");
@@ -219,10 +220,10 @@ class WebPageInBrowserTest {
       assertEquals(EVIL + " / 2", browser.evaluate(cell(2, 1) + ".children[1].textContent"));
       assertEquals("0", browser.evaluate("document.querySelectorAll('main img').length"));
       assertEquals("undefined", browser.evaluate("typeof window.hurt"));
-      assertEquals("3", browser.evaluate(cell(1, 3) + ".querySelectorAll('i').length"));
+      assertEquals("3", browser.evaluate(cell(1, 4) + ".querySelectorAll('i').length"));
       assertEquals(
           "100 % on cpu:1; 75 % on cpu:0, 1 running",
-          browser.evaluate(cell(1, 3) + ".lastChild.textContent"));
+          browser.evaluate(cell(1, 4) + ".lastChild.textContent"));
       assertEquals("128", browser.evaluate("document.querySelectorAll('.pages i').length"));
       assertEquals("47", browser.evaluate("document.querySelectorAll('.pages .filled').length"));
       assertEquals(
@@ -257,7 +258,7 @@ class WebPageInBrowserTest {
       browser.await("document.querySelector('#answer .good') !== null");
       assertEquals(
           "y_x", browser.evaluate("document.querySelector('#answer .input-name').textContent"));
-      browser.await(cell(1, 5) + ".textContent !== '–'");
+      browser.await(cell(1, 6) + ".textContent !== '–'");
 
       browser.prefer("light");
       String light = ground(browser);
@@ -265,6 +266,40 @@ class WebPageInBrowserTest {
       browser.prefer("dark");
       assertNotEquals(light, ground(browser));
       browser.screenshot(Path.of("target", "page-dark.png"));
+      assertEquals(List.of(), browser.complaints);
+    }
+  }
+
+  @Test
+  void page_tellsEachModelsClass_andWhatTheCatalogueHasRefused()
+      throws IOException, InterruptedException {
+    Optional<Path> program = Browser.program();
+    assumeTrue(program.isPresent(), "no Chromium is installed");
+    FakeCatalog catalog = catalog();
+    Entry background = new Entry("background", "2", State.READY, "");
+    catalog.entries = List.of(background, new Entry("echo", "2", State.READY, ""), LOADING);
+    try (HttpServer server = start(catalog);
+        Browser browser = new Browser(program.get(), profile)) {
+      browser.open(server.url() + "/");
+      browser.await("document.querySelectorAll('#models tbody tr').length === 3");
+      assertEquals("offline", browser.evaluate(cell(1, 3) + ".textContent"));
+      assertEquals("online", browser.evaluate(cell(2, 3) + ".textContent"));
+      assertEquals("", browser.evaluate(cell(3, 3) + ".textContent"));
+      assertEquals("loading", browser.evaluate(cell(3, 2) + ".textContent"));
+      assertEquals("", browser.evaluate(cell(3, 1) + ".lastChild.textContent"));
+
+      String refused = "what its folder holds by now is refused: <b>no</b> model";
+      catalog.entries =
+          List.of(
+              background,
+              new Entry("echo", "2", State.READY, "", List.of(refused)),
+              new Entry("late", "1", State.UNAVAILABLE, "it has no model.onnx"));
+      browser.await(cell(3, 2) + ".textContent === 'unavailable'");
+      assertEquals("it has no model.onnx", browser.evaluate(cell(3, 1) + ".lastChild.textContent"));
+      assertEquals("ready", browser.evaluate(cell(2, 2) + ".textContent"));
+      assertEquals(refused, browser.evaluate(cell(2, 1) + ".lastChild.textContent"));
+      assertEquals(
+          "2 of 3 ready", browser.evaluate("document.getElementById('model-count').textContent"));
       assertEquals(List.of(), browser.complaints);
     }
   }

@@ -217,7 +217,7 @@ class TlsTest {
   private static String forwarded(HttpServer other, SslContext tls) throws Exception {
     FakeRegistry registry = new FakeRegistry();
     FakeCatalog catalog = FakeCatalog.usual();
-    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 1_000_000_000L, 1);
+    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> 1_000_000_000L, () -> 1);
     HttpSettings settings =
         new HttpSettings(
             "127.0.0.1",

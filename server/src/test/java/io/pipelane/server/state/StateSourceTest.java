@@ -117,6 +117,7 @@ class StateSourceTest {
                 + "\"resident_bytes\":40,\"arriving\":true,\"running\":2,"
                 + "\"class\":\"online\",\"group_bytes\":[50,25]}"),
         text);
+    assertTrue(text.contains("\"reason\":\"\",\"class\":\"online\",\"weights\""), text);
     assertTrue(text.contains("\"sharing\":{\"state\":\"healthy\",\"reason\":\"every "), text);
     assertTrue(text.contains("\"offline_share\":0.5"), text);
     assertTrue(

@@ -11,63 +11,108 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives models devices, and takes them away, as {@link ReplicaRule} says. Not safe for several
- * threads; blocks while a model is made ready on a device.
+ * Gives models devices, takes them away, and moves them, as {@link ReplicaRule} says. Not safe for
+ * several threads; blocks while a model is made ready on a device.
  */
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that. One that is taken away gets no more requests, then loses the weights: what was
-   * counted there would keep them for minutes.
+   * waits for that. One that is taken away gets no more requests, then, once those that it had have
+   * ended, loses the weights: what was counted there would keep them for minutes. A move is one and
+   * the other.
+   *
+   * The rule's price is of pages. So that no session of another model has to leave for one here, a
+   * device without room for one more is left alone.
    *
    * All models of a crowded device see the same idle one. So one at a time gets it, the one that
-   * gains most; for a half-life the device takes no other, until what is left to gain is known.
+   * gains most; for a half-life the device takes no other, until what is left to gain is known. What
+   * others would gain is counted anew from then on: those that are left on the crowded device for
+   * any, those elsewhere for the one that is idle no more.
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
   private final List<Member> members;
+  private final HomePlacement homes;
   private final Duration halfLife;
   private final ReplicaRule rule;
   private final LongSupplier nanoClock;
 
+  private final List<Leaving> leaving = new ArrayList<>();
+
   /** When devices were given a model. */
   private final long[] openedNanos;
 
-  Replicas(List<Member> members, Duration halfLife, LongSupplier nanoClock) {
+  /**
+   * Looks after models' devices.
+   *
+   * @param homes told of models that move
+   * @param several whether a model may have several devices
+   */
+  Replicas(
+      List<Member> members,
+      HomePlacement homes,
+      boolean several,
+      Duration halfLife,
+      LongSupplier nanoClock) {
     this.members = members;
+    this.homes = homes;
     this.halfLife = halfLife;
-    this.rule = new ReplicaRule(halfLife.toNanos());
+    this.rule = new ReplicaRule(halfLife.toNanos(), several);
     this.nanoClock = nanoClock;
     this.openedNanos = new long[members.size()];
     Arrays.fill(openedNanos, nanoClock.getAsLong() - halfLife.toNanos());
   }
 
-  /** A model that would gain most by one device more. */
-  private record Wish(Route route, Change.Open change) {}
+  /**
+   * A model that would gain most by a device that it has not.
+   *
+   * @param from the device that it leaves; null for none
+   */
+  private record Wish(Route route, @Nullable Member from, int device, double gain) {}
+
+  /** A device that a model has no more, and may have weights of it. */
+  private record Leaving(Route route, Member member) {}
 
   /** Looks at all models: takes away what is not needed, then gives one a device at most. */
   void review(Collection<Route> routes) {
+    leaving.removeIf(Replicas::hasLeft);
     @Nullable Wish best = null;
     for (Route route : routes) {
       if (!route.keepsState) {
         long now = nanoClock.getAsLong();
         switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
           case Change.None _ -> {}
-          case Change.Open open -> {
-            if (isSettled(open.device(), now)
-                && (best == null || open.gain() > best.change.gain())) {
-              best = new Wish(route, open);
-            }
-          }
+          case Change.Open(int device, double gain) ->
+              best = better(best, new Wish(route, null, device, gain), now);
+          case Change.Move(int from, int device, double gain) ->
+              best = better(best, new Wish(route, members.get(from), device, gain), now);
           case Change.Close(int device) -> close(route, members.get(device));
         }
       }
     }
     if (best != null) {
-      int device = best.change.device();
-      open(best.route, members.get(device));
-      openedNanos[device] = nanoClock.getAsLong();
+      List<Integer> relieved = best.route.devices();
+      fulfil(best, members.get(best.device));
+      openedNanos[best.device] = nanoClock.getAsLong();
+      countAnew(routes, relieved, best.device);
     }
+  }
+
+  private void countAnew(Collection<Route> routes, List<Integer> relieved, int device) {
+    long now = nanoClock.getAsLong();
+    for (Route route : routes) {
+      boolean isRelieved = route.devices().stream().anyMatch(relieved::contains);
+      for (Member member : members) {
+        if (isRelieved || member.index == device) {
+          route.countAnew(member.index, now);
+        }
+      }
+    }
+  }
+
+  private @Nullable Wish better(@Nullable Wish best, Wish wish, long now) {
+    boolean isBetter = best == null || wish.gain > best.gain;
+    return isBetter && isSettled(wish.device, now) ? wish : best;
   }
 
   private boolean isSettled(int device, long now) {
@@ -122,6 +167,11 @@ final class Replicas {
     }
 
     @Override
+    public double movingSaves() {
+      return route.movingSaves(member.index, now);
+    }
+
+    @Override
     public double saves() {
       return route.saves(member.index, now);
     }
@@ -134,25 +184,52 @@ final class Replicas {
     }
   }
 
-  private void open(Route route, Member member) {
+  private void fulfil(Wish wish, Member member) {
+    Route route = wish.route;
+    if (!isMadeReady(route, member)) {
+      route.rest(nanoClock.getAsLong());
+    } else if (wish.from == null) {
+      route.open(member.index, nanoClock.getAsLong());
+      LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
+    } else if (route.move(wish.from.index, member.index, nanoClock.getAsLong())) {
+      homes.moved(route.version, member.index);
+      LOG.log(Level.DEBUG, "{0} has moved to {1}", route.version, member.name);
+      leaving.add(new Leaving(route, wish.from));
+    }
+  }
+
+  private static boolean isMadeReady(Route route, Member member) {
     try {
+      if (!member.switcher.buildAhead(route.version)) {
+        return false;
+      }
       member.switcher.makeReady(route.version);
+      return true;
     } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
       LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
-      route.rest(nanoClock.getAsLong());
-      return;
+      return false;
     }
-    route.open(member.index, nanoClock.getAsLong());
-    LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
   }
 
   private void close(Route route, Member member) {
     route.close(member.index, nanoClock.getAsLong());
     LOG.log(Level.DEBUG, "{0} is no longer on {1}", route.version, member.name);
-    try {
-      member.switcher.takeOut(List.of(route.version)); // A job's run there may take long.
-    } catch (RuntimeException e) {
-      LOG.log(Level.DEBUG, "{0} has left {1}: {2}", route.version, member.name, e.getMessage());
+    leaving.add(new Leaving(route, member));
+  }
+
+  private static boolean hasLeft(Leaving left) {
+    Member member = left.member;
+    if (left.route.devices().contains(member.index)) {
+      return true; // It was given back meanwhile.
     }
+    if (left.route.underWay(member.index) > 0) {
+      return false;
+    }
+    try {
+      member.switcher.takeOut(List.of(left.route.version));
+    } catch (RuntimeException e) {
+      LOG.log(Level.DEBUG, "{0} left {1}: {2}", left.route.version, member.name, e.getMessage());
+    }
+    return true;
   }
 }

@@ -17,19 +17,14 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +49,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final @Nullable Switcher only;
   private final HomePlacement homes;
   private final Map<ModelVersion, Route> routes = new ConcurrentHashMap<>();
+  private final Registration registration;
   private final Router router;
   private final Spans spans;
   private final PlacementConfig config;
@@ -73,6 +69,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.members = List.copyOf(opened);
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
+    this.registration = new Registration(members, homes);
     this.router = new Router(members, config.routing(), nanoClock);
     this.spans = new Spans(members, this::confine);
     this.config = config;
@@ -90,9 +87,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   }
 
   private void startReviews() {
-    if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
-      Replicas replicas = new Replicas(members, config.replicaHalfLife(), nanoClock);
+    if (config.routing() == PlacementConfig.Routing.PREDICTED) {
       Duration halfLife = config.replicaHalfLife();
+      Replicas replicas = new Replicas(members, homes, config.replicas(), halfLife, nanoClock);
       Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
       reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
     }
@@ -133,19 +130,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           Status.DEVICE_FAILURE,
           "model %s is to be on device %s alone, which is lost".formatted(version, place.name));
     }
-    int home = registerAtHome(model, atHome, place);
-    List<Integer> registered = new ArrayList<>(List.of(home));
-    try {
-      for (Member member : members) {
-        if (member.index != home && isAnnounced(member, model, options)) {
-          registered.add(member.index);
-        }
-      }
-    } catch (RuntimeException | Error e) {
-      registered.forEach(device -> members.get(device).switcher.deregister(version));
-      homes.remove(version);
-      throw e;
-    }
+    List<Integer> registered = registration.register(model, options, atHome, place);
     routes.put(
         version,
         new Route(
@@ -156,38 +141,6 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
     confine(version.model(), spans.placeOf(version.model())); // It may have been said meanwhile.
-  }
-
-  /**
-   * Registers a model on its home: another device where the first is too small for it.
-   *
-   * @param place the only one that it may be on; null for any
-   */
-  private int registerAtHome(
-      ImportedModel model, Consumer<Switcher> atHome, @Nullable Member place) {
-    Set<Integer> tooSmall = new HashSet<>();
-    IntPredicate mayBeHome =
-        device ->
-            members.get(device).isUsable()
-                && (place == null || place.index == device)
-                && !tooSmall.contains(device);
-    while (true) {
-      int home = homes.place(model.version(), model.plan().weightBytes(), mayBeHome);
-      try {
-        atHome.accept(members.get(home).switcher);
-        return home;
-      } catch (RuntimeException | Error e) {
-        homes.remove(model.version());
-        tooSmall.add(home);
-        boolean fitsElsewhere =
-            e instanceof StatusException refusal
-                && refusal.status() == Status.INSUFFICIENT_MEMORY
-                && IntStream.range(0, members.size()).anyMatch(mayBeHome);
-        if (!fitsElsewhere) {
-          throw e;
-        }
-      }
-    }
   }
 
   /** Models that span the devices. */
@@ -213,20 +166,6 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       member.switcher.evict(version);
     } catch (StatusException e) { // It has been taken out meanwhile.
       LOG.log(Level.DEBUG, "{0} has left {1}: {2}", version, member.name, e.getMessage());
-    }
-  }
-
-  /** Announces a model, unless the device is lost or too small: others have it then. */
-  private static boolean isAnnounced(Member member, ImportedModel model, ModelOptions options) {
-    if (!member.isUsable()) {
-      return false;
-    }
-    try {
-      member.switcher.announce(model, options);
-      return true;
-    } catch (StatusException e) {
-      LOG.log(Level.INFO, "{0} cannot use {1}: {2}", model.version(), member.name, e.getMessage());
-      return false;
     }
   }
 
@@ -320,13 +259,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     if (only != null) {
       return only.submit(request, handler);
     }
-    return submit(request, handler, route(request.model()), member -> member.switcher::submit);
+    return submit(route(request.model()), request, handler, member -> member.switcher::submit);
   }
 
   private Ticket submit(
+      Route route,
       InferenceRequest request,
       ResultHandler handler,
-      Route route,
       Function<Member, Hold> devices) {
     RoutedRequest routed = new RoutedRequest(router, route, request, handler, devices);
     routed.submit();
@@ -335,36 +274,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   @Override
   public Hold hold(ModelVersion version) {
-    return only != null ? only.hold(version) : HeldRoute.of(route(version), this);
-  }
-
-  /** A version that is held on every device that knows it. */
-  private record HeldRoute(Route route, Map<Member, Hold> holds, SwitcherGroup group)
-      implements Hold {
-    static HeldRoute of(Route route, SwitcherGroup group) {
-      HeldRoute held = new HeldRoute(route, new HashMap<>(), group);
-      try {
-        for (int device : route.registered) {
-          Member member = group.members.get(device);
-          held.holds.put(member, member.switcher.hold(route.version));
-        }
-        return held;
-      } catch (StatusException e) {
-        held.close();
-        throw e;
-      }
-    }
-
-    @Override
-    public Ticket submit(InferenceRequest request, ResultHandler handler) {
-      return group.submit(
-          request, handler, route, member -> Objects.requireNonNull(holds.get(member)));
-    }
-
-    @Override
-    public void close() {
-      holds.values().forEach(Hold::close);
-    }
+    return only != null ? only.hold(version) : HeldRoute.of(route(version), members, this::submit);
   }
 
   @Override
@@ -439,12 +349,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     return ofHome(version, switcher -> switcher.notes(version), List.of());
   }
 
-  /** The devices that a model has, its home first, by name; none when it is not registered. */
+  /**
+   * The devices that a model has, its home first, by name; none when it is not registered. Lost
+   * ones count where it has no other.
+   */
   public List<String> devices(ModelVersion version) {
     @Nullable Route route = routes.get(version);
-    return route == null
-        ? List.of()
-        : route.devices().stream().map(device -> members.get(device).name).toList();
+    if (route == null) {
+      return List.of();
+    }
+    List<Member> had = route.devices().stream().map(members::get).toList();
+    List<Member> usable = had.stream().filter(Member::isUsable).toList();
+    return (usable.isEmpty() ? had : usable).stream().map(member -> member.name).toList();
   }
 
   /**

@@ -28,12 +28,14 @@ class Row {
     this.name = element("span");
     this.reason = element("span", { className: "reason" });
     this.state = element("span");
+    this.kind = element("td", { className: "kind" });
     this.bar = element("div", { className: "prefix" });
     this.share = element("span", { className: "share" });
     this.numbers = Array.from({ length: 6 }, () => element("td", { className: "number" }));
     this.element = element("tr", {},
       element("td", { className: "name" }, this.swatch, this.name, this.reason),
       element("td", {}, this.state),
+      this.kind,
       element("td", { className: "wide" }, this.bar, this.share),
       ...this.numbers);
   }
@@ -43,8 +45,10 @@ class Row {
     this.rates = rates;
     style(this.element, "--hue", hue);
     say(this.name, model.version ? `${model.name} / ${model.version}` : model.name);
-    say(this.reason, model.reason);
-    this.element.title = (model.notes ?? []).join("\n");
+    const notes = model.notes ?? [];
+    say(this.reason, model.reason || notes.join("; "));
+    this.element.title = notes.join("\n");
+    say(this.kind, model.class ?? "");
     say(this.state, model.state.toLowerCase());
     this.state.className = `pill ${STATES[model.state]}`;
     this.#showPrefix(model.weights, model.replicas ?? []);

@@ -1,0 +1,73 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * The models of a catalogue by name: one is there as long as there is something to say of it. Safe
+ * for any thread.
+ */
+final class CatalogModels {
+  private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
+  private final Function<String, CatalogModel> making;
+
+  /**
+   * None yet.
+   *
+   * @param making makes one without versions
+   */
+  CatalogModels(Function<String, CatalogModel> making) {
+    this.making = making;
+  }
+
+  /** All of them, by name. */
+  Stream<CatalogModel> all() {
+    return models.values().stream();
+  }
+
+  Optional<CatalogModel> find(String name) {
+    return Optional.ofNullable(models.get(name));
+  }
+
+  /**
+   * A model that there is.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} for any other
+   */
+  CatalogModel known(String name) {
+    return find(name).orElseThrow(() -> unknown(name));
+  }
+
+  static StatusException unknown(String name) {
+    return new StatusException(Status.NOT_FOUND, "there is no model \"" + name + "\"");
+  }
+
+  /**
+   * Does something with a model, which is made if need be, and forgotten if nothing is left; blocks
+   * until whatever else is done with it has been.
+   */
+  void exclusively(String name, Consumer<CatalogModel> action) {
+    boolean done = false;
+    while (!done) {
+      CatalogModel model = models.computeIfAbsent(name, making);
+      model.operation.lock();
+      try {
+        if (models.get(name) == model) { // Somebody may have deleted its last version meanwhile.
+          done = true;
+          action.accept(model);
+        }
+      } finally {
+        if (model.isEmpty()) {
+          models.remove(name, model);
+        }
+        model.operation.unlock();
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package io.pipelane.switcher.placement;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.switcher.Switcher;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Registers models on their homes, and announces them on all other devices. */
+final class Registration {
+  private static final System.Logger LOG = System.getLogger(Registration.class.getName());
+
+  private final List<Member> members;
+  private final HomePlacement homes;
+
+  Registration(List<Member> members, HomePlacement homes) {
+    this.members = members;
+    this.homes = homes;
+  }
+
+  /**
+   * Makes a model known; blocks.
+   *
+   * @param atHome registers it
+   * @param place the only device that may be its home; null for any
+   * @return the devices that know it, its home first
+   * @throws StatusException as the registration at home does; no device knows it then
+   */
+  List<Integer> register(
+      ImportedModel model,
+      ModelOptions options,
+      Consumer<Switcher> atHome,
+      @Nullable Member place) {
+    int home = registerAtHome(model, atHome, place);
+    List<Integer> registered = new ArrayList<>(List.of(home));
+    try {
+      for (Member member : members) {
+        if (member.index != home && isAnnounced(member, model, options)) {
+          registered.add(member.index);
+        }
+      }
+      return registered;
+    } catch (RuntimeException | Error e) {
+      registered.forEach(device -> members.get(device).switcher.deregister(model.version()));
+      homes.remove(model.version());
+      throw e;
+    }
+  }
+
+  /**
+   * Registers a model on its home: another device where the first is too small for it.
+   *
+   * @param place the only one that it may be on; null for any
+   */
+  private int registerAtHome(
+      ImportedModel model, Consumer<Switcher> atHome, @Nullable Member place) {
+    Set<Integer> tooSmall = new HashSet<>();
+    IntPredicate mayBeHome =
+        device ->
+            members.get(device).isUsable()
+                && (place == null || place.index == device)
+                && !tooSmall.contains(device);
+    while (true) {
+      int home = homes.place(model.version(), model.plan().weightBytes(), mayBeHome);
+      try {
+        atHome.accept(members.get(home).switcher);
+        return home;
+      } catch (RuntimeException | Error e) {
+        homes.remove(model.version());
+        tooSmall.add(home);
+        boolean fitsElsewhere =
+            e instanceof StatusException refusal
+                && refusal.status() == Status.INSUFFICIENT_MEMORY
+                && IntStream.range(0, members.size()).anyMatch(mayBeHome);
+        if (!fitsElsewhere) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** Announces a model, unless the device is lost or too small: others have it then. */
+  private static boolean isAnnounced(Member member, ImportedModel model, ModelOptions options) {
+    if (!member.isUsable()) {
+      return false;
+    }
+    try {
+      member.switcher.announce(model, options);
+      return true;
+    } catch (StatusException e) {
+      LOG.log(Level.INFO, "{0} cannot use {1}: {2}", model.version(), member.name, e.getMessage());
+      return false;
+    }
+  }
+}
