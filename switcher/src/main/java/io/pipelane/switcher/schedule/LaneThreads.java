@@ -173,7 +173,7 @@ public final class LaneThreads {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
       queued.failed();
-      answer.fail(e);
+      answer.fail(queued.told(e));
     }
   }
 

@@ -109,11 +109,9 @@ public final class RequestQueue {
       lock.unlock();
     }
     for (QueuedRequest request : refused) {
-      Lateness.tell(request, () -> request.withdraw(request.line().notInService()));
+      Lateness.tell(request, () -> request.withdraw(request.line().leaves()));
     }
-    for (QueuedRequest request : claimed) {
-      Lateness.tell(request, () -> request.handler().failed(request.line().notInService()));
-    }
+    endUnwanted(claimed);
   }
 
   /** A request that was taken and runs again later does not; false for one that runs. */
@@ -339,15 +337,28 @@ public final class RequestQueue {
     }
   }
 
-  /** What has been taken, and has not run, runs elsewhere before all others of its class. */
+  private static void endUnwanted(List<QueuedRequest> requests) {
+    requests.forEach(request -> Lateness.tell(request, request::endUnwanted));
+  }
+
+  /**
+   * What has been taken, and has not run, runs elsewhere before all others of its class; where
+   * nobody wants that any more it ends.
+   */
   void giveBack(QueuedRequest claimed) {
+    runAgain(List.of(claimed));
+  }
+
+  private void runAgain(List<QueuedRequest> claimed) {
+    List<QueuedRequest> unwanted;
     lock.lock();
     try {
-      again.add(List.of(claimed));
+      unwanted = again.add(claimed);
       filled.signalAll();
     } finally {
       lock.unlock();
     }
+    endUnwanted(unwanted);
   }
 
   /** Whether a lane may wait for more requests: no other one does, and more will come. */
@@ -375,7 +386,8 @@ public final class RequestQueue {
   }
 
   /**
-   * Requests that failed as a batch run before all others, each alone.
+   * Requests that failed as a batch run before all others, each alone; those that nobody wants any
+   * more end.
    *
    * @return false when that is in vain; the caller tells them the end
    */
@@ -388,14 +400,8 @@ public final class RequestQueue {
   }
 
   private void repeat(List<QueuedRequest> claimed) {
-    lock.lock();
-    try {
-      again.add(claimed);
-      counters.batchFailed();
-      filled.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    counters.batchFailed();
+    runAgain(claimed);
   }
 
   /**
