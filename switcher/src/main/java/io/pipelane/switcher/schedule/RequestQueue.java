@@ -24,10 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
   /*
-   * One lock guards the policy, the lines of models and the counts. A request that leaves is
-   * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
-   * claimed already, count no longer, and go first, where their class may run. While one runs in
-   * the share it may still come there, so lanes' threads wait for its end when the queue is closed.
+   * One lock guards what waits, the policy, the lines of models and the counts. A request that runs
+   * in the share may still be given back, so lanes' threads wait for its end when the queue is closed.
    *
    * A model that leaves says so in its line, under the lock: what comes later is refused, what waits
    * is withdrawn, and what was taken finds it at its next gate.
@@ -47,7 +45,7 @@ public final class RequestQueue {
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
-  private final RepeatedRequests again;
+  private final WaitingRequests inLine;
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
   private volatile BooleanSupplier repeatsWhile = () -> true;
@@ -74,7 +72,7 @@ public final class RequestQueue {
     this.estimates = estimates;
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
-    this.again = new RepeatedRequests(policy);
+    this.inLine = new WaitingRequests(policy, bounds, counters);
     this.lateness = new Lateness(estimates, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
     this.gathering =
@@ -103,7 +101,7 @@ public final class RequestQueue {
     try {
       ModelLine line = line(model);
       refused = line.leave();
-      claimed = again.dropLeaving();
+      claimed = inLine.dropLeaving();
       filled.signalAll(); // They may have been what others waited for.
     } finally {
       lock.unlock();
@@ -119,7 +117,7 @@ public final class RequestQueue {
     boolean waited;
     lock.lock();
     try {
-      waited = again.drop(claimed);
+      waited = inLine.drop(claimed);
       if (waited) {
         filled.signalAll(); // It may have been what others waited for.
       }
@@ -172,8 +170,7 @@ public final class RequestQueue {
       if (runs != null && isTimed) {
         answerTimes.time(queued, runs, bounds.requests(), nanoClock);
       }
-      queued.keepOrder();
-      policy.add(queued);
+      inLine.add(queued);
       filled.signal();
       filledForShare.signal();
       gathering.wake();
@@ -206,12 +203,7 @@ public final class RequestQueue {
     if (closed) {
       throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
     }
-    try {
-      bounds.admit(request);
-    } catch (StatusException e) {
-      counters.full();
-      throw e;
-    }
+    inLine.admit(request);
   }
 
   /**
@@ -253,26 +245,22 @@ public final class RequestQueue {
     try {
       while (true) {
         long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest failedBefore = again.take(now);
+        @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
         if (failedBefore != null) {
           return List.of(failedBefore);
         }
-        QueuedRequest next = policy.poll(now);
-        if (next == null) {
-          if (closed && bounds.requests() == 0 && again.isEmpty() && !runsInShare) {
-            return List.of();
-          }
-          hasIdled = true;
-          idle++;
-          gathering.wake();
-          filled.awaitUninterruptibly();
-          idle--;
-        } else if (next.start()) {
-          bounds.left(next);
+        @Nullable QueuedRequest next = inLine.next(now);
+        if (next != null) {
           return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
-        } else {
-          policy.ended(next, now);
         }
+        if (closed && inLine.isEmpty() && !runsInShare) {
+          return List.of();
+        }
+        hasIdled = true;
+        idle++;
+        gathering.wake();
+        filled.awaitUninterruptibly();
+        idle--;
       }
     } finally {
       lock.unlock();
@@ -310,16 +298,12 @@ public final class RequestQueue {
       while (!closed) {
         long now = nanoClock.getAsLong();
         @Nullable QueuedRequest next =
-            mayBegin.getAsBoolean() ? policy.pollOffline(suitable, now) : null;
-        if (next == null) {
-          filledForShare.awaitUninterruptibly();
-        } else if (next.start()) {
-          bounds.left(next);
+            mayBegin.getAsBoolean() ? inLine.nextOffline(suitable, now) : null;
+        if (next != null) {
           runsInShare = true;
           return next;
-        } else {
-          policy.ended(next, now);
         }
+        filledForShare.awaitUninterruptibly();
       }
       return null;
     } finally {
@@ -353,7 +337,7 @@ public final class RequestQueue {
     List<QueuedRequest> unwanted;
     lock.lock();
     try {
-      unwanted = again.add(claimed);
+      unwanted = inLine.addAgain(claimed);
       filled.signalAll();
     } finally {
       lock.unlock();
@@ -433,21 +417,8 @@ public final class RequestQueue {
     lock.lock();
     try {
       long now = nanoClock.getAsLong();
-      @Nullable QueuedRequest failedBefore = again.take(now);
-      if (failedBefore != null) {
-        return failedBefore;
-      }
-      @Nullable QueuedRequest next = policy.interrupting(run, remainingNanos, now);
-      while (next != null) {
-        policy.take(next, now);
-        if (next.start()) {
-          bounds.left(next);
-          return next;
-        }
-        policy.ended(next, now);
-        next = policy.interrupting(run, remainingNanos, now);
-      }
-      return null;
+      @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
+      return failedBefore == null ? inLine.nextBefore(run, remainingNanos, now) : failedBefore;
     } finally {
       lock.unlock();
     }
@@ -465,7 +436,7 @@ public final class RequestQueue {
 
   /** Whether nothing waits; for any thread, and at once. */
   boolean isEmpty() {
-    return bounds.isEmpty() && again.isEmpty();
+    return inLine.isEmpty();
   }
 
   /**
@@ -491,8 +462,7 @@ public final class RequestQueue {
   void withdrawn(QueuedRequest request) {
     lock.lock();
     try {
-      policy.remove(request);
-      bounds.left(request);
+      inLine.withdrawn(request);
       if (closed || policyHeedsEnds) {
         filled.signalAll(); // It may have been what others waited for.
       }
