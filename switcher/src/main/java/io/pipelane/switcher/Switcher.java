@@ -409,9 +409,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return daemon.displacedNanosPerSecond(version);
   }
 
-  /** Runs that compute at once. */
+  /** Runs that compute at once at most. */
   public int lanes() {
     return laneCount;
+  }
+
+  /** Runs that may compute at once at present, as far as measuring has shown that this is best. */
+  public int lanesInService() {
+    return execution.lanes();
   }
 
   /**

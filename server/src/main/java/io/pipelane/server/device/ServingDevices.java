@@ -295,6 +295,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.estimateError(),
               switcher.answerEstimateError(),
               switcher.preemptions(),
+              switcher.lanesInService(),
               switcher.shortRuns(),
               switcher.states(),
               switcher.kept(),
