@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongFunction;
@@ -24,8 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
   /*
-   * One lock guards what waits, the policy, the lines of models and the counts. A request that runs
-   * in the share may still be given back, so lanes' threads wait for its end when the queue is closed.
+   * One lock guards what waits, who waits for it, the policy, the lines of models and the counts.
    *
    * A model that leaves says so in its line, under the lock: what comes later is refused, what waits
    * is withdrawn, and what was taken finds it at its next gate.
@@ -35,12 +33,10 @@ public final class RequestQueue {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition filled = lock.newCondition();
-  private final Condition filledForShare = lock.newCondition();
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
-  private final BatchGathering gathering;
+  private final Takers takers;
   private final AnswerTimes answerTimes;
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
@@ -49,9 +45,6 @@ public final class RequestQueue {
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
   private volatile BooleanSupplier repeatsWhile = () -> true;
-  private int idle;
-  private boolean runsInShare;
-  private boolean closed;
 
   /**
    * An empty queue.
@@ -75,9 +68,10 @@ public final class RequestQueue {
     this.inLine = new WaitingRequests(policy, bounds, counters);
     this.lateness = new Lateness(estimates, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
-    this.gathering =
+    BatchGathering gathering =
         new BatchGathering(
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
+    this.takers = new Takers(lock, inLine, gathering, nanoClock);
   }
 
   /** Has a model's requests wait on other terms from now on. */
@@ -102,7 +96,7 @@ public final class RequestQueue {
       ModelLine line = line(model);
       refused = line.leave();
       claimed = inLine.dropLeaving();
-      filled.signalAll(); // They may have been what others waited for.
+      takers.lookAgain(); // They may have been what others waited for.
     } finally {
       lock.unlock();
     }
@@ -119,7 +113,7 @@ public final class RequestQueue {
     try {
       waited = inLine.drop(claimed);
       if (waited) {
-        filled.signalAll(); // It may have been what others waited for.
+        takers.lookAgain(); // It may have been what others waited for.
       }
     } finally {
       lock.unlock();
@@ -171,9 +165,7 @@ public final class RequestQueue {
         answerTimes.time(queued, runs, bounds.requests(), nanoClock);
       }
       inLine.add(queued);
-      filled.signal();
-      filledForShare.signal();
-      gathering.wake();
+      takers.oneCame();
       return queued;
     } finally {
       lock.unlock();
@@ -200,7 +192,7 @@ public final class RequestQueue {
   }
 
   private void admit(QueuedRequest request) {
-    if (closed) {
+    if (takers.areClosed()) {
       throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
     }
     inLine.admit(request);
@@ -240,28 +232,9 @@ public final class RequestQueue {
   }
 
   private List<QueuedRequest> claim() {
-    boolean hasIdled = false;
     lock.lock();
     try {
-      while (true) {
-        long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
-        if (failedBefore != null) {
-          return List.of(failedBefore);
-        }
-        @Nullable QueuedRequest next = inLine.next(now);
-        if (next != null) {
-          return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
-        }
-        if (closed && inLine.isEmpty() && !runsInShare) {
-          return List.of();
-        }
-        hasIdled = true;
-        idle++;
-        gathering.wake();
-        filled.awaitUninterruptibly();
-        idle--;
-      }
+      return takers.awaitNext();
     } finally {
       lock.unlock();
     }
@@ -291,21 +264,7 @@ public final class RequestQueue {
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     lock.lock();
     try {
-      runsInShare = false; // Whoever comes for the next one is done with the last.
-      if (closed) {
-        filled.signalAll();
-      }
-      while (!closed) {
-        long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest next =
-            mayBegin.getAsBoolean() ? inLine.nextOffline(suitable, now) : null;
-        if (next != null) {
-          runsInShare = true;
-          return next;
-        }
-        filledForShare.awaitUninterruptibly();
-      }
-      return null;
+      return takers.awaitForShare(suitable, mayBegin);
     } finally {
       lock.unlock();
     }
@@ -315,7 +274,7 @@ public final class RequestQueue {
   void lookAgainForShare() {
     lock.lock();
     try {
-      filledForShare.signal();
+      takers.lookAgainForShare();
     } finally {
       lock.unlock();
     }
@@ -338,16 +297,11 @@ public final class RequestQueue {
     lock.lock();
     try {
       unwanted = inLine.addAgain(claimed);
-      filled.signalAll();
+      takers.lookAgain();
     } finally {
       lock.unlock();
     }
     endUnwanted(unwanted);
-  }
-
-  /** Whether a lane may wait for more requests: no other one does, and more will come. */
-  private boolean mayHold() {
-    return idle == 0 && !closed;
   }
 
   /** What was taken has ended. */
@@ -358,7 +312,7 @@ public final class RequestQueue {
     lock.lock();
     try {
       policy.ended(request.polled(), nanoClock.getAsLong());
-      filled.signalAll(); // What did not fit beside it may fit now.
+      takers.lookAgain(); // What did not fit beside it may fit now.
     } finally {
       lock.unlock();
     }
@@ -428,7 +382,7 @@ public final class RequestQueue {
   void lookAgain() {
     lock.lock();
     try {
-      filled.signalAll();
+      takers.lookAgain();
     } finally {
       lock.unlock();
     }
@@ -463,8 +417,8 @@ public final class RequestQueue {
     lock.lock();
     try {
       inLine.withdrawn(request);
-      if (closed || policyHeedsEnds) {
-        filled.signalAll(); // It may have been what others waited for.
+      if (takers.areClosed() || policyHeedsEnds) {
+        takers.lookAgain(); // It may have been what others waited for.
       }
     } finally {
       lock.unlock();
@@ -475,10 +429,7 @@ public final class RequestQueue {
   public void close() {
     lock.lock();
     try {
-      closed = true;
-      filled.signalAll();
-      filledForShare.signalAll();
-      gathering.wake();
+      takers.close();
     } finally {
       lock.unlock();
     }
@@ -500,7 +451,7 @@ public final class RequestQueue {
   public boolean hasBacklog() {
     lock.lock();
     try {
-      return bounds.requests() > idle;
+      return bounds.requests() > takers.idle();
     } finally {
       lock.unlock();
     }
@@ -510,7 +461,7 @@ public final class RequestQueue {
   int idle() {
     lock.lock();
     try {
-      return idle;
+      return takers.idle();
     } finally {
       lock.unlock();
     }
