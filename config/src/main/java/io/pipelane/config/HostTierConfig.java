@@ -10,7 +10,9 @@ public record HostTierConfig(
         ByteSize memory,
     @Key(
             about =
-                "Room for the states of sequences that device.working-memory has no room for between steps",
+                "Room for the states of sequences that device.working-memory has no room for between"
+                    + " steps; with several devices as much again for what sequences go on from when"
+                    + " one is lost",
             standard = "1GiB",
             min = "0B",
             max = "16TiB")

@@ -52,7 +52,16 @@ public record SchedulingConfig(
             standard = "50",
             min = "0",
             max = "1000")
-        int shortRunMicros) {
+        int shortRunMicros,
+    @Key(
+            about =
+                "Inferences at a time are found by trial, no fewer than this and no more than"
+                    + " device.lanes: one more or fewer stays where it does more work in less time;"
+                    + " 0 leaves them at device.lanes",
+            standard = "0",
+            min = "0",
+            max = "256")
+        int leastLanes) {
 
   /** The orders there are. */
   public enum Policy {

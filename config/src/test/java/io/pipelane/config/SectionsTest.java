@@ -630,7 +630,8 @@ class SectionsTest {
             true,
             0,
             true,
-            50),
+            50,
+            0),
         DEFAULTS.scheduling());
   }
 
@@ -729,7 +730,8 @@ class SectionsTest {
             false,
             20,
             false,
-            0),
+            0,
+            2),
         changed(
                 Map.of(
                     "scheduling.policy", "pack",
@@ -738,7 +740,8 @@ class SectionsTest {
                     "scheduling.fair-work-conserving", "false",
                     "scheduling.offline-share-percent", "20",
                     "scheduling.preemption", "false",
-                    "scheduling.short-run-micros", "0"))
+                    "scheduling.short-run-micros", "0",
+                    "scheduling.least-lanes", "2"))
             .scheduling());
   }
 }

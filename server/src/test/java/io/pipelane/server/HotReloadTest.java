@@ -90,6 +90,32 @@ class HotReloadTest {
     }
   }
 
+  /** They wait for online ones, or run, when what they were taken for goes. */
+  @Test
+  void changedContent_offlineRequestsAreUnderWay_nobodyIsToldThatThereIsNoModel() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      Set<String> contents = new HashSet<>();
+      contents.add(owned.answer(server, "small"));
+      List<String> answers =
+          owned.askWhile(
+              List.of(
+                  () -> owned.answer(server, "small"),
+                  () -> owned.answerOffline(server, "small"),
+                  () -> owned.answerOffline(server, "small"),
+                  () -> owned.answerOffline(server, "small/versions/1")),
+              () -> {
+                for (int seed = 2; seed < 8; seed++) {
+                  owned.model("small", 1, seed);
+                  OwnedRepository.follow(poll);
+                  assertTrue(contents.add(owned.answer(server, "small")), "it is as before");
+                }
+              });
+      assertTrue(contents.containsAll(answers));
+      server.devices().verify();
+    }
+  }
+
   private static List<Entry> plain(PipelaneServer server, String model) {
     return OwnedRepository.index(server, model).stream()
         .map(entry -> new Entry(entry.name(), entry.version(), entry.state(), entry.reason()))

@@ -1,6 +1,7 @@
 package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
@@ -8,6 +9,7 @@ import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.RepositoryPoll;
+import io.pipelane.server.protocol.RequestPriority;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -21,6 +23,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -139,6 +142,23 @@ final class OwnedRepository implements AutoCloseable {
     return data(response.body());
   }
 
+  /** The same of offline requests, each of which may be told to come again. */
+  String answerOffline(PipelaneServer server, String model) throws Exception {
+    URI address = URI.create(server.url() + "/v2/models/" + model + "/infer");
+    while (true) {
+      HttpResponse<String> response =
+          send(
+              HttpRequest.newBuilder(address)
+                  .header(RequestPriority.HEADER, "offline")
+                  .POST(BodyPublishers.ofString(REQUEST)));
+      if (response.statusCode() == 200) {
+        return data(response.body());
+      }
+      assertEquals(503, response.statusCode(), response.body());
+      assertTrue(response.headers().firstValue("retry-after").isPresent(), response.body());
+    }
+  }
+
   static String data(String body) {
     return body.substring(body.indexOf("\"data\":"));
   }
@@ -159,16 +179,23 @@ final class OwnedRepository implements AutoCloseable {
    */
   List<String> askWhile(PipelaneServer server, List<String> models, Change change)
       throws Exception {
+    List<Callable<String>> asking = new ArrayList<>();
+    models.forEach(model -> asking.add(() -> answer(server, model)));
+    return askWhile(asking, change);
+  }
+
+  /** The same of clients that ask in their own ways. */
+  List<String> askWhile(List<Callable<String>> asking, Change change) throws Exception {
     AtomicBoolean over = new AtomicBoolean();
     List<String> answers = new ArrayList<>();
-    try (ExecutorService threads = Executors.newFixedThreadPool(models.size())) {
+    try (ExecutorService threads = Executors.newFixedThreadPool(asking.size())) {
       List<Future<?>> clients = new ArrayList<>();
-      for (String model : models) {
+      for (Callable<String> client : asking) {
         clients.add(
             threads.submit(
                 () -> {
                   while (!over.get()) {
-                    String answer = answer(server, model);
+                    String answer = client.call();
                     synchronized (answers) {
                       answers.add(answer);
                     }

@@ -105,7 +105,7 @@ final class Admission implements AutoCloseable {
       Predicate<InService> answers) {
     boolean keepsState = sequences.keepsState(request.model());
     if (request.priority() == Priority.OFFLINE) {
-      return taken(request, keepsState, handler);
+      return takenOffline(request, keepsState, handler, service, answers);
     }
     long now = clock.getAsLong();
     online.arrived(now);
@@ -121,6 +121,27 @@ final class Admission implements AutoCloseable {
           }
           return taken(request, keepsState, told);
         });
+  }
+
+  /**
+   * Offline requests are not waited for, but for their way into a line: there is none any more once
+   * the version has left.
+   */
+  private Ticket takenOffline(
+      InferenceRequest request,
+      boolean keepsState,
+      ResultHandler handler,
+      InService service,
+      Predicate<InService> answers) {
+    service.begin();
+    try {
+      if (!answers.test(service)) {
+        throw notRegistered(request.model());
+      }
+      return taken(request, keepsState, handler);
+    } finally {
+      service.ended();
+    }
   }
 
   /** See {@link InferenceService#hold}. */

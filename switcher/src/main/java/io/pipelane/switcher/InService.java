@@ -59,7 +59,7 @@ final class InService {
    *     throws
    */
   Ticket count(ResultHandler handler, Function<ResultHandler, Ticket> taking) {
-    requests.incrementAndGet();
+    begin();
     boolean taken = false;
     try {
       Ticket ticket = taking.apply(handler.andThen(whenTold));
@@ -78,12 +78,17 @@ final class InService {
    * @return false when it is not open; nobody is counted then
    */
   boolean hold() {
-    requests.incrementAndGet();
+    begin();
     if (!isOpen()) {
       ended();
       return false;
     }
     return true;
+  }
+
+  /** Counts somebody until {@link #ended}, who looks then whether it is there. */
+  void begin() {
+    requests.incrementAndGet();
   }
 
   /** A request or a holder that was counted has gone. */

@@ -79,6 +79,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   private final Execution execution;
   private final Sharing sharing;
   private final int laneCount;
+  private final long hostStateBytes;
   private final MonitorThread monitor;
   private final Optional<FetchAheadThread> fetchAhead;
   private final Admission admission;
@@ -97,6 +98,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SwitcherSettings settings,
       HostWeights hostWeights) {
     laneCount = settings.lanes();
+    hostStateBytes = settings.hostStateBytes();
     this.memory = memory;
     this.sessions = sessions;
     this.profiles = settings.profiles();
@@ -407,9 +409,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return daemon.displacedNanosPerSecond(version);
   }
 
-  /** Runs that compute at once. */
+  /** Runs that compute at once at most. */
   public int lanes() {
     return laneCount;
+  }
+
+  /** Runs that may compute at once at present, as far as measuring has shown that this is best. */
+  public int lanesInService() {
+    return execution.lanes();
   }
 
   /**
@@ -457,7 +464,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return sequences.find(model, id);
+    return sequence(model, "", id);
+  }
+
+  /** The state of an owner's sequence; empty when there is no such sequence. */
+  public Optional<SequenceState> sequence(ModelVersion model, String owner, String id) {
+    return sequences.find(model, owner, id);
+  }
+
+  /** Host memory that states may have; see {@link SwitcherSettings}. */
+  public long hostStateBytes() {
+    return hostStateBytes;
   }
 
   @Override

@@ -253,7 +253,7 @@ class PreemptionTest {
       Held held = held(switcher);
       switcher.deregister(held.model.version());
       assertEquals(0, held.request.answers(), "online work goes on");
-      assertEquals(Status.NOT_FOUND, failure(held.run));
+      assertEquals(Status.UNAVAILABLE, failure(held.run), "it has been taken");
       shortGoesOn.countDown();
       float[] _ = held.request.await();
       assertEquals(all("long", 0, STOP + 1), segments.subList(0, STOP + 1));

@@ -70,7 +70,8 @@ class ShortRunsTest {
             plain.fairWorkConserving(),
             plain.offlineSharePercent(),
             plain.preemption(),
-            shortRunMicros);
+            shortRunMicros,
+            plain.leastLanes());
     CpuDevice opened =
         CpuDevice.open(new ByteSize(1 << 20), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
     DeviceMemory memory = new DeviceMemory(opened.persistent());

@@ -3,6 +3,8 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
@@ -15,6 +17,9 @@ import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.SharingSettings;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
@@ -62,18 +67,56 @@ final class WorkersFixture implements AutoCloseable {
       boolean offlineApart,
       Duration hangTimeout,
       Function<ImportedModel, WeightSource> weights) {
+    this(
+        program,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        new SwitcherSettings(
+            WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+        weights);
+  }
+
+  /** The same with so much room for lanes and states, and for states on the host. */
+  WorkersFixture(long workingBytes, long hostStateBytes, int standbys, Duration hangTimeout) {
+    this(
+        WorkerMain.class,
+        SwitchOn.FAULT,
+        standbys,
+        false,
+        hangTimeout,
+        new SwitcherSettings(
+            WEIGHTS,
+            workingBytes,
+            hostStateBytes,
+            0,
+            LANES,
+            1_000,
+            1 << 30,
+            new EqualBytesGrouping(8, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.defaults().scheduling(),
+            SharingSettings.unwatched()),
+        ReadWeights::of);
+  }
+
+  private WorkersFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      SwitcherSettings settings,
+      Function<ImportedModel, WeightSource> weights) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
     workers =
         TestDevices.workers(
             device, program, 2 * LANES, switchOn, standbys, offlineApart, hangTimeout);
     switcher =
         new Switcher(
-            device,
-            new DeviceMemory(device.persistent()),
-            workers,
-            new SwitcherSettings(
-                WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-            weights::apply);
+            device, new DeviceMemory(device.persistent()), workers, settings, weights::apply);
   }
 
   static float[] input(long seed) {

@@ -299,6 +299,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
               switcher.estimateError(),
               switcher.answerEstimateError(),
               switcher.preemptions(),
+              switcher.lanesInService(),
               switcher.shortRuns(),
               switcher.states(),
               switcher.kept(),

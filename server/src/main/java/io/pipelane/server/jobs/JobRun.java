@@ -147,7 +147,7 @@ final class JobRun {
       if (place.isEmpty() || place.get().settle()) {
         return true;
       }
-      job.running(JobState.QUEUED, Jobs.NO_DEVICE);
+      job.running(JobState.QUEUED, JobLine.NO_DEVICE);
       job.rest(SETTLING_PAUSE);
     }
     return false;
@@ -155,7 +155,7 @@ final class JobRun {
 
   private Path input() throws IOException {
     if (spec.inputFile().isEmpty()) {
-      return files.of(spec.id()).resolve(Jobs.ITEMS);
+      return files.of(spec.id()).resolve(JobRecords.ITEMS);
     }
     Path file = files.input(spec.inputFile().get());
     if (Files.size(file) != spec.inputBytes()
@@ -172,7 +172,7 @@ final class JobRun {
   /** Works from where the rows that count end. */
   private Stop workFromCheckpoint(Path input) throws IOException {
     try (Journal journal =
-        new Journal(files.partial(spec), files.of(spec.id()).resolve("progress"), hook)) {
+        new Journal(files.partial(spec), files.of(spec.id()).resolve(JobRecords.PROGRESS), hook)) {
       committedNanos = nanoClock.getAsLong();
       return work(input, journal);
     } finally {

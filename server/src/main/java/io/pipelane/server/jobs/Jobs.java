@@ -5,37 +5,22 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.WholeFile;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.placement.JobPlacement;
-import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
-import io.pipelane.switcher.JobWork;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
@@ -50,31 +35,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Jobs implements AutoCloseable {
   /*
-   * The lock guards the table and the line of jobs that wait for a thread; files of a job are
-   * written by the thread that submits it until it is in the table, then by the thread that runs it,
-   * and by the one that removes it once it has ended. Lock order: this one, then a job's.
+   * The lock guards the table; files of a job are written by the thread that submits it until it is
+   * in the line, then by the thread that runs it, and by the one that removes it once it has ended.
+   * No lock is taken under this one but a job's.
    */
-  static final String ITEMS = "items.jsonl";
-
-  /** What a job waits for that has no device. */
-  static final String NO_DEVICE = "no device is healthy and without another offline job";
-
-  private static final String SPEC = "job.json";
-  private static final String PROGRESS = "progress";
   private static final System.Logger LOG = System.getLogger(Jobs.class.getName());
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private final Map<String, Job> jobs = new LinkedHashMap<>();
-  private final Deque<Job> waiting = new ArrayDeque<>();
+  private final JobLine line;
+  private final JobRecords records;
   private final JobFiles files;
   private final JobsSettings settings;
   private final ModelCatalog catalog;
   private final InferenceService service;
   private final InferenceStatistics statistics;
   private final RandomGenerator random;
-  private final Clock clock;
-  private final Optional<JobPlacement> placement;
   private final JobStep.Hook hook;
   private final List<Thread> threads;
   private boolean closed;
@@ -96,15 +72,15 @@ public final class Jobs implements AutoCloseable {
     this.service = service;
     this.statistics = statistics;
     this.random = random;
-    this.clock = clock;
-    this.placement = placement;
     this.hook = hook;
+    this.line = new JobLine(placement);
+    this.records = new JobRecords(files, random, clock, hook);
     recover();
     threads =
         IntStream.range(0, settings.concurrency())
             .mapToObj(i -> Thread.ofPlatform().name("job-" + i).daemon().unstarted(this::work))
             .toList();
-    placement.ifPresent(devices -> devices.onChange(this::devicesChanged));
+    placement.ifPresent(devices -> devices.onChange(line::devicesChanged));
     threads.forEach(Thread::start);
   }
 
@@ -153,37 +129,12 @@ public final class Jobs implements AutoCloseable {
   }
 
   private void recover() throws IOException {
-    List<Job> found = new ArrayList<>();
-    for (Path folder : files.jobs()) {
-      try {
-        found.add(recovered(folder));
-      } catch (IOException | RuntimeException e) { // The others are not to blame.
-        LOG.log(System.Logger.Level.ERROR, "the job in " + folder + " cannot be read", e);
-      }
-    }
-    found.sort(
-        Comparator.<Job>comparingLong(job -> job.spec().createdMillis())
-            .thenComparing(job -> job.spec().id()));
-    for (Job job : found) {
+    for (Job job : records.recovered()) {
       jobs.put(job.spec().id(), job);
       if (!job.state().isEnd()) {
-        waiting.add(job);
+        line.add(job);
       }
     }
-  }
-
-  private Job recovered(Path folder) throws IOException {
-    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(SPEC))));
-    Progress progress = Journal.read(folder.resolve(PROGRESS));
-    JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
-    if (end.state() == JobState.DONE) {
-      JobRun.publishOutput(files, spec);
-    }
-    Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
-    if (end.state().isEnd()) {
-      job.ended(end.state(), end.reason());
-    }
-    return job;
   }
 
   /**
@@ -205,62 +156,30 @@ public final class Jobs implements AutoCloseable {
   }
 
   private JobStatus submit(JobRequest wanted, ModelVersion model) throws IOException {
-    files.newOutput(wanted.outputFile());
-    byte[] items = wanted.items().getBytes(StandardCharsets.UTF_8);
-    long inputBytes = items.length;
-    long modified = 0;
-    if (wanted.inputFile().isPresent()) {
-      Path input = files.input(wanted.inputFile().get());
-      inputBytes = Files.size(input);
-      modified = Files.getLastModifiedTime(input, LinkOption.NOFOLLOW_LINKS).toMillis();
-    }
-    JobSpec spec =
-        new JobSpec(
-            HexFormat.of().toHexDigits(random.nextLong()),
-            model,
-            wanted.inputFile(),
-            inputBytes,
-            modified,
-            wanted.outputFile(),
-            wanted.priority(),
-            wanted.sizeHint(),
-            wanted.repeat(),
-            wanted.group(),
-            clock.millis());
-    Job job = new Job(spec, JobState.QUEUED, Progress.NONE, work(spec));
+    Job job = records.asked(wanted, model);
     reserve(job);
     boolean kept = false;
     try {
-      Path draft = Files.createDirectory(files.draft(spec.id()));
-      if (spec.inputFile().isEmpty()) {
-        hook.before(JobStep.WRITE_INPUT);
-        WholeFile.write(draft.resolve(ITEMS), items);
-      }
-      hook.before(JobStep.WRITE_SPEC);
-      WholeFile.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
-      hook.before(JobStep.PUBLISH);
-      files.publish(spec.id());
+      records.keep(job, wanted);
       kept = true;
     } finally {
-      lock.lock();
-      try {
-        if (kept) {
-          waiting.add(job);
-          changed.signal();
-        } else {
-          jobs.remove(spec.id());
-        }
-      } finally {
-        lock.unlock();
+      if (kept) {
+        line.add(job);
+      } else {
+        drop(job);
       }
     }
     return job.status();
   }
 
-  /** A job's work, which came when the job did, by the clock of requests. */
-  private JobWork work(JobSpec spec) {
-    long ageMillis = Math.max(0, clock.millis() - spec.createdMillis());
-    return new JobWork(System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(ageMillis));
+  /** Takes a job out of the table; false when another thread has. */
+  private boolean drop(Job job) {
+    lock.lock();
+    try {
+      return jobs.remove(job.spec().id()) != null;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Puts a job into the table, where it keeps others from its output. */
@@ -344,30 +263,15 @@ public final class Jobs implements AutoCloseable {
   }
 
   private void forget(Job job) throws IOException {
-    lock.lock();
-    try {
-      if (jobs.remove(job.spec().id()) == null) {
-        return;
-      }
-    } finally {
-      lock.unlock();
+    if (drop(job)) {
+      files.forget(job.spec());
     }
-    files.forget(job.spec());
   }
 
   private void cancel(Job job) throws IOException {
     job.cancel();
-    boolean waited;
-    lock.lock();
-    try {
-      waited = waiting.remove(job);
-    } finally {
-      lock.unlock();
-    }
-    if (waited) { // No thread has it, or will.
-      JobEnd end = new JobEnd(JobState.CANCELLED, "");
-      WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
-      job.ended(end.state(), end.reason());
+    if (line.remove(job)) {
+      records.cancelled(job);
     }
   }
 
@@ -409,7 +313,7 @@ public final class Jobs implements AutoCloseable {
           "the process may use none of the processors {0} (sharing.offline-processors)",
           settings.processors().get());
     }
-    @Nullable Job next = next();
+    @Nullable Job next = line.next();
     while (next != null) {
       try {
         new JobRun(
@@ -417,66 +321,9 @@ public final class Jobs implements AutoCloseable {
             .run();
       } finally {
         next.leavePlace();
-        devicesChanged();
+        line.devicesChanged();
       }
-      next = next();
-    }
-  }
-
-  /** A job that waits for a device may have one now. */
-  private void devicesChanged() {
-    lock.lock();
-    try {
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private @Nullable Job next() {
-    lock.lock();
-    try {
-      @Nullable Job ready = ready();
-      while (!closed && ready == null) {
-        changed.awaitUninterruptibly();
-        ready = ready();
-      }
-      return ready;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** The first job that waits for nothing but a thread; with the lock. */
-  private @Nullable Job ready() {
-    if (closed) {
-      return null;
-    }
-    for (Job job : waiting) {
-      if (hasPlace(job)) {
-        waiting.remove(job);
-        return job;
-      }
-    }
-    return null;
-  }
-
-  private boolean hasPlace(Job job) {
-    if (placement.isEmpty() || job.spec().priority() == Priority.ONLINE) {
-      return true;
-    }
-    try {
-      Optional<PlacedJob> place = placement.get().admit(job.spec().model());
-      if (place.isPresent()) {
-        job.placed(place.get());
-      } else {
-        job.running(JobState.QUEUED, NO_DEVICE);
-      }
-      return place.isPresent();
-    } catch (RuntimeException e) { // The thread, and jobs that need no device, are not to blame.
-      LOG.log(System.Logger.Level.ERROR, "job " + job.spec().id() + " was given no device", e);
-      job.running(JobState.QUEUED, "a fault of the server: " + e);
-      return false;
+      next = line.next();
     }
   }
 
@@ -489,10 +336,10 @@ public final class Jobs implements AutoCloseable {
     try {
       closed = true;
       jobs.values().forEach(Job::pause);
-      changed.signalAll();
     } finally {
       lock.unlock();
     }
+    line.close();
   }
 
   /**

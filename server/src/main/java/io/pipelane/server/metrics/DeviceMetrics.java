@@ -124,6 +124,7 @@ final class DeviceMetrics {
         "pipelane_padded_rows",
         "Rows that batches were filled up with to have a captured shape",
         DeviceState::paddedRows);
+    gauge("pipelane_lanes_at_once", "Runs that may compute at once at present", DeviceState::lanes);
     counter(
         "pipelane_short_runs",
         "Runs made by the threads that brought the requests",

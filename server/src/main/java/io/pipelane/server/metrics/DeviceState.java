@@ -18,6 +18,7 @@ import io.pipelane.switcher.worker.RetryOverview;
  * @param estimateError the median of |estimate - actual| / actual over its latest runs
  * @param answerEstimateError the same of the time from a request's coming to its answer
  * @param preemptions what its runs have given way to
+ * @param lanes runs that may compute at once at present
  * @param shortRuns made by the threads that brought the requests, since the start
  * @param states what it keeps for sequences
  * @param kept what it keeps between two runs
@@ -33,6 +34,7 @@ public record DeviceState(
     double estimateError,
     double answerEstimateError,
     Preemptions preemptions,
+    int lanes,
     long shortRuns,
     StatesOverview states,
     KeptOverview kept,

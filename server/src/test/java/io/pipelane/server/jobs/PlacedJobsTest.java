@@ -201,7 +201,7 @@ class PlacedJobsTest {
       devices.look(placement);
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      while (service.pending.isEmpty() || !jobs.show(second).reason().equals(Jobs.NO_DEVICE)) {
+      while (service.pending.isEmpty() || !jobs.show(second).reason().equals(JobLine.NO_DEVICE)) {
         Thread.onSpinWait();
       }
       assertEquals(JobState.QUEUED, jobs.show(second).state());

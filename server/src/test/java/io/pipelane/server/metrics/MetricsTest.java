@@ -94,6 +94,7 @@ class MetricsTest {
         0.25,
         0.5,
         new Preemptions(23, 24, 1_500_000_000, 250_000_000),
+        2,
         35,
         new StatesOverview(36, 37, 38),
         new KeptOverview(44, 45, 46, Map.of(KeptOverview.Obstacle.WAITING, 47L)),
@@ -268,6 +269,7 @@ class MetricsTest {
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
     assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");
+    assertLine(lines, "pipelane_lanes_at_once{device=\"cpu\"} 2.0");
     assertLine(lines, "pipelane_short_runs_total{device=\"cpu\"} 35.0");
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_state_written_out_bytes{device=\"cpu\"} 37.0");

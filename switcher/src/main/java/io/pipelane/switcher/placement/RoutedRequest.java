@@ -11,6 +11,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
   private final InferenceRequest request;
   private final ResultHandler handler;
   private final Function<Member, Hold> devices;
+  private final @Nullable Consumer<StatusException> whenLost;
   private volatile Router.@Nullable Choice choice;
   private Ticket ticket = Ticket.ENDED;
   private int attempt;
@@ -45,11 +47,37 @@ final class RoutedRequest implements ResultHandler, Ticket {
       InferenceRequest request,
       ResultHandler handler,
       Function<Member, Hold> devices) {
+    this(router, route, request, handler, devices, null);
+  }
+
+  private RoutedRequest(
+      Router router,
+      Route route,
+      InferenceRequest request,
+      ResultHandler handler,
+      Function<Member, Hold> devices,
+      @Nullable Consumer<StatusException> whenLost) {
     this.router = router;
     this.route = route;
     this.request = request;
     this.handler = new PlacedOnce(handler);
     this.devices = devices;
+    this.whenLost = whenLost;
+  }
+
+  /**
+   * A request that goes to one device alone.
+   *
+   * @param whenLost told instead of the handler when that is lost under it
+   */
+  static RoutedRequest staying(
+      Router router,
+      Route route,
+      InferenceRequest request,
+      ResultHandler handler,
+      Function<Member, Hold> devices,
+      Consumer<StatusException> whenLost) {
+    return new RoutedRequest(router, route, request, handler, devices, whenLost);
   }
 
   /**
@@ -154,6 +182,10 @@ final class RoutedRequest implements ResultHandler, Ticket {
       return;
     }
     member.lostRuns.increment();
+    if (whenLost != null) {
+      whenLost.accept(error);
+      return;
+    }
     try {
       submit();
     } catch (StatusException e) {

@@ -52,6 +52,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final Registration registration;
   private final Router router;
   private final Spans spans;
+  private final @Nullable MovingSequences sequences;
   private final PlacementConfig config;
   private final LongSupplier nanoClock;
   private final List<ReviewThread> reviews = new ArrayList<>();
@@ -72,6 +73,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.registration = new Registration(members, homes);
     this.router = new Router(members, config.routing(), nanoClock);
     this.spans = new Spans(members, this::confine);
+    this.sequences = only == null ? moving(nanoClock) : null;
     this.config = config;
     this.nanoClock = nanoClock;
     if (only == null) {
@@ -79,6 +81,11 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           member -> member.switcher.keepOnlyFor(version -> hasDevice(version, member.index)));
       startReviews();
     }
+  }
+
+  private @Nullable MovingSequences moving(LongSupplier clock) {
+    long hostBytes = members.stream().mapToLong(each -> each.switcher.hostStateBytes()).sum();
+    return hostBytes == 0 ? null : new MovingSequences(router, hostBytes, clock);
   }
 
   private boolean hasDevice(ModelVersion version, int device) {
@@ -187,6 +194,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     long end = System.nanoTime() + Switcher.LONGEST_LEAVING.toNanos(); // For all of them.
     having.forEach(each -> unlessLost(each, version, () -> each.switcher.remove(version, end)));
     homes.remove(version);
+    if (sequences != null) {
+      sequences.forget(version);
+    }
   }
 
   private static void unlessLost(Member member, ModelVersion version, Runnable step) {
@@ -267,6 +277,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       InferenceRequest request,
       ResultHandler handler,
       Function<Member, Hold> devices) {
+    if (sequences != null && route.keepsState && MovingSequences.concerns(request)) {
+      return sequences.submit(request, handler, route, devices);
+    }
     RoutedRequest routed = new RoutedRequest(router, route, request, handler, devices);
     routed.submit();
     return routed;
@@ -292,6 +305,11 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
                 .map(member -> member.switcher))
         .flatMap(switcher -> switcher.sequence(model, id).stream())
         .findFirst();
+  }
+
+  /** Host memory for what sequences go on from when their device is lost. */
+  public long sequenceLogBytes() {
+    return sequences == null ? 0 : sequences.room().takenBytes();
   }
 
   /** Builds the session of an announced model on its home; see {@link Switcher#buildAhead}. */
@@ -413,5 +431,8 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   @Override
   public void close() {
     reviews.forEach(ReviewThread::close);
+    if (sequences != null) {
+      sequences.close();
+    }
   }
 }

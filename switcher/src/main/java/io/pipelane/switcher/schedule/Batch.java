@@ -203,7 +203,7 @@ final class Batch implements ResultHandler {
 
   /**
    * One of them may be the reason, or all of them together: alone, each has the answer it earns.
-   * But those that nobody wants any more do not run again.
+   * But those that nobody wants any more do not run again; none does where nobody wants any.
    */
   @Override
   public void failed(StatusException error) {
@@ -211,12 +211,9 @@ final class Batch implements ResultHandler {
     if (error.status() == Status.INSUFFICIENT_MEMORY) {
       members.getFirst().line().outgrown(members.size());
     }
-    List<QueuedRequest> wanted = members.stream().filter(member -> !member.isUnwanted()).toList();
-    boolean runAgain = !wanted.isEmpty() && queue.again(wanted);
-    for (QueuedRequest member : members) {
-      if (!runAgain || !wanted.contains(member)) {
-        fail(member, error);
-      }
+    boolean isWanted = members.stream().anyMatch(member -> !member.isUnwanted());
+    if (!isWanted || !queue.again(members)) {
+      members.forEach(member -> fail(member, error));
     }
   }
 

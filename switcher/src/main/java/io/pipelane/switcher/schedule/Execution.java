@@ -29,7 +29,8 @@ public final class Execution {
   /**
    * Starts the threads.
    *
-   * @param atOnce runs that compute at once; further threads are spare, for when runs give way
+   * @param atOnce runs that compute at once at most; further threads are spare, for when runs give
+   *     way
    * @param threads of the lanes
    */
   public Execution(
@@ -43,9 +44,12 @@ public final class Execution {
       Worker worker,
       OfflineGate gate,
       LongSupplier nanoClock) {
+    int least = config.leastLanes();
     lanes =
         new LaneThreads(
-            atOnce,
+            least == 0
+                ? LaneTrial.fixed(atOnce)
+                : new LaneTrial(least, atOnce, nanoClock.getAsLong()),
             threads - atOnce,
             config.preemption(),
             queue,
@@ -109,6 +113,11 @@ public final class Execution {
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return lanes.preemptions();
+  }
+
+  /** Runs that may compute at once at present. */
+  public int lanes() {
+    return lanes.lanes();
   }
 
   /** Runs that were made by the threads that brought the requests. */

@@ -44,6 +44,7 @@ public final class LaneThreads {
   private final OfflineGate gate;
   private final Worker worker;
   private final LaneRuns runs;
+  private final LaneTrial trial;
 
   /** Whose run waits for weights of others to give way to its lane: one at a time. */
   private final ReentrantLock failsafe = new ReentrantLock(true);
@@ -53,7 +54,7 @@ public final class LaneThreads {
   /**
    * Starts the threads.
    *
-   * @param count of runs that compute at once
+   * @param trial finds how many runs compute at once, from as many as may
    * @param spare threads beyond those, for what runs while others are paused; 0 where none is
    * @param preemption whether runs give way to requests at their gates
    * @param estimates told how long runs take
@@ -61,7 +62,7 @@ public final class LaneThreads {
    * @param gate that offline runs pass at each of their gates
    */
   public LaneThreads(
-      int count,
+      LaneTrial trial,
       int spare,
       boolean preemption,
       RequestQueue queue,
@@ -79,6 +80,8 @@ public final class LaneThreads {
     this.worker = worker;
     this.runs = new LaneRuns(lanes, offline, daemon.loans(), worker, estimates.history());
     this.nanoClock = nanoClock;
+    this.trial = trial;
+    int count = trial.lanes();
     this.turns =
         new Turns(
             count,
@@ -129,6 +132,11 @@ public final class LaneThreads {
     turns.modelLeaves();
   }
 
+  /** How many runs may compute at once at present. */
+  public int lanes() {
+    return trial.lanes();
+  }
+
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
     return turns.preemptions();
@@ -140,8 +148,16 @@ public final class LaneThreads {
     while (next != null) {
       answer(next, turn);
       queue.ended(next);
+      if (trial.review(nanoClock.getAsLong())) {
+        limitTurns();
+      }
       next = turn.next();
     }
+  }
+
+  /** Whoever comes last says what holds, though others have found it changed meanwhile. */
+  private synchronized void limitTurns() {
+    turns.limit(trial.lanes());
   }
 
   /**
@@ -173,7 +189,7 @@ public final class LaneThreads {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
       queued.failed();
-      answer.fail(e);
+      answer.fail(queued.told(e));
     }
   }
 
@@ -281,6 +297,11 @@ public final class LaneThreads {
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));
+          trial.offlineRan(estimates.history().of(key).leastNanos());
+        } else {
+          trial.onlineRan(
+              estimates.history().of(key).leastNanos(),
+              nanoClock.getAsLong() - queued.submittedNanos());
         }
         return timings;
       }

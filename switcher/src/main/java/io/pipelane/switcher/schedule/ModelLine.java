@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,6 +21,8 @@ final class ModelLine {
 
   /** So many choices after a batch was too large one of twice the bound may be tried again. */
   private static final int CHOICES_BEFORE_LARGER = 16 * CHOICES_A_TRIAL;
+
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** A size that is run to learn its time: a neighbour of the best, or none. */
   enum Trial {
@@ -127,9 +130,20 @@ final class ModelLine {
     return leaving;
   }
 
-  /** Why offline requests end when it leaves. */
-  StatusException notInService() {
+  private StatusException notInService() {
     return new StatusException(Status.NOT_FOUND, "model " + model + " is not in service");
+  }
+
+  /**
+   * Why offline requests end that were taken before it left: it may leave as its content is
+   * replaced, or as another version comes, and whoever asks again is answered by that, or told that
+   * there is none.
+   */
+  StatusException leaves() {
+    return StatusException.unavailable(
+        "model %s leaves service, and runs no more offline requests; ask again for what follows it"
+            .formatted(model),
+        RETRY_AFTER);
   }
 
   /** Which size of batch the next choice is to be of. */

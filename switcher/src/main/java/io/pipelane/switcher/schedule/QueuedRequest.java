@@ -8,6 +8,7 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -165,16 +166,33 @@ public final class QueuedRequest implements Ticket {
    * Ends a run that nobody wants any more; for its thread, at its gates.
    *
    * @throws StatusException {@link Status#CANCELLED} when its caller has gone, {@link
-   *     Status#NOT_FOUND} when its model goes
+   *     Status#UNAVAILABLE} when its model goes
    */
   void requireWanted() {
+    @Nullable StatusException reason = whyUnwanted();
+    if (reason != null) {
+      throw reason;
+    }
+  }
+
+  /** Why nobody wants its run, if nobody does. */
+  private @Nullable StatusException whyUnwanted() {
     @Nullable StatusException gone = withdrawal;
-    if (gone != null) {
-      throw gone;
-    }
-    if (isLeaving()) {
-      throw line.notInService();
-    }
+    return gone == null && isLeaving() ? line.leaves() : gone;
+  }
+
+  /** Tells its caller that it does not run, as nobody wants that any more. */
+  void endUnwanted() {
+    handler.failed(Objects.requireNonNull(whyUnwanted(), "somebody wants it"));
+  }
+
+  /**
+   * What its caller is told of a run that failed. One that had no weights yet when its model went
+   * finds that there is none.
+   */
+  Throwable told(Throwable reason) {
+    boolean isGone = reason instanceof StatusException e && e.status() == Status.NOT_FOUND;
+    return isGone && isLeaving() ? line.leaves() : reason;
   }
 
   /** Its run in a lane has failed. */

@@ -24,8 +24,16 @@ final class RepeatedRequests {
     this.policy = policy;
   }
 
-  void add(Collection<QueuedRequest> claimed) {
-    requests.addAll(claimed);
+  /**
+   * Takes requests in; not those that nobody wants any more, who has said so may have looked here
+   * before.
+   *
+   * @return those that it has not taken, whose end nobody else tells
+   */
+  List<QueuedRequest> add(Collection<QueuedRequest> claimed) {
+    List<QueuedRequest> unwanted = claimed.stream().filter(QueuedRequest::isUnwanted).toList();
+    claimed.stream().filter(request -> !unwanted.contains(request)).forEach(requests::add);
+    return unwanted;
   }
 
   /** Takes the first that may run. */

@@ -9,7 +9,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongFunction;
@@ -24,10 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
   /*
-   * One lock guards the policy, the lines of models and the counts. A request that leaves is
-   * STARTED under it, so it is handed out once. `again` holds requests whose batch failed: they are
-   * claimed already, count no longer, and go first, where their class may run. While one runs in
-   * the share it may still come there, so lanes' threads wait for its end when the queue is closed.
+   * One lock guards what waits, who waits for it, the policy, the lines of models and the counts.
    *
    * A model that leaves says so in its line, under the lock: what comes later is refused, what waits
    * is withdrawn, and what was taken finds it at its next gate.
@@ -37,23 +33,18 @@ public final class RequestQueue {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition filled = lock.newCondition();
-  private final Condition filledForShare = lock.newCondition();
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
-  private final BatchGathering gathering;
+  private final Takers takers;
   private final AnswerTimes answerTimes;
   private final QueueBounds bounds;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, ModelLine> lines = new ConcurrentHashMap<>();
-  private final RepeatedRequests again;
+  private final WaitingRequests inLine;
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
   private volatile BooleanSupplier repeatsWhile = () -> true;
-  private int idle;
-  private boolean runsInShare;
-  private boolean closed;
 
   /**
    * An empty queue.
@@ -74,12 +65,13 @@ public final class RequestQueue {
     this.estimates = estimates;
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
-    this.again = new RepeatedRequests(policy);
+    this.inLine = new WaitingRequests(policy, bounds, counters);
     this.lateness = new Lateness(estimates, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
-    this.gathering =
+    BatchGathering gathering =
         new BatchGathering(
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
+    this.takers = new Takers(lock, inLine, gathering, nanoClock);
   }
 
   /** Has a model's requests wait on other terms from now on. */
@@ -103,17 +95,15 @@ public final class RequestQueue {
     try {
       ModelLine line = line(model);
       refused = line.leave();
-      claimed = again.dropLeaving();
-      filled.signalAll(); // They may have been what others waited for.
+      claimed = inLine.dropLeaving();
+      takers.lookAgain(); // They may have been what others waited for.
     } finally {
       lock.unlock();
     }
     for (QueuedRequest request : refused) {
-      Lateness.tell(request, () -> request.withdraw(request.line().notInService()));
+      Lateness.tell(request, () -> request.withdraw(request.line().leaves()));
     }
-    for (QueuedRequest request : claimed) {
-      Lateness.tell(request, () -> request.handler().failed(request.line().notInService()));
-    }
+    endUnwanted(claimed);
   }
 
   /** A request that was taken and runs again later does not; false for one that runs. */
@@ -121,9 +111,9 @@ public final class RequestQueue {
     boolean waited;
     lock.lock();
     try {
-      waited = again.drop(claimed);
+      waited = inLine.drop(claimed);
       if (waited) {
-        filled.signalAll(); // It may have been what others waited for.
+        takers.lookAgain(); // It may have been what others waited for.
       }
     } finally {
       lock.unlock();
@@ -174,11 +164,8 @@ public final class RequestQueue {
       if (runs != null && isTimed) {
         answerTimes.time(queued, runs, bounds.requests(), nanoClock);
       }
-      queued.keepOrder();
-      policy.add(queued);
-      filled.signal();
-      filledForShare.signal();
-      gathering.wake();
+      inLine.add(queued);
+      takers.oneCame();
       return queued;
     } finally {
       lock.unlock();
@@ -205,15 +192,10 @@ public final class RequestQueue {
   }
 
   private void admit(QueuedRequest request) {
-    if (closed) {
+    if (takers.areClosed()) {
       throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
     }
-    try {
-      bounds.admit(request);
-    } catch (StatusException e) {
-      counters.full();
-      throw e;
-    }
+    inLine.admit(request);
   }
 
   /**
@@ -250,32 +232,9 @@ public final class RequestQueue {
   }
 
   private List<QueuedRequest> claim() {
-    boolean hasIdled = false;
     lock.lock();
     try {
-      while (true) {
-        long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest failedBefore = again.take(now);
-        if (failedBefore != null) {
-          return List.of(failedBefore);
-        }
-        QueuedRequest next = policy.poll(now);
-        if (next == null) {
-          if (closed && bounds.requests() == 0 && again.isEmpty() && !runsInShare) {
-            return List.of();
-          }
-          hasIdled = true;
-          idle++;
-          gathering.wake();
-          filled.awaitUninterruptibly();
-          idle--;
-        } else if (next.start()) {
-          bounds.left(next);
-          return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
-        } else {
-          policy.ended(next, now);
-        }
-      }
+      return takers.awaitNext();
     } finally {
       lock.unlock();
     }
@@ -305,25 +264,7 @@ public final class RequestQueue {
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     lock.lock();
     try {
-      runsInShare = false; // Whoever comes for the next one is done with the last.
-      if (closed) {
-        filled.signalAll();
-      }
-      while (!closed) {
-        long now = nanoClock.getAsLong();
-        @Nullable QueuedRequest next =
-            mayBegin.getAsBoolean() ? policy.pollOffline(suitable, now) : null;
-        if (next == null) {
-          filledForShare.awaitUninterruptibly();
-        } else if (next.start()) {
-          bounds.left(next);
-          runsInShare = true;
-          return next;
-        } else {
-          policy.ended(next, now);
-        }
-      }
-      return null;
+      return takers.awaitForShare(suitable, mayBegin);
     } finally {
       lock.unlock();
     }
@@ -333,26 +274,34 @@ public final class RequestQueue {
   void lookAgainForShare() {
     lock.lock();
     try {
-      filledForShare.signal();
+      takers.lookAgainForShare();
     } finally {
       lock.unlock();
     }
   }
 
-  /** What has been taken, and has not run, runs elsewhere before all others of its class. */
+  private static void endUnwanted(List<QueuedRequest> requests) {
+    requests.forEach(request -> Lateness.tell(request, request::endUnwanted));
+  }
+
+  /**
+   * What has been taken, and has not run, runs elsewhere before all others of its class; where
+   * nobody wants that any more it ends.
+   */
   void giveBack(QueuedRequest claimed) {
+    runAgain(List.of(claimed));
+  }
+
+  private void runAgain(List<QueuedRequest> claimed) {
+    List<QueuedRequest> unwanted;
     lock.lock();
     try {
-      again.add(List.of(claimed));
-      filled.signalAll();
+      unwanted = inLine.addAgain(claimed);
+      takers.lookAgain();
     } finally {
       lock.unlock();
     }
-  }
-
-  /** Whether a lane may wait for more requests: no other one does, and more will come. */
-  private boolean mayHold() {
-    return idle == 0 && !closed;
+    endUnwanted(unwanted);
   }
 
   /** What was taken has ended. */
@@ -363,7 +312,7 @@ public final class RequestQueue {
     lock.lock();
     try {
       policy.ended(request.polled(), nanoClock.getAsLong());
-      filled.signalAll(); // What did not fit beside it may fit now.
+      takers.lookAgain(); // What did not fit beside it may fit now.
     } finally {
       lock.unlock();
     }
@@ -375,7 +324,8 @@ public final class RequestQueue {
   }
 
   /**
-   * Requests that failed as a batch run before all others, each alone.
+   * Requests that failed as a batch run before all others, each alone; those that nobody wants any
+   * more end.
    *
    * @return false when that is in vain; the caller tells them the end
    */
@@ -388,14 +338,8 @@ public final class RequestQueue {
   }
 
   private void repeat(List<QueuedRequest> claimed) {
-    lock.lock();
-    try {
-      again.add(claimed);
-      counters.batchFailed();
-      filled.signalAll();
-    } finally {
-      lock.unlock();
-    }
+    counters.batchFailed();
+    runAgain(claimed);
   }
 
   /**
@@ -427,21 +371,8 @@ public final class RequestQueue {
     lock.lock();
     try {
       long now = nanoClock.getAsLong();
-      @Nullable QueuedRequest failedBefore = again.take(now);
-      if (failedBefore != null) {
-        return failedBefore;
-      }
-      @Nullable QueuedRequest next = policy.interrupting(run, remainingNanos, now);
-      while (next != null) {
-        policy.take(next, now);
-        if (next.start()) {
-          bounds.left(next);
-          return next;
-        }
-        policy.ended(next, now);
-        next = policy.interrupting(run, remainingNanos, now);
-      }
-      return null;
+      @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
+      return failedBefore == null ? inLine.nextBefore(run, remainingNanos, now) : failedBefore;
     } finally {
       lock.unlock();
     }
@@ -451,7 +382,7 @@ public final class RequestQueue {
   void lookAgain() {
     lock.lock();
     try {
-      filled.signalAll();
+      takers.lookAgain();
     } finally {
       lock.unlock();
     }
@@ -459,7 +390,7 @@ public final class RequestQueue {
 
   /** Whether nothing waits; for any thread, and at once. */
   boolean isEmpty() {
-    return bounds.isEmpty() && again.isEmpty();
+    return inLine.isEmpty();
   }
 
   /**
@@ -485,10 +416,9 @@ public final class RequestQueue {
   void withdrawn(QueuedRequest request) {
     lock.lock();
     try {
-      policy.remove(request);
-      bounds.left(request);
-      if (closed || policyHeedsEnds) {
-        filled.signalAll(); // It may have been what others waited for.
+      inLine.withdrawn(request);
+      if (takers.areClosed() || policyHeedsEnds) {
+        takers.lookAgain(); // It may have been what others waited for.
       }
     } finally {
       lock.unlock();
@@ -499,10 +429,7 @@ public final class RequestQueue {
   public void close() {
     lock.lock();
     try {
-      closed = true;
-      filled.signalAll();
-      filledForShare.signalAll();
-      gathering.wake();
+      takers.close();
     } finally {
       lock.unlock();
     }
@@ -524,7 +451,7 @@ public final class RequestQueue {
   public boolean hasBacklog() {
     lock.lock();
     try {
-      return bounds.requests() > idle;
+      return bounds.requests() > takers.idle();
     } finally {
       lock.unlock();
     }
@@ -534,7 +461,7 @@ public final class RequestQueue {
   int idle() {
     lock.lock();
     try {
-      return idle;
+      return takers.idle();
     } finally {
       lock.unlock();
     }

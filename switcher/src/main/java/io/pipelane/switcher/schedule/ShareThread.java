@@ -192,7 +192,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
     boolean isLost = reason.getCause() instanceof WorkerLostException || !worker.isUsable();
     if (!gate.isActive() || answer.isGiven() || isLost || queued.isUnwanted()) {
-      answer.fail(reason);
+      answer.fail(queued.told(reason));
     } else {
       ModelVersion model = queued.request().model();
       queued.whenFailed(() -> unfitUntil.remove(model));

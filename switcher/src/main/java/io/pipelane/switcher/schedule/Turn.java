@@ -177,7 +177,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
           return new Paused(best.progress().request(), best.remainingNanos);
         }
         turns.spare++;
-        while (turns.free == 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
+        while (turns.free <= 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
           turns.freed.awaitUninterruptibly();
         }
         turns.spare--;
@@ -462,7 +462,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   }
 
   private boolean isAnotherToSeeToTheQueue() {
-    return turns.free == 0 && turns.spare > 0;
+    return turns.free <= 0 && turns.spare > 0;
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -55,17 +56,17 @@ final class Turns {
   final Predicate<QueuedRequest> room;
   final OfflineGate gate;
   final boolean preemption;
-  private final int count;
   final LongSupplier nanoClock;
 
   /** Written under the lock; looked at without it to see that there are none. */
   final CopyOnWriteArrayList<Turn> elsewhere = new CopyOnWriteArrayList<>();
 
   // Guarded by the lock.
+  private int count;
   private final List<Turn> all = new ArrayList<>();
   final List<Turn> paused = new ArrayList<>();
   final Condition freed = lock.newCondition();
-  int free;
+  int free; // Below none where fewer are to compute than do.
   int idle;
   int spare;
   Preemptions preemptions = Preemptions.NONE;
@@ -110,6 +111,24 @@ final class Turns {
     return turn;
   }
 
+  /**
+   * Has so many compute at once from now on: where there are fewer, once runs have ended or given
+   * way; the turns that are too many are owed until then, so fewer than none are free.
+   */
+  void limit(int turns) {
+    lock.lock();
+    try {
+      int more = turns - count;
+      count = turns;
+      free += more;
+      for (int i = 0; i < more; i++) {
+        settle();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** It runs nothing any more; with the lock held. */
   void forget(Turn turn) {
     all.remove(turn);
@@ -129,15 +148,12 @@ final class Turns {
   LaneTimes underWay(long nowNanos) {
     lock.lock();
     try {
-      long[] taken = new long[count];
-      int lane = 0;
-      for (Turn turn : all) {
-        long remaining = turn.leastRemainingNanos(nowNanos);
-        if (remaining > 0) {
-          taken[lane++] = remaining;
-        }
-      }
-      return new LaneTimes(taken);
+      long[] running =
+          all.stream()
+              .mapToLong(turn -> turn.leastRemainingNanos(nowNanos))
+              .filter(remaining -> remaining > 0)
+              .toArray();
+      return new LaneTimes(Arrays.copyOf(running, Math.max(count, running.length)));
     } finally {
       lock.unlock();
     }

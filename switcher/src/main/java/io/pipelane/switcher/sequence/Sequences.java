@@ -165,9 +165,9 @@ public final class Sequences implements AutoCloseable {
     return found;
   }
 
-  /** The state of a sequence that is nobody's; empty when there is no such sequence. */
-  public synchronized Optional<SequenceState> find(ModelVersion model, String id) {
-    Key key = new Key(model, "", id);
+  /** The state of an owner's sequence; empty when there is no such sequence. */
+  public synchronized Optional<SequenceState> find(ModelVersion model, String owner, String id) {
+    Key key = new Key(model, owner, id);
     return Optional.ofNullable(sequences.get(key)).map(found -> new Found(key, found));
   }
 

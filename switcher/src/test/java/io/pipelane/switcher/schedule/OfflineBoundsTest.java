@@ -2,6 +2,8 @@ package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -22,8 +24,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Offline requests in a queue of eight requests and 100 bytes. */
 class OfflineBoundsTest {
@@ -44,7 +53,7 @@ class OfflineBoundsTest {
 
   /** How one request ended. */
   private static final class End implements ResultHandler {
-    @Nullable StatusException error;
+    volatile @Nullable StatusException error;
 
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
@@ -145,7 +154,8 @@ class OfflineBoundsTest {
     End online = online("m", 1);
     queue.leave(new ModelVersion("m", 1));
     for (End end : refused) {
-      assertEquals(Status.NOT_FOUND, end.status());
+      assertEquals(Status.UNAVAILABLE, end.status());
+      assertNotNull(Objects.requireNonNull(end.error).retryAfter());
     }
     assertEquals(2, queue.waiting());
     assertEquals(
@@ -165,12 +175,78 @@ class OfflineBoundsTest {
     QueuedRequest second = Objects.requireNonNull(queue.take());
     assertTrue(queue.again(List.of(first)));
     queue.leave(new ModelVersion("m", 1));
-    assertEquals(Status.NOT_FOUND, again.status());
+    assertEquals(Status.UNAVAILABLE, again.status());
     assertTrue(queue.isEmpty());
     assertTrue(second.isUnwanted());
     assertEquals(
-        Status.NOT_FOUND, assertThrows(StatusException.class, second::requireWanted).status());
+        Status.UNAVAILABLE, assertThrows(StatusException.class, second::requireWanted).status());
     assertEquals(null, runs.error, "its run tells the end");
+  }
+
+  @Test
+  void giveBack_itsModelHasLeftMeanwhile_endsIt() {
+    End end = offline("m", 1);
+    QueuedRequest claimed = Objects.requireNonNull(queue.take());
+    queue.leave(new ModelVersion("m", 1));
+    queue.giveBack(claimed);
+    assertEquals(Status.UNAVAILABLE, end.status());
+    assertTrue(queue.isEmpty());
+  }
+
+  @Test
+  void giveBack_itsCallerHasGoneMeanwhile_endsIt() {
+    End end = offline("m", 1);
+    QueuedRequest claimed = Objects.requireNonNull(queue.take());
+    claimed.cancel();
+    assertNull(end.error, "whoever has it tells the end");
+    queue.giveBack(claimed);
+    assertEquals(Status.CANCELLED, end.status());
+    assertTrue(queue.isEmpty());
+  }
+
+  /** Whichever is first, each request ends once, and nothing is left to run. */
+  @Test
+  @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void claimedRequestsComeBackWhileTheirModelLeaves_eachEndsOnce() throws Exception {
+    int rounds = 2_000;
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      for (int round = 0; round < rounds; round++) {
+        ModelVersion model = new ModelVersion("m" + round, 1);
+        List<End> ends = List.of(offline(model.model(), 1), offline(model.model(), 1));
+        QueuedRequest alone = Objects.requireNonNull(queue.take());
+        QueuedRequest ofBatch = Objects.requireNonNull(queue.take());
+        CyclicBarrier together = new CyclicBarrier(3);
+        Future<?> back =
+            threads.submit(
+                () -> {
+                  await(together);
+                  queue.giveBack(alone);
+                  assertTrue(queue.again(List.of(ofBatch)));
+                });
+        Future<?> goes =
+            threads.submit(
+                () -> {
+                  await(together);
+                  ofBatch.cancel();
+                });
+        await(together);
+        queue.leave(model);
+        back.get();
+        goes.get();
+        assertTrue(queue.isEmpty());
+        assertEquals(Status.UNAVAILABLE, ends.getFirst().status());
+        assertTrue(Set.of(Status.UNAVAILABLE, Status.CANCELLED).contains(ends.getLast().status()));
+        queue.forget(model);
+      }
+    }
+  }
+
+  private static void await(CyclicBarrier barrier) {
+    try {
+      barrier.await();
+    } catch (InterruptedException | BrokenBarrierException e) {
+      throw new AssertionError("nobody breaks it", e);
+    }
   }
 
   @Test

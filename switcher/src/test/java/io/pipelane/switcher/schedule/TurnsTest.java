@@ -200,6 +200,62 @@ class TurnsTest {
     }
   }
 
+  /**
+   * Two compute; of two more, one begins once both have ended, and the other with a second turn.
+   */
+  @Test
+  void limit_fewerThanCompute_holdsFromTheirEnd_andMoreBeginAtOnce() throws Exception {
+    Turns turns = turns(2);
+    AtomicInteger computing = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    CountDownLatch both = new CountDownLatch(2);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    AtomicInteger begun = new AtomicInteger();
+    CountDownLatch together = new CountDownLatch(2);
+    Consumer<Turn> run =
+        turn -> {
+          int number = begun.incrementAndGet();
+          int now = computing.incrementAndGet();
+          if (number <= 2) {
+            both.countDown();
+            await(mayEnd);
+          } else if (number <= 10) {
+            most.accumulateAndGet(now, Math::max);
+          } else {
+            together.countDown();
+            await(together);
+          }
+          computing.decrementAndGet();
+          turn.leave(); // As before it waits for memory: it computes no more.
+        };
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      List<Future<?>> lanes = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        lanes.add(threads.submit(() -> serve(turns, run)));
+      }
+      submit("long");
+      submit("long");
+      both.await();
+      turns.limit(1);
+      for (int i = 0; i < 8; i++) {
+        submit("long");
+      }
+      mayEnd.countDown();
+      while (ended.size() < 10) {
+        Thread.onSpinWait();
+      }
+      assertEquals(1, most.get());
+      turns.limit(2);
+      submit("long");
+      submit("long");
+      together.await();
+      queue.close();
+      for (Future<?> lane : lanes) {
+        lane.get();
+      }
+    }
+  }
+
   @Test
   void manyRunsThatWaitAndGiveWay_neverMoreComputeThanThereAreTurns() throws Exception {
     long seed = new Random().nextLong();
@@ -237,6 +293,9 @@ class TurnsTest {
       for (int i = 0; i < requests; i++) {
         while (queue.waiting() > 4) {
           Thread.onSpinWait();
+        }
+        if (random.nextInt(50) == 0) {
+          turns.limit(1 + random.nextInt(2));
         }
         submit(
             List.of("long", "middle", "short").get(random.nextInt(3)),

@@ -296,7 +296,7 @@ class StatesOnDeviceTest {
     List<Float> first = new ArrayList<>();
     boolean found =
         sequences
-            .find(model.version(), sequence)
+            .find(model.version(), "", sequence)
             .orElseThrow()
             .read(
                 tensors -> {

@@ -1,0 +1,137 @@
+package io.pipelane.server.jobs;
+
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WholeFile;
+import io.pipelane.switcher.JobWork;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+
+/**
+ * Jobs as their files say they are: what is asked for becomes a job on disk, and what is on disk
+ * becomes jobs again after a restart. Safe for any thread; a job's files have one writer at a time.
+ */
+final class JobRecords {
+  static final String ITEMS = "items.jsonl";
+  static final String PROGRESS = "progress";
+
+  private static final String SPEC = "job.json";
+  private static final System.Logger LOG = System.getLogger(JobRecords.class.getName());
+
+  private final JobFiles files;
+  private final RandomGenerator random;
+  private final Clock clock;
+  private final JobStep.Hook hook;
+
+  /**
+   * Those of a folder.
+   *
+   * @param random for the jobs' names
+   */
+  JobRecords(JobFiles files, RandomGenerator random, Clock clock, JobStep.Hook hook) {
+    this.files = files;
+    this.random = random;
+    this.clock = clock;
+    this.hook = hook;
+  }
+
+  /** All that can be read, in the order in which they came. */
+  List<Job> recovered() throws IOException {
+    List<Job> found = new ArrayList<>();
+    for (Path folder : files.jobs()) {
+      try {
+        found.add(recovered(folder));
+      } catch (IOException | RuntimeException e) { // The others are not to blame.
+        LOG.log(System.Logger.Level.ERROR, "the job in " + folder + " cannot be read", e);
+      }
+    }
+    found.sort(
+        Comparator.<Job>comparingLong(job -> job.spec().createdMillis())
+            .thenComparing(job -> job.spec().id()));
+    return found;
+  }
+
+  private Job recovered(Path folder) throws IOException {
+    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(SPEC))));
+    Progress progress = Journal.read(folder.resolve(PROGRESS));
+    JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
+    if (end.state() == JobState.DONE) {
+      JobRun.publishOutput(files, spec);
+    }
+    Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
+    if (end.state().isEnd()) {
+      job.ended(end.state(), end.reason());
+    }
+    return job;
+  }
+
+  /**
+   * A job that is asked for; nothing of it is on disk yet.
+   *
+   * @throws io.pipelane.config.StatusException for files that cannot be a job's
+   */
+  Job asked(JobRequest wanted, ModelVersion model) throws IOException {
+    files.newOutput(wanted.outputFile());
+    long inputBytes = items(wanted).length;
+    long modified = 0;
+    if (wanted.inputFile().isPresent()) {
+      Path input = files.input(wanted.inputFile().get());
+      inputBytes = Files.size(input);
+      modified = Files.getLastModifiedTime(input, LinkOption.NOFOLLOW_LINKS).toMillis();
+    }
+    JobSpec spec =
+        new JobSpec(
+            HexFormat.of().toHexDigits(random.nextLong()),
+            model,
+            wanted.inputFile(),
+            inputBytes,
+            modified,
+            wanted.outputFile(),
+            wanted.priority(),
+            wanted.sizeHint(),
+            wanted.repeat(),
+            wanted.group(),
+            clock.millis());
+    return new Job(spec, JobState.QUEUED, Progress.NONE, work(spec));
+  }
+
+  private static byte[] items(JobRequest wanted) {
+    return wanted.items().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** A job's work, which came when the job did, by the clock of requests. */
+  private JobWork work(JobSpec spec) {
+    long ageMillis = Math.max(0, clock.millis() - spec.createdMillis());
+    return new JobWork(System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(ageMillis));
+  }
+
+  /** Keeps a job that was asked for: it is there after a crash as soon as this returns. */
+  void keep(Job job, JobRequest wanted) throws IOException {
+    JobSpec spec = job.spec();
+    Path draft = Files.createDirectory(files.draft(spec.id()));
+    if (spec.inputFile().isEmpty()) {
+      hook.before(JobStep.WRITE_INPUT);
+      WholeFile.write(draft.resolve(ITEMS), items(wanted));
+    }
+    hook.before(JobStep.WRITE_SPEC);
+    WholeFile.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
+    hook.before(JobStep.PUBLISH);
+    files.publish(spec.id());
+  }
+
+  /** A job that no thread has, or will have, has ended. */
+  void cancelled(Job job) throws IOException {
+    JobEnd end = new JobEnd(JobState.CANCELLED, "");
+    WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+    job.ended(end.state(), end.reason());
+  }
+}

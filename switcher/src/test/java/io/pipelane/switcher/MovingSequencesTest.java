@@ -1,0 +1,220 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.PlacementConfig;
+import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuRuntime;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.placement.LosableSessions;
+import io.pipelane.switcher.placement.SwitcherGroup;
+import io.pipelane.switcher.sharing.SharingSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Sequences on three devices, which are lost one after another; a state is {@code x w + s}. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MovingSequencesTest {
+  private static final int WIDTH = 64;
+  private static final long WEIGHTS = 4L * WIDTH * WIDTH * Float.BYTES;
+  private static final List<String> NAMES = List.of("cpu:0", "cpu:1", "cpu:2");
+  private static final long ROOM = 1 << 20;
+  private static final int STEPS = 120;
+
+  @TempDir Path folder;
+
+  /** The devices, and a model that keeps state. */
+  private final class Opened implements AutoCloseable {
+    final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
+    final Map<String, LosableSessions> sessions = new LinkedHashMap<>();
+    final Map<String, Switcher> switchers = new LinkedHashMap<>();
+    final List<CpuDevice> devices = new ArrayList<>();
+    final SwitcherGroup group;
+    final ImportedModel model;
+
+    Opened(long hostStateBytes) throws Exception {
+      for (String name : NAMES) {
+        CpuDevice device =
+            CpuDevice.open(
+                name, new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+        DeviceMemory memory = new DeviceMemory(device.persistent());
+        LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
+        devices.add(device);
+        sessions.put(name, losable);
+        switchers.put(
+            name, new Switcher(device, memory, losable, settings(hostStateBytes), ReadWeights::of));
+      }
+      group =
+          new SwitcherGroup(
+              switchers,
+              new PlacementConfig(
+                  Routing.PREDICTED, true, Duration.ofSeconds(30), true, Duration.ZERO),
+              System::nanoTime);
+      model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+      group.register(model, SequencesTest.keeping(Map.of("t", "s")));
+    }
+
+    private static SwitcherSettings settings(long hostStateBytes) {
+      return new SwitcherSettings(
+          WEIGHTS,
+          64 << 20,
+          hostStateBytes,
+          0,
+          2,
+          1_000,
+          1 << 20,
+          new EqualBytesGrouping(4, 1),
+          SegmentProfiles.inMemory(),
+          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+          PipelaneConfig.defaults().scheduling(),
+          SharingSettings.unwatched());
+    }
+
+    Call step(String id, int number) {
+      return step(new SequenceStep(id, number == 0, false), number);
+    }
+
+    Call step(SequenceStep step, int number) {
+      float[] x = new float[WIDTH];
+      for (int i = 0; i < WIDTH; i++) {
+        x[i] = (float) Math.sin(number * WIDTH + i);
+      }
+      InferenceRequest request = Call.request(model.version(), x);
+      Call call = new Call();
+      group.submit(
+          new InferenceRequest(
+              request.model(),
+              request.inputs(),
+              List.of("y"),
+              OptionalLong.empty(),
+              Priority.ONLINE,
+              Optional.of(step)),
+          call);
+      return call;
+    }
+
+    List<float[]> undisturbed() {
+      List<float[]> answers = new ArrayList<>();
+      for (int i = 0; i < STEPS; i++) {
+        answers.add(step("undisturbed", i).await());
+      }
+      return answers;
+    }
+
+    String home() {
+      return group.devices(model.version()).getFirst();
+    }
+
+    void loseHome() {
+      Objects.requireNonNull(sessions.get(home())).lose();
+    }
+
+    @Override
+    public void close() {
+      group.deregister(model.version());
+      assertEquals(0, group.sequenceLogBytes());
+      group.close();
+      switchers.values().forEach(Switcher::close);
+      devices.forEach(CpuDevice::close);
+      runtime.close();
+    }
+  }
+
+  /** Before and behind a checkpoint, and with nothing behind it. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 20, 31, 32, 33, 50, 64, 65})
+  void deviceLost_betweenTwoSteps_goesOnFromTheLast(int lost) throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      for (int i = 0; i < STEPS; i++) {
+        if (i == lost) {
+          opened.loseHome();
+        }
+        assertArrayEquals(expected.get(i), opened.step("s", i).await(), "step " + i);
+      }
+    }
+  }
+
+  @Test
+  void devicesLost_whileStepsAreUnderWayAndWait_eachIsMadeOnceAndInOrder() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      List<Call> calls = new ArrayList<>();
+      for (int i = 0; i < STEPS; i++) {
+        calls.add(opened.step("s", i));
+        if (i == STEPS / 3 || i == 2 * STEPS / 3) {
+          opened.loseHome();
+        }
+        if (i >= 8) {
+          assertArrayEquals(expected.get(i - 8), calls.get(i - 8).await(), "step " + (i - 8));
+        }
+      }
+      for (int i = 0; i < STEPS; i++) {
+        assertArrayEquals(expected.get(i), calls.get(i).await(), "step " + i);
+        assertEquals(1, calls.get(i).answers());
+      }
+    }
+  }
+
+  @Test
+  void sequenceThatEnds_takesNoMemoryAnyMore() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      for (int i = 0; i < 40; i++) {
+        opened.step("s", i).await();
+      }
+      assertTrue(opened.group.sequenceLogBytes() > 0);
+      Call last = opened.step(new SequenceStep("s", false, true), 40);
+      last.await();
+      while (opened.group.sequenceLogBytes() > 0) {
+        Thread.onSpinWait(); // The step has ended once its caller has been told.
+      }
+      StatusException over =
+          assertThrows(StatusException.class, () -> opened.step("s", 41).await());
+      assertEquals(Status.INVALID_ARGUMENT, over.status());
+    }
+  }
+
+  @Test
+  void noRoomOnTheHost_sequenceEndsWithItsDevice_andMayBeginAnew() throws Exception {
+    try (Opened opened = new Opened(1)) {
+      opened.step("s", 0).await();
+      opened.step("s", 1).await();
+      opened.loseHome();
+      StatusException lost = assertThrows(StatusException.class, () -> opened.step("s", 2).await());
+      assertEquals(Status.DEVICE_FAILURE, lost.status());
+      assertTrue(String.valueOf(lost.getMessage()).contains("sequence_start"), lost.getMessage());
+      float[] first = opened.step("s", 0).await();
+      assertArrayEquals(opened.step("t", 0).await(), first);
+    }
+  }
+}
