@@ -22,7 +22,6 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
-import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
@@ -34,6 +33,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -132,36 +132,38 @@ public final class SessionWorker implements Worker {
   @Override
   public boolean buildAhead(ModelVersion version) {
     Variant variant = known(version);
+    AtomicBoolean hadRoom = new AtomicBoolean();
     try {
-      retries.attempt(
-          version, variant.priority(), () -> false, RunControl.NONE, () -> buildAhead(variant));
-      return true;
+      retries.build(version, variant.priority(), () -> hadRoom.set(buildAhead(variant)));
+      return hadRoom.get();
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void buildAhead(Variant variant) {
+  /** Returns false where all lanes are in use, by those who have something to do. */
+  private boolean buildAhead(Variant variant) {
     if (!sessions.boundToLane()) {
       pool.buildAhead(variant.model(), variant.range(), null, variant.priority());
-    } else if (table.lanesOf(variant.range()).isEmpty()) {
-      @Nullable LaneLease lane = lanes.tryEnter(0);
-      if (lane != null) { // Else all are in use, by those who have something to do.
-        try (lane) {
-          pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
-        }
+      return true;
+    }
+    if (!table.lanesOf(variant.range()).isEmpty()) {
+      return true;
+    }
+    try (@Nullable LaneLease lane = lanes.tryEnter(0)) {
+      if (lane != null) {
+        pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
       }
+      return lane != null;
     }
   }
 
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
     Variant variant = known(version);
-    retries.attempt(
+    retries.build(
         version,
         variant.priority(),
-        () -> false,
-        RunControl.NONE,
         () -> build(variant.model(), lease.range(), variant.priority()));
   }
 
@@ -249,7 +251,7 @@ public final class SessionWorker implements Worker {
       runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
       return;
     }
-    retries.attempt(
+    retries.run(
         request.model(),
         request.priority(),
         () -> request.isLate(nanoClock.getAsLong()),
@@ -302,8 +304,13 @@ public final class SessionWorker implements Worker {
     try {
       return pool.take(model, lease.range(), lane.region(), priority);
     } catch (StatusException e) {
+      boolean isOfTheModel =
+          switch (e.status()) {
+            case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL -> true;
+            default -> false; // There is no worker process for it now, say.
+          };
       String message = "the session of " + model.version() + " cannot be built: ";
-      throw new StatusException(Status.INTERNAL, message + e.getMessage(), e);
+      throw isOfTheModel ? new StatusException(Status.INTERNAL, message + e.getMessage(), e) : e;
     }
   }
 

@@ -41,7 +41,8 @@ public interface Worker extends AutoCloseable {
    * to leave. Nothing is brought in. The caller sees to it that the model is not discarded
    * meanwhile.
    *
-   * @return false when there was no room
+   * @return whether there is one, or soon will be; false when there was no room for it, or no lane
+   *     to build it in
    * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or building it
    *     twice loses its process
    */
