@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.cpu.SharedRegion;
@@ -57,6 +58,7 @@ final class RemoteRun implements AutoCloseable {
   private long awakeNanos;
   private long beginNanos;
   private volatile boolean heldBack;
+  private volatile @Nullable StatusException endReason;
   private @Nullable List<String> notes;
   private @Nullable RuntimeException growthFailure;
   private @Nullable RuntimeException placeFailure;
@@ -198,28 +200,42 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Has the worker run, to its answer; it may be held back meanwhile. */
+  /** Has the worker run, to its answer; it may be held back, or ended, meanwhile. */
   private Message.ToServer carriedOut(Message.Run run, Conversation conversation, ChannelEnd end) {
-    if (run.segmentsAhead() == WeightArrivals.ALL) {
-      conversation.say(run);
-      return awaitEnd(conversation);
-    }
     GoWord go = end.go();
-    go.allow(1);
-    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go))) {
+    go.begin();
+    boolean stops = run.segmentsAhead() != WeightArrivals.ALL;
+    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go, stops))) {
       conversation.say(run);
       return awaitEnd(conversation);
     } finally {
-      go.allow(1);
+      go.begin();
     }
   }
 
-  private StopWord stopWord(GoWord go) {
+  private StopWord stopWord(GoWord go, boolean stops) {
     return new StopWord() {
+      @Override
+      public boolean stops() {
+        return stops;
+      }
+
+      @Override
+      public void end(StatusException reason) {
+        endReason = reason;
+        go.end();
+      }
+
       @Override
       public void allow(double share) {
         heldBack |= share < 1;
         go.allow(share);
+      }
+
+      @Override
+      public void expect(long fromNanos, long untilNanos) {
+        heldBack |= untilNanos > 0;
+        go.expect(fromNanos, untilNanos);
       }
 
       @Override
@@ -374,6 +390,10 @@ final class RemoteRun implements AutoCloseable {
     }
     if (growthFailure != null) {
       return growthFailure;
+    }
+    StatusException ended = endReason;
+    if (ended != null && failed.status() == Status.CANCELLED) {
+      return ended;
     }
     if (placeFailure != null) { // What went to the lane instead may be what it has no room for.
       return placeFailure;

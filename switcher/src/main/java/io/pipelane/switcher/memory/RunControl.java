@@ -34,7 +34,7 @@ public interface RunControl {
   /**
    * The run computes in another process from now on.
    *
-   * @param word stops it there, until what is returned is closed
+   * @param word stops or ends it there, until what is returned is closed
    * @throws StatusException to end the run before that
    */
   Elsewhere computesElsewhere(StopWord word);

@@ -118,6 +118,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       gate.goesOn();
     }
     if (stopWord != null) {
+      @Nullable StatusException gone = running == null ? null : running.withdrawal();
+      if (gone != null) {
+        stopWord.end(gone);
+      }
       stopWord.allow(allowed ? 1 : 0);
       stand(!allowed);
     } else if (allowed || isUnwanted()) {
