@@ -7,8 +7,10 @@ import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
+import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -62,10 +64,39 @@ final class WorkersFixture implements AutoCloseable {
       boolean offlineApart,
       Duration hangTimeout,
       Function<ImportedModel, WeightSource> weights) {
+    this(
+        program,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        weights,
+        WorkerSettings.USUAL_END,
+        Launcher.SYSTEM);
+  }
+
+  /** The same, with processes that may stay though they are killed. */
+  WorkersFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Function<ImportedModel, WeightSource> weights,
+      Duration endTimeout,
+      Launcher launcher) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
     workers =
         TestDevices.workers(
-            device, program, 2 * LANES, switchOn, standbys, offlineApart, hangTimeout);
+            device,
+            program,
+            2 * LANES,
+            switchOn,
+            standbys,
+            offlineApart,
+            hangTimeout,
+            endTimeout,
+            launcher);
     switcher =
         new Switcher(
             device,

@@ -7,11 +7,13 @@ import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.SharedLane;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -71,22 +73,19 @@ public final class ProcessSessionFactory implements SessionFactory {
    * @throws StatusException when none becomes ready
    */
   public ProcessSessionFactory(CpuDevice device, WorkerSettings settings) {
-    this(device, device.export(), MemorySegment.NULL, settings);
+    this(device, device.export(), new TransferMemory(MemorySegment.NULL), settings);
   }
 
   /**
    * Starts workers; blocks until the first is ready.
    *
    * @param export what they open the device by
-   * @param transferMemory what lies here, workers read in place
+   * @param transfers what lies here, workers read and write in place
    * @throws StatusException when none becomes ready
    */
   public ProcessSessionFactory(
-      SharedDevice device,
-      DeviceExport export,
-      MemorySegment transferMemory,
-      WorkerSettings settings) {
-    this(device, export, transferMemory, settings, new AtomicInteger()::incrementAndGet);
+      SharedDevice device, DeviceExport export, TransferMemory transfers, WorkerSettings settings) {
+    this(device, export, transfers, settings, new AtomicInteger()::incrementAndGet);
   }
 
   /**
@@ -97,11 +96,11 @@ public final class ProcessSessionFactory implements SessionFactory {
   public ProcessSessionFactory(
       SharedDevice device,
       DeviceExport export,
-      MemorySegment transferMemory,
+      TransferMemory transfers,
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.shared = new SharedPlaces(transferMemory, sharedStates(device, settings));
+    this.shared = new SharedPlaces(transfers, sharedStates(device, settings));
     this.settings = settings;
     this.background = new BackgroundSessions(sessions, this::board, settings.buildsAtOnce());
     this.supervisor =
@@ -256,6 +255,31 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** Has workers that stand by do what the active one does again and again. */
   void repeat(KnownSession known, Message.WarmUp run) {
     background.repeat(known, run);
+  }
+
+  /**
+   * A run's worker cannot be ended: what the run was lent elsewhere than in its lane stays lent
+   * until that is gone, which whoever is told has to wait for. With all lanes lost nothing is run
+   * meanwhile; nor where workers write to memory that others are lent at any time, once the run's
+   * caller has been told, or at once if that may give such memory back.
+   */
+  WorkerStuckException heldBack(
+      WorkerProcess worker, WorkerStuckException reason, boolean writesToDevice) {
+    int lanesLost = shared.areWritten() ? settings.lanes() : 1;
+    shared.transfers().withhold();
+    if (writesToDevice) {
+      board().holdBack(worker, lanesLost);
+    }
+    return new WorkerStuckException(
+        String.valueOf(reason.getMessage()),
+        reason.blame(),
+        () -> {
+          if (!writesToDevice) {
+            board().holdBack(worker, lanesLost);
+          }
+          reason.awaitGone();
+          shared.transfers().release();
+        });
   }
 
   /** How long it is worth staying awake for a run's end. */

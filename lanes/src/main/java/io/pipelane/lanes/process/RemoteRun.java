@@ -12,6 +12,7 @@ import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.GoWord;
 import io.pipelane.lanes.process.channel.Message;
@@ -269,7 +270,9 @@ final class RemoteRun implements AutoCloseable {
         case Message.ToServer other -> throw new ProtocolException("it answered " + other);
       };
     } catch (ProtocolException e) {
-      WorkerLostException _ = worker.violated(e);
+      if (worker.violated(e) instanceof WorkerStuckException stuck) {
+        throw stuck;
+      }
     } catch (WorkerLostException e) {
       // The answer is there.
     }
@@ -460,6 +463,12 @@ final class RemoteRun implements AutoCloseable {
   private boolean isWritten(int position) {
     GivenPlace given = givenPlaces.get(position);
     return given != null && given.isWritten();
+  }
+
+  /** Whether the device may write to memory of its own that others may be lent after the run. */
+  boolean writesToDevice() {
+    return givenPlaces.values().stream()
+        .anyMatch(given -> given.isWritten() && shared.isOnDevice(given.memory));
   }
 
   /** Where to copy an output from: strings are copied before they are checked. */

@@ -42,6 +42,9 @@ public interface RunControl {
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
 
+  /** The run computes nothing more, though it is not over. */
+  default void computesNoMore() {}
+
   /**
    * It has what it waited for; returns when it may compute.
    *

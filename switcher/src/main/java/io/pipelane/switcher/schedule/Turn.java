@@ -240,6 +240,15 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   /** Gives the turn up, if the thread has one. */
   @Override
   public void leave() {
+    computesNoMore();
+    if (!waitsForMemory && !isOffline()) {
+      waitsForMemory = true;
+      turns.gate.online().waitsForMemory();
+    }
+  }
+
+  @Override
+  public void computesNoMore() {
     turns.lock.lock();
     try {
       if (held) {
@@ -248,10 +257,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       }
     } finally {
       turns.lock.unlock();
-    }
-    if (!waitsForMemory && !isOffline()) {
-      waitsForMemory = true;
-      turns.gate.online().waitsForMemory();
     }
   }
 

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
@@ -84,6 +85,7 @@ final class Retries {
    * @throws StatusException {@link Status#UNAVAILABLE} when it is lost again, or not done again,
    *     with the loss as its cause; or the model is quarantined; {@link Status#DEVICE_FAILURE} when
    *     it is lost with the device, for which no model is to blame
+   * @throws WorkerStuckException when its process does not end: it is not done once more
    */
   void run(
       ModelVersion model,
@@ -128,6 +130,9 @@ final class Retries {
         if (isOfTheRun(e.status())) {
           cameToItsEnd(kind, isRun, isRetry);
         }
+        throw e;
+      } catch (WorkerStuckException e) {
+        isHeldBack(kind, suspicion != null, isRetry, e);
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -251,20 +256,37 @@ final class Retries {
     }
   }
 
+  /** It is not done once more: what it was lent is not free for that. */
+  private void isHeldBack(Kind kind, boolean suspect, boolean isRetry, WorkerStuckException loss) {
+    boolean _ = isGuilty(kind, suspect, loss.blame(), String.valueOf(loss.getMessage()));
+    count(lost, isRetry);
+  }
+
   private void judge(Kind kind, boolean suspect, boolean isRetry, WorkerLostException loss) {
     String reason = String.valueOf(loss.getMessage());
-    switch (loss.blame()) {
-      case OTHERS -> {}
-      case UNKNOWN -> suspects.put(kind, loss.blame());
+    if (isGuilty(kind, suspect, loss.blame(), reason)) {
+      count(lost, isRetry);
+      throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
+    }
+  }
+
+  /** Suspects a model of a loss, or quarantines it. */
+  private boolean isGuilty(Kind kind, boolean suspect, Blame blame, String reason) {
+    return switch (blame) {
+      case OTHERS -> false;
+      case UNKNOWN -> {
+        suspects.put(kind, blame);
+        yield false;
+      }
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(kind.model, reason);
-          count(lost, isRetry);
-          throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
+        } else {
+          suspects.put(kind, blame);
         }
-        suspects.put(kind, loss.blame());
+        yield suspect;
       }
-    }
+    };
   }
 
   /**

@@ -11,6 +11,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.StateNumber;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
@@ -25,6 +26,7 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,6 +47,8 @@ import org.jspecify.annotations.Nullable;
  * loses its process is done once more.
  */
 public final class SessionWorker implements Worker {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final SessionFactory sessions;
   private final Lanes lanes;
   private final SessionTable table;
@@ -241,22 +245,36 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void run(
-      InferenceRequest request,
-      Lease lease,
-      LaneLease lane,
-      ResultHandler handler,
-      Runnable placed) {
+      InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller) {
     ImportedModel model = known(request.model()).model();
     if (sessions.computesOnCaller()) {
-      runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
+      runOnce(model, request, lease, lane, handler, caller); // There is no process to lose.
       return;
     }
-    retries.run(
-        request.model(),
-        request.priority(),
-        () -> request.isLate(nanoClock.getAsLong()),
-        lease.control(),
-        () -> runOnce(model, request, lease, lane, handler, placed));
+    try {
+      retries.run(
+          request.model(),
+          request.priority(),
+          () -> request.isLate(nanoClock.getAsLong()),
+          lease.control(),
+          () -> runOnce(model, request, lease, lane, handler, caller));
+    } catch (WorkerStuckException e) {
+      throw heldBack(request, lease, caller, e);
+    }
+  }
+
+  /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
+  private static StatusException heldBack(
+      InferenceRequest request, Lease lease, Caller caller, WorkerStuckException stuck) {
+    StatusException failure =
+        StatusException.unavailable(
+            "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
+            RETRY_AFTER,
+            stuck);
+    caller.failed(failure);
+    lease.control().computesNoMore();
+    stuck.awaitGone();
+    return failure;
   }
 
   private void runOnce(
@@ -265,10 +283,10 @@ public final class SessionWorker implements Worker {
       Lease lease,
       LaneLease lane,
       ResultHandler handler,
-      Runnable placed) {
+      Caller caller) {
     PooledSession session = take(model, lease, lane, request.priority());
     Invocation invocation =
-        new RequestInvocation(request, sessions.owner(model), handler, kept, placed);
+        new RequestInvocation(request, sessions.owner(model), handler, kept, caller::placed);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
