@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.cpu.SharedMemory;
@@ -16,6 +17,7 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -136,6 +138,34 @@ public final class TestDevices {
       int standbys,
       boolean offlineApart,
       Duration hangTimeout) {
+    return workers(
+        device,
+        program,
+        lanes,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        WorkerSettings.USUAL_END,
+        Launcher.SYSTEM);
+  }
+
+  /**
+   * The same.
+   *
+   * @param endTimeout how long a killed worker may stay
+   * @param launcher starts the program
+   */
+  public static ProcessSessionFactory workers(
+      SharedDevice device,
+      Class<?> program,
+      int lanes,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Duration endTimeout,
+      Launcher launcher) {
     WorkerSettings settings =
         new WorkerSettings(
             program,
@@ -148,9 +178,14 @@ public final class TestDevices {
             Math.max(1, standbys),
             hangTimeout,
             Duration.ofSeconds(30),
-            ByteSize.ofMebibytes(64));
+            endTimeout,
+            ByteSize.ofMebibytes(64),
+            launcher);
     return new ProcessSessionFactory(
-        device, export(device), ON_GPU ? TRANSFERS.segment() : MemorySegment.NULL, settings);
+        device,
+        export(device),
+        new TransferMemory(ON_GPU ? TRANSFERS.segment() : MemorySegment.NULL),
+        settings);
   }
 
   /** Memory that worker processes on a GPU read inputs from and write outputs to. */

@@ -351,7 +351,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * Builds the session of an announced model if there is room for it that nobody has to leave;
    * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
    *
-   * @return false when there was no room; a request makes some
+   * @return false when there was no room, or no lane to build it in; a request makes some
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
    *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
    */

@@ -349,6 +349,30 @@ abstract class SwitcherContract {
     assertEquals(1, third.answers());
   }
 
+  /** Wherever it computes; a GPU is given such a run whole. */
+  @Test
+  void cancel_runWhoseWeightsAreOnTheirWay_endsItOnceAndTheNextIsAnswered() throws Exception {
+    ImportedModel model = chain("m", 1);
+    tested.register(model);
+    HeldSource held = HeldSource.holding(model.plan().weightBytes());
+    nextSources.add(held);
+    Call call = new Call();
+    var ticket = tested.service().submit(Call.request(model.version(), input(1)), call);
+    held.awaitReached();
+    ticket.cancel();
+    held.release();
+    if (TestDevices.ON_GPU) {
+      while (call.answers() == 0) {
+        Thread.onSpinWait();
+      }
+    } else {
+      assertEquals(Status.CANCELLED, refused(call::await));
+    }
+    float[] once = infer(model, input(1));
+    assertArrayEquals(once, infer(model, input(1)));
+    assertEquals(1, call.answers());
+  }
+
   @Test
   void drain_finishesWhatWasTakenAndRefusesMore() throws Exception {
     ImportedModel model = chain("m", 1);

@@ -9,8 +9,10 @@ import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
+import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -73,6 +75,29 @@ final class WorkersFixture implements AutoCloseable {
         standbys,
         offlineApart,
         hangTimeout,
+        weights,
+        WorkerSettings.USUAL_END,
+        Launcher.SYSTEM);
+  }
+
+  /** The same, with processes that may stay though they are killed. */
+  WorkersFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Function<ImportedModel, WeightSource> weights,
+      Duration endTimeout,
+      Launcher launcher) {
+    this(
+        program,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        endTimeout,
+        launcher,
         new SwitcherSettings(
             WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
         weights);
@@ -86,6 +111,8 @@ final class WorkersFixture implements AutoCloseable {
         standbys,
         false,
         hangTimeout,
+        WorkerSettings.USUAL_END,
+        Launcher.SYSTEM,
         new SwitcherSettings(
             WEIGHTS,
             workingBytes,
@@ -108,12 +135,22 @@ final class WorkersFixture implements AutoCloseable {
       int standbys,
       boolean offlineApart,
       Duration hangTimeout,
+      Duration endTimeout,
+      Launcher launcher,
       SwitcherSettings settings,
       Function<ImportedModel, WeightSource> weights) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
     workers =
         TestDevices.workers(
-            device, program, 2 * LANES, switchOn, standbys, offlineApart, hangTimeout);
+            device,
+            program,
+            2 * LANES,
+            switchOn,
+            standbys,
+            offlineApart,
+            hangTimeout,
+            endTimeout,
+            launcher);
     switcher =
         new Switcher(
             device, new DeviceMemory(device.persistent()), workers, settings, weights::apply);

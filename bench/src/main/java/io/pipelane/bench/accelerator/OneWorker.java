@@ -2,6 +2,7 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import java.nio.file.Path;
@@ -31,6 +32,8 @@ final class OneWorker {
         1,
         PATIENCE,
         PATIENCE,
-        ByteSize.ofMebibytes(128));
+        PATIENCE,
+        ByteSize.ofMebibytes(128),
+        Launcher.SYSTEM);
   }
 }

@@ -1,5 +1,6 @@
 package io.pipelane.bench.accelerator;
 
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.PartialLane;
@@ -36,7 +37,7 @@ final class SharedTransfers implements AutoCloseable {
     return new ProcessSessionFactory(
         device,
         device.export(execution, PartialLane.NONE, memory),
-        memory.segment(),
+        new TransferMemory(memory.segment()),
         OneWorker.settings(library));
   }
 

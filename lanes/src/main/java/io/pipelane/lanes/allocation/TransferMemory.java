@@ -1,6 +1,8 @@
 package io.pipelane.lanes.allocation;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,6 +13,12 @@ import org.jspecify.annotations.Nullable;
 public final class TransferMemory implements AutoCloseable {
   private final MemorySegment memory;
   private final FreeList stretches = new FreeList();
+
+  /** How many may write to what they were lent although it is given back. */
+  private int withheld;
+
+  /** Given back, and not to be lent yet. */
+  private final List<Long> setAside = new ArrayList<>();
 
   /**
    * Lends memory.
@@ -35,9 +43,40 @@ public final class TransferMemory implements AutoCloseable {
 
   /** Takes back what {@link #take} has lent; nobody uses it any more. */
   public synchronized void giveBack(MemorySegment stretch) {
-    if (!stretches.free(stretch.address() - memory.address())) {
-      throw new IllegalArgumentException("not lent: " + stretch);
+    long offset = stretch.address() - memory.address();
+    if (withheld > 0) {
+      setAside.add(offset);
+    } else {
+      free(offset);
     }
+  }
+
+  private void free(long offset) {
+    if (!stretches.free(offset)) {
+      throw new IllegalArgumentException("not lent: " + memory.asSlice(offset, 0));
+    }
+  }
+
+  /**
+   * Has nothing lent again that is lent now, given back or not: somebody may write to it who cannot
+   * be stopped. Ended by {@link #release}.
+   */
+  public synchronized void withhold() {
+    withheld++;
+  }
+
+  /** Ends one {@link #withhold}. */
+  public synchronized void release() {
+    withheld--;
+    if (withheld == 0) {
+      setAside.forEach(this::free);
+      setAside.clear();
+    }
+  }
+
+  /** All of it. */
+  public MemorySegment memory() {
+    return memory;
   }
 
   /** What is lent, rounded up. */

@@ -61,7 +61,7 @@ public interface WeightArrivals {
   /**
    * The run is about to compute in another process, where nobody can ask {@link #giveWay}.
    *
-   * @param word stops it there instead, until what is returned is closed
+   * @param word stops or ends it there instead, until what is returned is closed
    * @throws StatusException to end the run before it computes there
    */
   default Elsewhere computesElsewhere(StopWord word) {

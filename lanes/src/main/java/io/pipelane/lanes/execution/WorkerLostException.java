@@ -5,7 +5,8 @@ import java.io.Serial;
 /**
  * The process that ran or built a session is gone, with all that was under way in it; nothing of it
  * touches a lane, a page or an output's place any more. The same may succeed elsewhere, and asks
- * for the same places again.
+ * for the same places again. What a session is built of is not lent: for that, a process that was
+ * killed counts as gone; for a run it is {@link WorkerStuckException} until it is.
  */
 public final class WorkerLostException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;

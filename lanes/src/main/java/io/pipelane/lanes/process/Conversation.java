@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
@@ -72,6 +73,7 @@ final class Conversation {
    * Waits for an answer.
    *
    * @throws WorkerLostException when none will come
+   * @throws WorkerStuckException when none will come, and the worker cannot be ended
    */
   Message.ToServer listen() {
     steps = end.progress().steps();
@@ -86,7 +88,7 @@ final class Conversation {
       if (message != null) {
         throw worker.violated(new ProtocolException("it said " + message));
       }
-      if (worker.isGone()) {
+      if (worker.isOver()) {
         throw worker.lost(end.isTaken() && !end.progress().waits());
       }
       if (!await(mark, tick)) {

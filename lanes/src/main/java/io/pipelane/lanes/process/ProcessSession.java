@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
 import java.util.List;
@@ -18,8 +19,9 @@ import java.util.List;
  * A session that the worker of the run's class runs, and builds first where it has not.
  *
  * <p>A run that loses its worker ends with {@link WorkerLostException}, once the worker's process
- * is gone; it may be begun anew. Runs are safe on several platform threads at once, each with its
- * lane.
+ * is gone; it may be begun anew. If that cannot be ended it is {@link WorkerStuckException}, and
+ * the run's lane and weights stay lent. Runs are safe on several platform threads at once, each
+ * with its lane.
  */
 final class ProcessSession implements ModelSession {
   private final ProcessSessionFactory factory;
@@ -55,7 +57,7 @@ final class ProcessSession implements ModelSession {
       run.expect(times.of(invocation.inputs()), factory.awakeNanos());
       run.announce(worker);
       require(worker);
-      heldBytes = run.in(worker, known.number(), factory.settings());
+      heldBytes = in(worker, run);
       run.notes().ifPresent(text -> notes = text);
       known
           .shapes()
@@ -72,6 +74,14 @@ final class ProcessSession implements ModelSession {
       throw e;
     } finally {
       worker.leave();
+    }
+  }
+
+  private long in(WorkerProcess worker, RemoteRun run) {
+    try {
+      return run.in(worker, known.number(), factory.settings());
+    } catch (WorkerStuckException e) {
+      throw factory.heldBack(worker, e, run.writesToDevice());
     }
   }
 

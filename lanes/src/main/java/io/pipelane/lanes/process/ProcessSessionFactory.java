@@ -7,25 +7,24 @@ import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.SharedLane;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -38,7 +37,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,8 +45,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());
-
-  private static final int LOSSES_IN_BACKGROUND = 2;
 
   /** How long workers that stand by, and may hang, keep anybody waiting. */
   private static final Duration LONGEST_WAIT = Duration.ofMillis(250);
@@ -59,10 +55,8 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final SharedPlaces shared;
   private final WorkerSettings settings;
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
-  private final Map<Long, Integer> lostInBackground = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
-
-  private final BackgroundThreads background;
+  private final BackgroundSessions background;
 
   /** What is asked of several workers at once, so that none waits for another that is busy. */
   private final ExecutorService beside =
@@ -79,22 +73,19 @@ public final class ProcessSessionFactory implements SessionFactory {
    * @throws StatusException when none becomes ready
    */
   public ProcessSessionFactory(CpuDevice device, WorkerSettings settings) {
-    this(device, device.export(), MemorySegment.NULL, settings);
+    this(device, device.export(), new TransferMemory(MemorySegment.NULL), settings);
   }
 
   /**
    * Starts workers; blocks until the first is ready.
    *
    * @param export what they open the device by
-   * @param transferMemory what lies here, workers read in place
+   * @param transfers what lies here, workers read and write in place
    * @throws StatusException when none becomes ready
    */
   public ProcessSessionFactory(
-      SharedDevice device,
-      DeviceExport export,
-      MemorySegment transferMemory,
-      WorkerSettings settings) {
-    this(device, export, transferMemory, settings, new AtomicInteger()::incrementAndGet);
+      SharedDevice device, DeviceExport export, TransferMemory transfers, WorkerSettings settings) {
+    this(device, export, transfers, settings, new AtomicInteger()::incrementAndGet);
   }
 
   /**
@@ -105,19 +96,19 @@ public final class ProcessSessionFactory implements SessionFactory {
   public ProcessSessionFactory(
       SharedDevice device,
       DeviceExport export,
-      MemorySegment transferMemory,
+      TransferMemory transfers,
       WorkerSettings settings,
       IntSupplier ids) {
     this.device = device;
-    this.shared = new SharedPlaces(transferMemory, sharedStates(device, settings));
+    this.shared = new SharedPlaces(transfers, sharedStates(device, settings));
     this.settings = settings;
-    this.background = new BackgroundThreads(settings.buildsAtOnce());
+    this.background = new BackgroundSessions(sessions, this::board, settings.buildsAtOnce());
     this.supervisor =
         new WorkerSupervisor(
             settings,
             export,
             ids,
-            this::catchUp,
+            background::catchUp,
             this::checkDeviceBeside,
             Thread.ofPlatform().daemon().factory());
     this.runtimeVersion = supervisor.start();
@@ -132,6 +123,10 @@ public final class ProcessSessionFactory implements SessionFactory {
     return apart ? DeviceStates.ON_HOST : device.states();
   }
 
+  private WorkerBoard board() {
+    return supervisor.board();
+  }
+
   WorkerSettings settings() {
     return settings;
   }
@@ -143,7 +138,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. */
   WorkerProcess enter(Priority priority, String owner) {
-    return supervisor.board().enter(priority, settings.startTimeout(), owner);
+    return board().enter(priority, settings.startTimeout(), owner);
   }
 
   @Override
@@ -200,14 +195,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     Message.Built built = build(known, priority);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
-    WorkerBoard board = supervisor.board();
-    @Nullable WorkerProcess spared =
-        settings.offlineApart() && priority == Priority.OFFLINE
-            ? board.active().orElse(null)
-            : null;
-    board.workers().stream()
-        .filter(worker -> !worker.equals(spared))
-        .forEach(worker -> later(worker, () -> buildInBackground(worker, known)));
+    background.build(known, settings.offlineApart() && priority == Priority.OFFLINE);
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
@@ -232,109 +220,12 @@ public final class ProcessSessionFactory implements SessionFactory {
   }
 
   /**
-   * A worker that is ready builds and does what the others have, the most popular first; of those
-   * that have not run what was built first, as that was in the order of popularity.
-   */
-  private void catchUp(WorkerProcess worker) {
-    Map<KnownSession, Long> runs = new HashMap<>(); // Which go on meanwhile.
-    sessions.values().forEach(known -> runs.put(known, known.shapes().runs()));
-    List<KnownSession> all =
-        runs.entrySet().stream()
-            .sorted(
-                Map.Entry.<KnownSession, Long>comparingByValue()
-                    .reversed()
-                    .thenComparingLong(entry -> entry.getKey().number()))
-            .map(Map.Entry::getKey)
-            .toList();
-    all.forEach(known -> later(worker, () -> buildInBackground(worker, known)));
-    all.forEach(known -> later(worker, () -> warmUp(worker, known, known.shapes().all())));
-  }
-
-  /** Has a worker do something once it has done all that it was told before. */
-  private void later(WorkerProcess worker, Runnable work) {
-    background.execute(worker.id(), this::idsBesideActive, work);
-  }
-
-  private Set<Integer> idsBesideActive() {
-    WorkerBoard board = supervisor.board();
-    @Nullable WorkerProcess active = board.active().orElse(null);
-    return board.workers().stream()
-        .filter(worker -> !worker.equals(active))
-        .map(WorkerProcess::id)
-        .collect(Collectors.toSet());
-  }
-
-  /** Has workers that stand by do what the active one does again and again. */
-  void repeat(KnownSession known, Message.WarmUp run) {
-    for (WorkerProcess worker : supervisor.board().standbys()) {
-      later(worker, () -> warmUp(worker, known, List.of(run)));
-    }
-  }
-
-  /**
-   * What cannot be done is left to the first request; a worker that has taken over is let alone.
-   */
-  private void warmUp(WorkerProcess worker, KnownSession known, List<Message.WarmUp> runs) {
-    for (Message.WarmUp run : runs) {
-      if (!supervisor.board().standbys().contains(worker) || !worker.enter()) {
-        return;
-      }
-      try (UnderWay.Ended _ = worker.underWay().begin()) {
-        if (sessions.containsKey(known.number())
-            && worker.builds().has(known)
-            && worker.builds().warmUp(run)) {
-          known.shapes().warmedUp(run);
-        }
-      } catch (WorkerLostException e) {
-        if (e.blame() != WorkerLostException.Blame.OTHERS) {
-          known.shapes().costAWorker(run);
-        }
-      } catch (StatusException e) {
-        LOG.log(levelOf(e), "worker " + worker.id() + " has not warmed a session up", e);
-      } finally {
-        worker.leave();
-      }
-    }
-  }
-
-  /** That something else went first, or the session is gone, is nothing to tell. */
-  private static Level levelOf(StatusException notWarmedUp) {
-    return switch (notWarmedUp.status()) {
-      case UNAVAILABLE, NOT_FOUND -> Level.DEBUG;
-      default -> Level.WARNING;
-    };
-  }
-
-  /** What cannot be built, or costs a worker again and again, is left for when it is needed. */
-  private void buildInBackground(WorkerProcess worker, KnownSession known) {
-    boolean wanted =
-        sessions.containsKey(known.number())
-            && lostInBackground.getOrDefault(known.number(), 0) < LOSSES_IN_BACKGROUND;
-    if (!wanted || !worker.enter()) {
-      return;
-    }
-    try (UnderWay.Ended _ = worker.underWay().begin()) {
-      Message.Built _ = worker.builds().requireInBackground(known);
-      lostInBackground.remove(known.number());
-      if (!sessions.containsKey(known.number())) {
-        worker.builds().close(known.number());
-      }
-    } catch (WorkerLostException e) {
-      lostInBackground.merge(known.number(), 1, Integer::sum);
-    } catch (StatusException | OutOfDeviceMemoryException e) {
-      LOG.log(Level.WARNING, "worker " + worker.id() + " has not built a session", e);
-    } finally {
-      worker.leave();
-    }
-  }
-
-  /**
    * Closes a session in all workers; nothing runs in it. Blocks until they have given back what it
    * took, but for those that stand by and do not come to that.
    */
   void forget(KnownSession known) {
     sessions.remove(known.number());
-    lostInBackground.remove(known.number());
+    background.forget(known.number());
     giveUp(builds -> builds.close(known.number()));
   }
 
@@ -361,6 +252,36 @@ public final class ProcessSessionFactory implements SessionFactory {
     giveUp(WorkerBuilds::tidy);
   }
 
+  /** Has workers that stand by do what the active one does again and again. */
+  void repeat(KnownSession known, Message.WarmUp run) {
+    background.repeat(known, run);
+  }
+
+  /**
+   * A run's worker cannot be ended: what the run was lent elsewhere than in its lane stays lent
+   * until that is gone, which whoever is told has to wait for. With all lanes lost nothing is run
+   * meanwhile; nor where workers write to memory that others are lent at any time, once the run's
+   * caller has been told, or at once if that may give such memory back.
+   */
+  WorkerStuckException heldBack(
+      WorkerProcess worker, WorkerStuckException reason, boolean writesToDevice) {
+    int lanesLost = shared.areWritten() ? settings.lanes() : 1;
+    shared.transfers().withhold();
+    if (writesToDevice) {
+      board().holdBack(worker, lanesLost);
+    }
+    return new WorkerStuckException(
+        String.valueOf(reason.getMessage()),
+        reason.blame(),
+        () -> {
+          if (!writesToDevice) {
+            board().holdBack(worker, lanesLost);
+          }
+          reason.awaitGone();
+          shared.transfers().release();
+        });
+  }
+
   /** How long it is worth staying awake for a run's end. */
   long awakeNanos() {
     return device.awakeNanos();
@@ -371,7 +292,7 @@ public final class ProcessSessionFactory implements SessionFactory {
    * at its next gate, and nobody waits long for one that does not come there.
    */
   private void giveUp(Consumer<WorkerBuilds> work) {
-    WorkerBoard board = supervisor.board();
+    WorkerBoard board = board();
     @Nullable WorkerProcess active = board.active().orElse(null);
     List<CompletableFuture<Void>> others =
         board.workers().stream()
@@ -396,7 +317,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** The workers there are. */
   public WorkersOverview workers() {
-    WorkersOverview overview = supervisor.board().overview();
+    WorkersOverview overview = board().overview();
     if (overview.workers().isEmpty()) {
       return overview;
     }
@@ -407,7 +328,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** Whether there is a worker of this id. */
   public boolean has(int id) {
-    return supervisor.board().workers().stream().anyMatch(worker -> worker.id() == id);
+    return board().workers().stream().anyMatch(worker -> worker.id() == id);
   }
 
   /**
@@ -426,10 +347,10 @@ public final class ProcessSessionFactory implements SessionFactory {
    */
   @Override
   public boolean reset(String reason) {
-    @Nullable WorkerProcess active = supervisor.board().active().orElse(null);
-    Optional<WorkerProcess> offline = supervisor.board().offlineAlone();
+    @Nullable WorkerProcess active = board().active().orElse(null);
+    Optional<WorkerProcess> offline = board().offlineAlone();
     awaitAWhile(
-        supervisor.board().standbys().stream()
+        board().standbys().stream()
             .map(worker -> beside(() -> giveUp(worker, WorkerBuilds::check)))
             .toList());
     if (active != null) { // Who has taken over meanwhile has been checked.
@@ -474,7 +395,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** {@inheritDoc} Or no worker can be started, for now. */
   @Override
   public boolean isLost() {
-    return device.isLost() || supervisor.board().isHopeless();
+    return device.isLost() || board().isHopeless();
   }
 
   @Override

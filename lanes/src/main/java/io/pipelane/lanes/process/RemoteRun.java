@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.cpu.SharedRegion;
@@ -11,6 +12,7 @@ import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.GoWord;
 import io.pipelane.lanes.process.channel.Message;
@@ -57,6 +59,7 @@ final class RemoteRun implements AutoCloseable {
   private long awakeNanos;
   private long beginNanos;
   private volatile boolean heldBack;
+  private volatile @Nullable StatusException endReason;
   private @Nullable List<String> notes;
   private @Nullable RuntimeException growthFailure;
   private @Nullable RuntimeException placeFailure;
@@ -198,28 +201,42 @@ final class RemoteRun implements AutoCloseable {
     }
   }
 
-  /** Has the worker run, to its answer; it may be held back meanwhile. */
+  /** Has the worker run, to its answer; it may be held back, or ended, meanwhile. */
   private Message.ToServer carriedOut(Message.Run run, Conversation conversation, ChannelEnd end) {
-    if (run.segmentsAhead() == WeightArrivals.ALL) {
-      conversation.say(run);
-      return awaitEnd(conversation);
-    }
     GoWord go = end.go();
-    go.allow(1);
-    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go))) {
+    go.begin();
+    boolean stops = run.segmentsAhead() != WeightArrivals.ALL;
+    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go, stops))) {
       conversation.say(run);
       return awaitEnd(conversation);
     } finally {
-      go.allow(1);
+      go.begin();
     }
   }
 
-  private StopWord stopWord(GoWord go) {
+  private StopWord stopWord(GoWord go, boolean stops) {
     return new StopWord() {
+      @Override
+      public boolean stops() {
+        return stops;
+      }
+
+      @Override
+      public void end(StatusException reason) {
+        endReason = reason;
+        go.end();
+      }
+
       @Override
       public void allow(double share) {
         heldBack |= share < 1;
         go.allow(share);
+      }
+
+      @Override
+      public void expect(long fromNanos, long untilNanos) {
+        heldBack |= untilNanos > 0;
+        go.expect(fromNanos, untilNanos);
       }
 
       @Override
@@ -253,7 +270,9 @@ final class RemoteRun implements AutoCloseable {
         case Message.ToServer other -> throw new ProtocolException("it answered " + other);
       };
     } catch (ProtocolException e) {
-      WorkerLostException _ = worker.violated(e);
+      if (worker.violated(e) instanceof WorkerStuckException stuck) {
+        throw stuck;
+      }
     } catch (WorkerLostException e) {
       // The answer is there.
     }
@@ -375,6 +394,10 @@ final class RemoteRun implements AutoCloseable {
     if (growthFailure != null) {
       return growthFailure;
     }
+    StatusException ended = endReason;
+    if (ended != null && failed.status() == Status.CANCELLED) {
+      return ended;
+    }
     if (placeFailure != null) { // What went to the lane instead may be what it has no room for.
       return placeFailure;
     }
@@ -440,6 +463,12 @@ final class RemoteRun implements AutoCloseable {
   private boolean isWritten(int position) {
     GivenPlace given = givenPlaces.get(position);
     return given != null && given.isWritten();
+  }
+
+  /** Whether the device may write to memory of its own that others may be lent after the run. */
+  boolean writesToDevice() {
+    return givenPlaces.values().stream()
+        .anyMatch(given -> given.isWritten() && shared.isOnDevice(given.memory));
   }
 
   /** Where to copy an output from: strings are copied before they are checked. */

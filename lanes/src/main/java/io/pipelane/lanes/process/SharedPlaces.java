@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.allocation.TransferMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 
@@ -10,12 +11,17 @@ import java.util.OptionalLong;
  * The server's memory that runs in workers read and write where it lies, under one count of bytes:
  * transfer memory, and behind it what models keep on the device.
  */
-record SharedPlaces(MemorySegment transferMemory, DeviceStates states) {
+record SharedPlaces(TransferMemory transfers, DeviceStates states) {
+  MemorySegment transferMemory() {
+    return transfers.memory();
+  }
+
   /** Where something lies, if there. */
   OptionalLong offsetOf(MemorySegment data) {
     if (!data.isNative()) {
       return OptionalLong.empty();
     }
+    MemorySegment transferMemory = transferMemory();
     long offset = data.address() - transferMemory.address();
     boolean isTransfer =
         offset >= 0
@@ -30,6 +36,16 @@ record SharedPlaces(MemorySegment transferMemory, DeviceStates states) {
         : inStates;
   }
 
+  /** Whether something lies in memory of the device. */
+  boolean isOnDevice(MemorySegment data) {
+    return states.areOnDevice() && states.offsetOf(data).isPresent();
+  }
+
+  /** Whether workers' runs write anywhere else than to their lanes. */
+  boolean areWritten() {
+    return transferMemory().byteSize() > 0 || states.areOnDevice();
+  }
+
   /**
    * Copies an output that the worker has left in the lane.
    *
@@ -37,7 +53,7 @@ record SharedPlaces(MemorySegment transferMemory, DeviceStates states) {
    *     no room while the device could have written it
    */
   void copy(MemorySegment content, MemorySegment place) {
-    if (states.areOnDevice() && states.offsetOf(place).isPresent()) {
+    if (isOnDevice(place)) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY, "there was no room for the state that a step has made");
     }

@@ -36,9 +36,11 @@ final class UnderWay {
     }
   }
 
-  /** The process has ended. */
+  /** The process has ended, or will compute nothing more; the first time counts. */
   synchronized void processEnded() {
-    atEnd = Set.copyOf(threads);
+    if (atEnd == null) {
+      atEnd = Set.copyOf(threads);
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -29,6 +30,11 @@ final class WorkerBoard {
   private long lastPauseNanos;
   private boolean closed;
 
+  /** What is lost with workers that cannot be ended; for nothing once they are gone. */
+  private final List<HeldBack> heldBack = new CopyOnWriteArrayList<>();
+
+  private final int lanes;
+
   /**
    * Who runs what comes of a class of work; the same for both classes where they share a worker.
    *
@@ -39,12 +45,17 @@ final class WorkerBoard {
     static final Post NOBODY = new Post(null, "");
   }
 
+  /** A run that is not over, as its worker is still there, and how many lanes it costs. */
+  private record HeldBack(WorkerProcess worker, int lanes) {}
+
   /**
    * Nobody is there yet.
    *
+   * @param lanes that runs may have
    * @param leave told of an active worker that belongs to one owner when another one comes
    */
-  WorkerBoard(Consumer<WorkerProcess> leave) {
+  WorkerBoard(int lanes, Consumer<WorkerProcess> leave) {
+    this.lanes = lanes;
     this.leave = leave;
   }
 
@@ -85,6 +96,26 @@ final class WorkerBoard {
     }
   }
 
+  /**
+   * A run is held back, with what it was lent, until its worker is gone, which cannot be ended.
+   *
+   * @param lanesLost that no run may have meanwhile
+   */
+  void holdBack(WorkerProcess worker, int lanesLost) {
+    heldBack.add(new HeldBack(worker, lanesLost));
+  }
+
+  /** Why nothing is run for now, as no lane is left for it; empty where one is. */
+  private String standstill() {
+    if (heldBack.isEmpty()) {
+      return ""; // As nearly always.
+    }
+    heldBack.removeIf(run -> run.worker.isGone());
+    List<HeldBack> now = List.copyOf(heldBack);
+    int lost = now.stream().mapToInt(HeldBack::lanes).sum();
+    return lost < lanes ? "" : now.getFirst().worker.description();
+  }
+
   void noteTakeOver(long pauseNanos) {
     lock.lock();
     try {
@@ -109,14 +140,16 @@ final class WorkerBoard {
       while (true) {
         Post post = priority == Priority.OFFLINE ? offline : online;
         WorkerProcess worker = post.worker;
-        if (worker != null && worker.enter(owner)) {
+        String standstill = standstill();
+        if (standstill.isEmpty() && worker != null && worker.enter(owner)) {
           return worker;
         }
         if (worker != null && worker.belongsToOther(owner)) {
           leave.accept(worker);
         }
-        if (closed || !post.despair.isEmpty() || left <= 0) {
-          String reason = post.despair.isEmpty() ? lastLoss : post.despair;
+        String despair = standstill.isEmpty() ? post.despair : standstill;
+        if (closed || !despair.isEmpty() || left <= 0) {
+          String reason = despair.isEmpty() ? lastLoss : despair;
           throw StatusException.unavailable(
               "no worker process is ready" + (reason.isEmpty() ? "" : "; " + reason), RETRY_AFTER);
         }
@@ -132,7 +165,7 @@ final class WorkerBoard {
 
   /** Whether nobody will run online work soon; at once. */
   boolean isHopeless() {
-    return !online.despair.isEmpty();
+    return !online.despair.isEmpty() || !standstill().isEmpty();
   }
 
   /** The worker that runs online work, if there is one now. */

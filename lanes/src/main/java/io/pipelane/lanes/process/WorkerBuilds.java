@@ -4,6 +4,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
@@ -257,6 +259,8 @@ final class WorkerBuilds {
       Conversation conversation = new Conversation(worker, end, patience, () -> false);
       conversation.say(question);
       return conversation.listen();
+    } catch (WorkerStuckException e) { // It was lent nothing for this, and will compute no more.
+      throw new WorkerLostException(String.valueOf(e.getMessage()), e.blame());
     } finally {
       idle.add(end);
     }
@@ -280,7 +284,11 @@ final class WorkerBuilds {
   }
 
   private WorkerLostException violated(Message.ToServer answer) {
-    return worker.violated(new ProtocolException("it answered " + answer));
+    return switch (worker.violated(new ProtocolException("it answered " + answer))) {
+      case WorkerLostException lost -> lost;
+      case RuntimeException e ->
+          new WorkerLostException(String.valueOf(e.getMessage()), Blame.NAMED);
+    };
   }
 
   /** Wakes who waits for an answer; the worker is gone. */

@@ -53,6 +53,15 @@ final class WorkerMember {
     }
   }
 
+  /** Tells who wanted it replaced that it cannot be ended. */
+  void stuck() {
+    CompletableFuture<Void> done = recycling;
+    if (done != null) {
+      boolean _ =
+          done.completeExceptionally(new StatusException(Status.UNAVAILABLE, worker.description()));
+    }
+  }
+
   static StatusException noSuchWorker(int id) {
     return new StatusException(
         Status.NOT_FOUND, "there is no worker " + id + " to recycle; GET /v2/workers lists them");

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
@@ -14,6 +15,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +28,10 @@ final class WorkerProcess {
    * Users are threads that may touch the shared memory. It is unmapped by the last of them once the
    * process is gone; `users`, `leaving` and `unmapped` are guarded by the monitor. Nobody waits
    * under it.
+   *
+   * One thread waits for the process's end, and sees to it that it comes: it kills one that does not
+   * leave when it is told to, and says of one that is killed and stays that it is stuck. Nobody has
+   * anything more done there then, as nobody has where it is gone; only what it was lent stays lent.
    */
 
   /**
@@ -37,6 +43,7 @@ final class WorkerProcess {
   /** Signals that ask the server's process group to end are for the server to act on. */
   private static final String SHELL = "trap '' INT TERM HUP; ulimit -c 0; exec \"$@\"";
 
+  private static final long LONGEST_TICK_NANOS = 1_000_000_000;
   private static final int SIGNALLED = 128;
   private static final String NOBODY = "";
 
@@ -48,8 +55,14 @@ final class WorkerProcess {
   private final WorkerBuilds builds;
   private final UnderWay underWay = new UnderWay();
   private final CountDownLatch gone = new CountDownLatch(1);
+
+  /** Open once it is gone, or stuck. */
+  private final CountDownLatch over = new CountDownLatch(1);
+
   private final WorkerSettings settings;
   private volatile @Nullable String verdict;
+  private volatile @Nullable Long killedNanos;
+  private volatile @Nullable Long dismissedNanos;
   private volatile long goneNanos;
   private String owner = NOBODY;
   private int users = 1; // who has started it, until it is ready
@@ -75,11 +88,16 @@ final class WorkerProcess {
   /**
    * Starts a process; it is not ready yet.
    *
-   * @param onExit called once it is gone, on a thread of its own
+   * @param onStuck called, on a thread of its own, once it has been killed and does not end
+   * @param onExit called once it is gone, on the same thread
    * @throws StatusException when it cannot be started
    */
   static WorkerProcess start(
-      int id, WorkerSettings settings, DeviceExport export, Consumer<WorkerProcess> onExit) {
+      int id,
+      WorkerSettings settings,
+      DeviceExport export,
+      Consumer<WorkerProcess> onStuck,
+      Consumer<WorkerProcess> onExit) {
     WorkerArea area = WorkerArea.create("pipelane-worker-" + id, settings.lanes() + CONTROLS);
     WorkerArguments arguments =
         new WorkerArguments(
@@ -93,20 +111,22 @@ final class WorkerProcess {
     boolean started = false;
     try {
       process =
-          ChildJvm.program(
-                  SHELL,
-                  List.of(),
-                  List.of("-Xmx" + settings.heap().bytes()),
-                  settings.program(),
-                  arguments.toList())
-              .start();
+          settings
+              .launcher()
+              .start(
+                  ChildJvm.program(
+                      SHELL,
+                      List.of(),
+                      List.of("-Xmx" + settings.heap().bytes()),
+                      settings.program(),
+                      arguments.toList()));
       WorkerProcess worker = new WorkerProcess(id, settings, area, process);
       worker.output.read(process.getInputStream());
       // Not on the thread that completes Process.onExit, whose stack is too small for calls of C.
       Thread.ofPlatform()
           .daemon()
           .name("worker-" + id + "-exit")
-          .start(() -> worker.awaitExit(onExit));
+          .start(() -> worker.awaitExit(onStuck, onExit));
       started = true;
       return worker;
     } catch (IOException e) {
@@ -145,6 +165,7 @@ final class WorkerProcess {
    *
    * @return ONNX Runtime's version there
    * @throws WorkerLostException when it does not get that far
+   * @throws WorkerStuckException when it does not end then
    */
   String awaitReady() {
     try {
@@ -157,7 +178,7 @@ final class WorkerProcess {
   private String awaitHello() {
     long end = System.nanoTime() + settings.startTimeout().toNanos();
     var hello = area.hello();
-    while (hello.value() == 0 && !isGone()) {
+    while (hello.value() == 0 && !isOver()) {
       if (!hello.awaitChange(0, 10_000_000) && System.nanoTime() > end) {
         kill("it was not ready after " + settings.startTimeout());
       }
@@ -171,7 +192,7 @@ final class WorkerProcess {
     throw lost(true);
   }
 
-  /** Begins to use the shared memory; false when the process is gone or about to go. */
+  /** Begins to use the shared memory; false when the process is gone, about to go, or killed. */
   boolean enter() {
     return enter(NOBODY);
   }
@@ -182,7 +203,7 @@ final class WorkerProcess {
    * @param runOwner whose run it is, and the process from now on; nobody's may be empty
    */
   synchronized boolean enter(String runOwner) {
-    if (leaving || isGone() || belongsToOther(runOwner)) {
+    if (leaving || killedNanos != null || isGone() || belongsToOther(runOwner)) {
       return false;
     }
     if (owner.isEmpty()) {
@@ -223,6 +244,7 @@ final class WorkerProcess {
 
   /** The worker ends when its standard input does. */
   private void endInput() {
+    dismissedNanos = dismissedNanos == null ? Long.valueOf(System.nanoTime()) : dismissedNanos;
     try {
       process.getOutputStream().close();
     } catch (IOException e) {
@@ -244,24 +266,46 @@ final class WorkerProcess {
   /** Ends the process at once; the first reason counts. */
   void kill(String reason) {
     synchronized (this) {
-      if (verdict == null && !isGone()) {
+      if (killedNanos == null && !isGone()) {
         verdict = reason;
+        killedNanos = System.nanoTime();
       }
     }
     process.destroyForcibly();
   }
 
-  private void awaitExit(Consumer<WorkerProcess> onExit) {
-    while (process.isAlive()) {
-      try {
-        process.waitFor();
-      } catch (InterruptedException e) {
-        // Nobody has a reason to interrupt this thread.
+  private void awaitExit(Consumer<WorkerProcess> onStuck, Consumer<WorkerProcess> onExit) {
+    long tick = Math.clamp(settings.endTimeout().toNanos() / 4, 1, LONGEST_TICK_NANOS);
+    while (!hasExitedIn(tick)) {
+      if (hasPassedSince(killedNanos) && !isOver()) {
+        endWaits();
+        onStuck.accept(this);
+      } else if (hasPassedSince(dismissedNanos) && killedNanos == null) {
+        kill("it did not end when it was told to");
       }
     }
-    underWay.processEnded();
     goneNanos = System.nanoTime();
     gone.countDown();
+    endWaits();
+    onExit.accept(this);
+  }
+
+  private boolean hasExitedIn(long nanos) {
+    try {
+      return process.waitFor(nanos, TimeUnit.NANOSECONDS);
+    } catch (InterruptedException e) {
+      return !process.isAlive(); // Nobody has a reason to interrupt this thread.
+    }
+  }
+
+  private boolean hasPassedSince(@Nullable Long nanos) {
+    return nanos != null && System.nanoTime() - nanos > settings.endTimeout().toNanos();
+  }
+
+  /** Has those who wait for the process go on. */
+  private void endWaits() {
+    underWay.processEnded();
+    over.countDown();
     synchronized (this) {
       if (!unmapped) {
         lanes.forEach(ChannelEnd::wake);
@@ -269,7 +313,6 @@ final class WorkerProcess {
       }
       settle();
     }
-    onExit.accept(this);
   }
 
   /** Whether the process has ended and been reaped: nothing of it is left. */
@@ -282,16 +325,36 @@ final class WorkerProcess {
     return goneNanos;
   }
 
+  /** Whether nothing more will come of it: it is gone, or stuck. */
+  boolean isOver() {
+    return over.getCount() == 0;
+  }
+
   /**
-   * Blocks until the process is gone, then says why; it is ending already.
+   * Blocks until the process is gone, or has turned out to be stuck, then says why; it is ending
+   * already.
    *
    * @param reached whether the process can have begun with what the calling thread wanted
+   * @return {@link WorkerLostException} where it is gone, otherwise {@link WorkerStuckException}
    */
-  WorkerLostException lost(boolean reached) {
+  RuntimeException lost(boolean reached) {
+    await(over);
+    WorkerLostException.Blame blame = underWay.blame(reached);
+    return isGone()
+        ? new WorkerLostException(description(), blame)
+        : new WorkerStuckException(description(), blame, this::awaitGone);
+  }
+
+  /** Blocks until the process is gone, however long that takes. */
+  void awaitGone() {
+    await(gone);
+  }
+
+  private static void await(CountDownLatch latch) {
     boolean interrupted = false;
-    while (!isGone()) {
+    while (latch.getCount() > 0) {
       try {
-        gone.await();
+        latch.await();
       } catch (InterruptedException e) {
         interrupted = true;
       }
@@ -299,11 +362,10 @@ final class WorkerProcess {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    return new WorkerLostException(description(), underWay.blame(reached));
   }
 
-  /** Ends a process that is not to be trusted, and blocks until it is gone. */
-  WorkerLostException violated(ProtocolException what) {
+  /** Ends a process that is not to be trusted, and answers as {@link #lost} does. */
+  RuntimeException violated(ProtocolException what) {
     killForWork("it does not keep to the protocol: " + what.getMessage());
     return lost(true);
   }
@@ -317,7 +379,8 @@ final class WorkerProcess {
   String reason() {
     String known = verdict;
     if (known != null) {
-      return "was ended: " + known;
+      boolean isStuck = isOver() && !isGone();
+      return "was ended: " + known + (isStuck ? "; but the system still keeps it" : "");
     }
     if (process.isAlive()) {
       return "runs";

@@ -19,7 +19,10 @@ import java.time.Duration;
  *     each; at least 1
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
  * @param startTimeout how long a worker may take to start, and to build a session
+ * @param endTimeout how long a worker may take to end that is told to, before it is killed, and one
+ *     that is killed, before those that wait for what it does are told that it is still there
  * @param heap each worker's Java heap
+ * @param launcher starts the program
  */
 public record WorkerSettings(
     Class<?> program,
@@ -32,7 +35,12 @@ public record WorkerSettings(
     int buildsAtOnce,
     Duration hangTimeout,
     Duration startTimeout,
-    ByteSize heap) {
+    Duration endTimeout,
+    ByteSize heap,
+    Launcher launcher) {
+  /** A killed process that the kernel keeps for longer, in a driver say, is left to it. */
+  public static final Duration USUAL_END = Duration.ofSeconds(10);
+
   /** Workers that keep each session. */
   int workers() {
     return (offlineApart ? 2 : 1) + standbys;

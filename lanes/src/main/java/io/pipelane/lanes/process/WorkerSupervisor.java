@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.WorkerBoard.Post;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -53,14 +54,14 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
 
-  /** A killed process that the kernel keeps for longer, in a driver say, is left to it. */
-  private static final Duration LONGEST_DEATH = Duration.ofSeconds(10);
-
   private static final Duration TICK = Duration.ofSeconds(1);
 
   private sealed interface Command {
     /** A worker has said that it is ready. */
     record Ready(WorkerMember member, String runtimeVersion) implements Command {}
+
+    /** A worker's process was killed and does not end. */
+    record Stuck(WorkerProcess worker) implements Command {}
 
     /** A worker's process has ended. */
     record Gone(WorkerProcess worker) implements Command {}
@@ -85,8 +86,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final Runnable onLoss;
   private final ThreadFactory startThreads;
   private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
-  private final WorkerBoard board =
-      new WorkerBoard(worker -> commands.add(new Command.Switch(worker)));
+  private final WorkerBoard board;
   private final CompletableFuture<String> runtimeVersion = new CompletableFuture<>();
   private final Thread thread;
 
@@ -126,6 +126,8 @@ final class WorkerSupervisor implements AutoCloseable {
     this.export = export;
     this.onStandby = onStandby;
     this.onLoss = onLoss;
+    this.board =
+        new WorkerBoard(settings.lanes(), worker -> commands.add(new Command.Switch(worker)));
     this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
   }
 
@@ -196,6 +198,11 @@ final class WorkerSupervisor implements AutoCloseable {
   private void carryOut(Command command) {
     switch (command) {
       case Command.Ready(WorkerMember member, String version) -> ready(member, version);
+      case Command.Stuck(WorkerProcess worker) ->
+          members.stream()
+              .filter(member -> member.worker == worker)
+              .findFirst()
+              .ifPresent(this::stuck);
       case Command.Gone(WorkerProcess worker) ->
           members.stream()
               .filter(member -> member.worker == worker)
@@ -223,14 +230,14 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void recycle(WorkerMember member, CompletableFuture<Void> done) {
     if (isSettled(member)) {
-      vacate(member, "worker %d is replaced", System.nanoTime());
+      vacate(member, "worker %d is replaced".formatted(member.worker.id()), System.nanoTime());
     }
     member.replace(done);
   }
 
   /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
   private void leave(WorkerMember member) {
-    vacate(member, "worker %d belonged to others", System.nanoTime());
+    vacate(member, "worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
     retire(member);
     startAfterHandOver();
   }
@@ -242,8 +249,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void vacate(WorkerMember member, String reason, long sinceNanos) {
-    String text = reason.formatted(member.worker.id());
-    vacancies.put(member.state(), new Vacancy(text, sinceNanos));
+    vacancies.put(member.state(), new Vacancy(reason, sinceNanos));
   }
 
   private void ready(WorkerMember member, String version) {
@@ -256,6 +262,27 @@ final class WorkerSupervisor implements AutoCloseable {
     boolean _ = runtimeVersion.complete(version);
   }
 
+  /** Others do what it did; what it was lent stays lent until it is gone. */
+  private void stuck(WorkerMember member) {
+    member.stuck();
+    if (member.is(WorkerState.RETIRING)) {
+      return;
+    }
+    String loss = member.worker.description();
+    noteLoss(loss);
+    onLoss.run();
+    if (isSettled(member)) {
+      vacate(member, loss, System.nanoTime());
+    }
+    boolean wasStarting = member.is(WorkerState.STARTING);
+    member.become(WorkerState.RETIRING);
+    if (wasStarting) {
+      startFailed(new StatusException(Status.UNAVAILABLE, loss));
+    } else {
+      startAfterHandOver();
+    }
+  }
+
   private void gone(WorkerMember member) {
     members.remove(member);
     member.gone();
@@ -266,7 +293,7 @@ final class WorkerSupervisor implements AutoCloseable {
     noteLoss(loss);
     onLoss.run();
     if (isSettled(member)) {
-      vacancies.put(member.state(), new Vacancy(loss, member.worker.goneNanos()));
+      vacate(member, loss, member.worker.goneNanos());
     }
     if (member.is(WorkerState.STARTING)) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
@@ -297,7 +324,7 @@ final class WorkerSupervisor implements AutoCloseable {
       if (sinceNanos > LONGEST_END.toNanos()) {
         members.forEach(member -> member.worker.kill("it did not end when it was told to"));
       }
-      if (sinceNanos > LONGEST_END.plus(LONGEST_DEATH).toNanos()) {
+      if (sinceNanos > LONGEST_END.plus(settings.endTimeout()).toNanos()) {
         members.forEach(
             member -> LOG.log(Level.ERROR, "{0}, but is still there", member.worker.description()));
         members.clear();
@@ -403,7 +430,11 @@ final class WorkerSupervisor implements AutoCloseable {
     try {
       WorkerProcess worker =
           WorkerProcess.start(
-              ids.getAsInt(), settings, export, gone -> commands.add(new Command.Gone(gone)));
+              ids.getAsInt(),
+              settings,
+              export,
+              stuck -> commands.add(new Command.Stuck(stuck)),
+              gone -> commands.add(new Command.Gone(gone)));
       WorkerMember member = new WorkerMember(worker);
       members.add(member);
       board.noteStart();
@@ -432,8 +463,8 @@ final class WorkerSupervisor implements AutoCloseable {
   private void report(WorkerMember member) {
     try {
       commands.add(new Command.Ready(member, member.worker.awaitReady()));
-    } catch (WorkerLostException e) {
-      // Its end is reported as such.
+    } catch (WorkerLostException | WorkerStuckException e) {
+      // Its end, or that it does not end, is reported as such.
     }
   }
 

@@ -40,6 +40,25 @@ class TransferMemoryTest {
   }
 
   @Test
+  void giveBack_whatIsWithheld_isLentAgainOnceAllAreReleased() {
+    MemorySegment before = Objects.requireNonNull(memory.take(BYTES / 2));
+    memory.withhold();
+    memory.withhold();
+    memory.giveBack(before);
+    MemorySegment meanwhile = Objects.requireNonNull(memory.take(BYTES / 2));
+    assertTrue(before.address() != meanwhile.address());
+    assertNull(memory.take(1));
+    memory.release();
+    assertNull(memory.take(1));
+    memory.release();
+    MemorySegment after = Objects.requireNonNull(memory.take(BYTES / 2));
+    assertEquals(before.address(), after.address());
+    memory.giveBack(after);
+    memory.giveBack(meanwhile);
+    memory.close();
+  }
+
+  @Test
   void close_whileAnythingIsLent_isRefused() {
     MemorySegment stretch = Objects.requireNonNull(memory.take(1000));
     assertThrows(IllegalStateException.class, memory::close);

@@ -13,6 +13,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -50,7 +51,7 @@ class PretendedAnswersTest {
       new ProcessSessionFactory(
           device,
           device.export(),
-          TestDevices.transfers(),
+          new TransferMemory(TestDevices.transfers()),
           new WorkerSettings(
               PretendingWorker.class,
               TestDevices.library(),
@@ -62,7 +63,9 @@ class PretendedAnswersTest {
               1,
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),
-              ByteSize.ofMebibytes(64)));
+              WorkerSettings.USUAL_END,
+              ByteSize.ofMebibytes(64),
+              Launcher.SYSTEM));
 
   private ModelSession session;
 

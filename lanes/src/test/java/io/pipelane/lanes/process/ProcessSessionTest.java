@@ -11,6 +11,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -121,6 +123,49 @@ class ProcessSessionTest {
       run.join();
       assertTrue(stopped.isBack.get());
       assertArrayEquals(expected, workers.run(session, x), "nothing is left of the stop");
+    }
+  }
+
+  @Test
+  void run_thatIsEndedWhereItStands_failsForTheReasonAndTheNextIsRight() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      StoppedWeights stopped = new StoppedWeights();
+      CompletableFuture<float[]> answer =
+          CompletableFuture.supplyAsync(() -> workers.run(session, x, bytes -> false, stopped));
+      StopWord word = stopped.word.get();
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      StatusException reason = new StatusException(Status.CANCELLED, "nobody waits for it");
+      word.end(reason);
+      assertEquals(reason, assertThrows(ExecutionException.class, answer::get).getCause());
+      assertTrue(stopped.isBack.get());
+      assertArrayEquals(expected, workers.run(session, x), "nothing is left of the end");
+      assertEquals(0, workers.sessions.workers().lost());
+    }
+  }
+
+  /** A processor passes gates in any run; a GPU is given this one whole. */
+  @Test
+  void run_thatIsGivenWholeAndEnded_endsOnAProcessor() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      StatusException reason = new StatusException(Status.CANCELLED, "nobody waits for it");
+      WeightArrivals ended = new EndedWeights(reason);
+      if (TestDevices.ON_GPU) {
+        assertArrayEquals(expected, workers.run(session, x, bytes -> false, ended));
+      } else {
+        assertEquals(
+            reason,
+            assertThrows(
+                StatusException.class, () -> workers.run(session, x, bytes -> false, ended)));
+      }
+      assertArrayEquals(expected, workers.run(session, x), "nothing is left of the end");
     }
   }
 
@@ -263,6 +308,31 @@ class ProcessSessionTest {
       stopWord.allow(0);
       word.complete(stopWord);
       return () -> isBack.set(true);
+    }
+
+    @Override
+    public void await(int segment) {
+      PRESENT.await(segment);
+    }
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      return PRESENT.before(segment);
+    }
+
+    @Override
+    public void stalled(long nanos) {
+      PRESENT.stalled(nanos);
+    }
+  }
+
+  /** Weights that are there, of a run that is ended before it begins. */
+  private record EndedWeights(StatusException reason) implements WeightArrivals {
+    @Override
+    public Elsewhere computesElsewhere(StopWord word) {
+      assertFalse(word.stops());
+      word.end(reason);
+      return () -> {};
     }
 
     @Override

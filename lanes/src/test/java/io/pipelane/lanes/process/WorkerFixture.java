@@ -55,9 +55,37 @@ final class WorkerFixture implements AutoCloseable {
       int standbys,
       boolean offlineApart,
       Duration hangTimeout) {
+    this(
+        program,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        WorkerSettings.USUAL_END,
+        Launcher.SYSTEM);
+  }
+
+  /** The same, with processes that may stay though they are killed. */
+  WorkerFixture(
+      Class<?> program,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Duration endTimeout,
+      Launcher launcher) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
     sessions =
-        TestDevices.workers(device, program, 1, switchOn, standbys, offlineApart, hangTimeout);
+        TestDevices.workers(
+            device,
+            program,
+            1,
+            switchOn,
+            standbys,
+            offlineApart,
+            hangTimeout,
+            endTimeout,
+            launcher);
   }
 
   /** A range with the model's weights in it. */

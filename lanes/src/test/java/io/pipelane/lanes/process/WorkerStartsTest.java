@@ -29,7 +29,9 @@ class WorkerStartsTest {
           1,
           Duration.ofSeconds(20),
           Duration.ofSeconds(30),
-          ByteSize.ofMebibytes(64));
+          WorkerSettings.USUAL_END,
+          ByteSize.ofMebibytes(64),
+          Launcher.SYSTEM);
 
   private final AtomicInteger threads = new AtomicInteger();
 

@@ -4,9 +4,11 @@ import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.config.WorkersConfig.Offline;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -78,7 +80,11 @@ final class CpuServing {
         budget,
         memory ->
             new ProcessSessionFactory(
-                device, device.export(), MemorySegment.NULL, settings, workerIds));
+                device,
+                device.export(),
+                new TransferMemory(MemorySegment.NULL),
+                settings,
+                workerIds));
   }
 
   /** The lanes of a device that runs keep to the whole of. */
@@ -106,6 +112,8 @@ final class CpuServing {
         buildsAtOnce(workers.processes() - 1),
         workers.hangTimeout(),
         workers.startTimeout(),
-        workers.heap());
+        WorkerSettings.USUAL_END,
+        workers.heap(),
+        Launcher.SYSTEM);
   }
 }

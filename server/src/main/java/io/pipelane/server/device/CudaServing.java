@@ -5,6 +5,7 @@ import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
 import io.pipelane.config.WorkersConfig.Offline;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.PartialLane;
@@ -27,12 +28,14 @@ final class CudaServing {
   private final Path library;
   private final CudaDriver driver;
   private final SharedMemory transferMemory;
+  private final TransferMemory transfers;
   private final IntSupplier workerIds;
 
   /**
    * Nothing is opened yet.
    *
-   * @param transferMemory pinned; worker processes read inputs there
+   * @param transferMemory pinned; worker processes read inputs there and write outputs
+   * @param transfers who is lent what of it
    * @param workerIds numbers that no other worker process has
    */
   CudaServing(
@@ -40,11 +43,13 @@ final class CudaServing {
       Path library,
       CudaDriver driver,
       SharedMemory transferMemory,
+      TransferMemory transfers,
       IntSupplier workerIds) {
     this.config = config;
     this.library = library;
     this.driver = driver;
     this.transferMemory = transferMemory;
+    this.transfers = transfers;
     this.workerIds = workerIds;
   }
 
@@ -81,7 +86,7 @@ final class CudaServing {
             new ProcessSessionFactory(
                 device,
                 device.export(execution(config.runtime()), partial, transferMemory),
-                transferMemory.segment(),
+                transfers,
                 CpuServing.workers(config, library, budget),
                 workerIds));
   }

@@ -129,7 +129,8 @@ public final class DeviceOpening {
         PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
         CudaServing gpus =
-            new CudaServing(config, library, driver, memory, workerIds::incrementAndGet);
+            new CudaServing(
+                config, library, driver, memory, transferMemory, workerIds::incrementAndGet);
         for (int ordinal : ordinals) {
           devices.add(opened.add(gpus.open(ordinal)));
         }

@@ -34,13 +34,16 @@ public interface RunControl {
   /**
    * The run computes in another process from now on.
    *
-   * @param word stops it there, until what is returned is closed
+   * @param word stops or ends it there, until what is returned is closed
    * @throws StatusException to end the run before that
    */
   Elsewhere computesElsewhere(StopWord word);
 
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
+
+  /** The run computes nothing more, though it is not over. */
+  default void computesNoMore() {}
 
   /**
    * It has what it waited for; returns when it may compute.

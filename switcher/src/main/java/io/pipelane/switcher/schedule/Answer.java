@@ -5,8 +5,10 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** What a caller is told at the end of a run, exactly once. Belongs to the thread that runs. */
 final class Answer {
@@ -45,6 +47,25 @@ final class Answer {
           new StatusException(Status.INTERNAL, "running " + model + " failed: " + reason, reason);
     }
     give(to -> to.failed(error));
+  }
+
+  /**
+   * What is told of before the run is over.
+   *
+   * @param timings what they are then
+   */
+  Worker.Caller toCaller(Supplier<InferenceTimings> timings) {
+    return new Worker.Caller() {
+      @Override
+      public void placed() {
+        complete(timings.get());
+      }
+
+      @Override
+      public void failed(StatusException reason) {
+        fail(reason);
+      }
+    };
   }
 
   private void give(Consumer<ResultHandler> end) {

@@ -60,30 +60,30 @@ final class LaneRuns {
   /**
    * Runs a request.
    *
-   * @param placed see {@link Worker#run}
+   * @param caller see {@link Worker#run}
    * @param turn the calling thread's, which it has; given up while it waits
    * @throws LaneWaitsForWeightsException when others compute with what gives way to no run of which
    *     weights are held
    */
-  void run(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
+  void run(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     boolean ran = false;
     while (!ran) {
       try {
-        runInLane(request, lease, placed, turn);
+        runInLane(request, lease, caller, turn);
         ran = true;
       } catch (NoSessionRoomException e) {
-        ran = runWithRoom(request, lease, placed, turn);
+        ran = runWithRoom(request, lease, caller, turn);
       }
     }
   }
 
   /** Returns false when the session has turned out larger than its room. */
-  private boolean runWithRoom(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
+  private boolean runWithRoom(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     turn.leave();
     long laneBytes = history.of(request.key()).peakBytes();
     try (Lanes.Borrowing _ = lanes.borrowing();
         SessionRoom _ = makeRoom(request.request(), laneBytes, lease)) {
-      runInLane(request, lease, placed, turn);
+      runInLane(request, lease, caller, turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
@@ -139,7 +139,7 @@ final class LaneRuns {
     }
   }
 
-  private void runInLane(QueuedRequest request, Lease lease, Runnable placed, Turn turn) {
+  private void runInLane(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     long expected = history.of(request.key()).peakBytes();
     long needed = expected;
     boolean ran = false;
@@ -148,7 +148,7 @@ final class LaneRuns {
         turn.retake();
         try {
           lease.begin();
-          worker.run(request.request(), lease, lane, request.handler(), placed);
+          worker.run(request.request(), lease, lane, request.handler(), caller);
           needed = lane.region().peakBytes();
           ran = true;
         } catch (OutOfDeviceMemoryException e) {

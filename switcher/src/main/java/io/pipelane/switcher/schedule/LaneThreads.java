@@ -309,7 +309,7 @@ public final class LaneThreads {
 
     private void run(Lease lease) {
       try {
-        runs.run(queued, lease, () -> answer.complete(timings(lease)), turn);
+        runs.run(queued, lease, answer.toCaller(() -> timings(lease)), turn);
       } finally {
         lacksWeights = lease.failed();
       }

@@ -157,6 +157,11 @@ public final class QueuedRequest implements Ticket {
     return withdrawal != null || isLeaving();
   }
 
+  /** Why its run is wanted no more, its caller having gone; null while it has not. */
+  @Nullable StatusException withdrawal() {
+    return withdrawal;
+  }
+
   /** Whether it is offline work of a model that leaves service. */
   boolean isLeaving() {
     return line.isLeaving() && request.priority() == Priority.OFFLINE;

@@ -118,6 +118,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       gate.goesOn();
     }
     if (stopWord != null) {
+      @Nullable StatusException gone = running == null ? null : running.withdrawal();
+      if (gone != null) {
+        stopWord.end(gone);
+      }
       stopWord.allow(allowed ? 1 : 0);
       stand(!allowed);
     } else if (allowed || isUnwanted()) {
@@ -219,9 +223,9 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     long begin = nanoClock.getAsLong();
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
-      Runnable placed = () -> answer.complete(timings(queued, begin, lease));
+      Worker.Caller caller = answer.toCaller(() -> timings(queued, begin, lease));
       try {
-        runWithRoom(queued, lease, placed);
+        runWithRoom(queued, lease, caller);
       } catch (RuntimeException | Error e) {
         isUnfit(queued, e);
         throw e;
@@ -244,21 +248,21 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private void runWithRoom(QueuedRequest queued, Lease lease, Runnable placed) {
-    boolean ran = runInLane(queued, lease, placed);
+  private void runWithRoom(QueuedRequest queued, Lease lease, Worker.Caller caller) {
+    boolean ran = runInLane(queued, lease, caller);
     while (!ran) {
       try (SessionRoom _ = worker.makeRoom(lease, 0, Priority.OFFLINE)) {
-        ran = runInLane(queued, lease, placed);
+        ran = runInLane(queued, lease, caller);
       }
     }
   }
 
   /** Returns false when its session has no room, or not enough. */
-  private boolean runInLane(QueuedRequest queued, Lease lease, Runnable placed) {
+  private boolean runInLane(QueuedRequest queued, Lease lease, Worker.Caller caller) {
     long expected = estimates.history().of(queued.key()).peakBytes();
     try (LaneLease place = lane.enter(expected)) {
       lease.begin();
-      worker.run(queued.request(), lease, place, queued.handler(), placed);
+      worker.run(queued.request(), lease, place, queued.handler(), caller);
       return true;
     } catch (NoSessionRoomException e) {
       return false;

@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,8 +128,12 @@ public final class ShortRuns {
       long begin) {
     Answer answer = new Answer(request.model(), gate.online().begin(handler));
     long mark = gate.mark();
+    Supplier<InferenceTimings> timings =
+        () ->
+            new InferenceTimings(
+                0, lease.stallNanos(), nanoClock.getAsLong() - begin, lease.segmentNanos());
     try {
-      worker.run(request, lease, lane, handler, () -> {});
+      worker.run(request, lease, lane, handler, answer.toCaller(timings));
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
       gate.computed(nanos - lease.stallNanos());
@@ -136,7 +141,7 @@ public final class ShortRuns {
         gate.onlineRan(request.model(), past, nanos, mark);
       }
       count.increment();
-      answer.complete(new InferenceTimings(0, lease.stallNanos(), nanos, lease.segmentNanos()));
+      answer.complete(timings.get());
     } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
       gate.online().end();
       return false;

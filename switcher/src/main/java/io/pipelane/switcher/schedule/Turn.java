@@ -5,6 +5,7 @@ import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
+import io.pipelane.switcher.sharing.ExpectedArrival;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
@@ -103,11 +104,21 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   private void runIsUnwanted() {
     turns.lock.lock();
     try {
-      if (turns.paused.contains(this)) {
+      if (stopWord != null) {
+        endElsewhere(stopWord);
+      } else if (turns.paused.contains(this)) {
         lookAgain();
       }
     } finally {
       turns.lock.unlock();
+    }
+  }
+
+  /** Ends a run elsewhere whose caller has gone; under the lock. */
+  private void endElsewhere(StopWord word) {
+    @Nullable StatusException reason = progress().request().withdrawal();
+    if (reason != null) {
+      word.end(reason);
     }
   }
 
@@ -229,6 +240,15 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   /** Gives the turn up, if the thread has one. */
   @Override
   public void leave() {
+    computesNoMore();
+    if (!waitsForMemory && !isOffline()) {
+      waitsForMemory = true;
+      turns.gate.online().waitsForMemory();
+    }
+  }
+
+  @Override
+  public void computesNoMore() {
     turns.lock.lock();
     try {
       if (held) {
@@ -237,10 +257,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       }
     } finally {
       turns.lock.unlock();
-    }
-    if (!waitsForMemory && !isOffline()) {
-      waitsForMemory = true;
-      turns.gate.online().waitsForMemory();
     }
   }
 
@@ -327,10 +343,19 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     goesOn();
     endPause();
     if (stopWord != null) {
-      stopWord.allow(speed());
+      letGo(stopWord, speed());
     } else {
       given.signal();
     }
+  }
+
+  /** Lets a run elsewhere go on, an offline one with what is expected to go before it. */
+  private void letGo(StopWord word, double allowed) {
+    long now = turns.nanoClock.getAsLong();
+    @Nullable ExpectedArrival next = isOffline() && !passes() ? turns.gate.expected() : null;
+    word.expect(
+        next == null ? 0 : next.fromNanos() - now, next == null ? 0 : next.untilNanos() - now);
+    word.allow(allowed);
   }
 
   private void goesOn() {
@@ -472,12 +497,15 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     turns.lock.lock();
     try {
       stopWord = word;
-      turns.elsewhere.add(this);
-      steerElsewhere();
+      endElsewhere(word); // Who went before this was told to nobody.
+      if (word.stops()) {
+        turns.elsewhere.add(this);
+        steerElsewhere();
+      }
     } finally {
       turns.lock.unlock();
     }
-    if (!turns.queue.isEmpty()) {
+    if (word.stops() && !turns.queue.isEmpty()) {
       giveWayElsewhere();
     }
     return this::isBack;
@@ -504,7 +532,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
     double allowed = passes() ? 1 : turns.gate.allowed();
     if (allowed > 0) {
-      stopWord.allow(allowed);
+      letGo(stopWord, allowed);
     } else {
       stop(stopWord);
       turns.settle();

@@ -40,9 +40,9 @@ final class Turns {
    * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate,
    * and keeps the share that the word says by pauses of its own, in which it has its turn.
    *
-   * A run that nobody wants any more ends at its next gate, and needs no turn for that. One that
-   * computes elsewhere cannot be ended there: an offline run of a model that leaves, which somebody
-   * waits for, passes the gate and gives way to nobody; others go on as ever.
+   * A run that nobody wants any more ends at its next gate, and needs no turn for that; one that
+   * computes elsewhere is told so by its stop word once its caller has gone. An offline run elsewhere
+   * of a model that leaves, which somebody waits for, passes the gate and gives way to nobody.
    *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */

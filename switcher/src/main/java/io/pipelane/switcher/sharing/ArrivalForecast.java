@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * When the next request comes, as far as those before tell: by their mean gap, and where gaps are
  * regular by the time since the latest. Not safe for several threads.
@@ -34,19 +36,28 @@ final class ArrivalForecast {
   }
 
   /**
+   * When the next request comes; null where that cannot be told. It is late after twice the
+   * deviation of regular gaps.
+   */
+  @Nullable ExpectedArrival next() {
+    if (arrivals <= LEAST_GAPS || deviationNanos > REGULAR * gapNanos) {
+      return null;
+    }
+    return new ExpectedArrival(
+        latestNanos + (long) gapNanos,
+        latestNanos + (long) Math.ceil(gapNanos + 2 * deviationNanos));
+  }
+
+  /**
    * How long work of a certain length has to wait for the next request, which is expected while it
-   * would last; 0 for not at all. Bounded by twice the deviation of regular gaps: a request that
-   * does not come is waited for no longer.
+   * would last; 0 for not at all. A request that does not come is waited for no longer than until
+   * it is late.
    *
    * @param workNanos how long the work would last
    */
   long waitNanos(long workNanos, long nowNanos) {
-    if (arrivals <= LEAST_GAPS || workNanos <= 0 || deviationNanos > REGULAR * gapNanos) {
-      return 0;
-    }
-    double due = latestNanos + gapNanos - nowNanos;
-    double latest = due + 2 * deviationNanos;
-    return due <= workNanos && latest > 0 ? (long) Math.ceil(latest) : 0;
+    @Nullable ExpectedArrival expected = next();
+    return expected == null || workNanos <= 0 ? 0 : expected.waitNanos(workNanos, nowNanos);
   }
 
   /** Whether no request has come for so long. */

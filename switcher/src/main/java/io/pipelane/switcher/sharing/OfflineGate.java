@@ -283,6 +283,14 @@ public final class OfflineGate {
     return online.isInFlight() ? 0 : online.expectedWaitNanos(segmentNanos, now);
   }
 
+  /**
+   * The online request that segments are to wait for which would run into it, for who cannot ask
+   * {@link #waitNanos}; null where there is none. It changes whenever the listeners are told.
+   */
+  public @Nullable ExpectedArrival expected() {
+    return heeds() && !online.isWaitingForMemory() ? online.expected() : null;
+  }
+
   /** Whether nobody online has asked for anything lately, so that nobody is to be expected. */
   public boolean isQuiet() {
     return !active || online.isQuiet(nanoClock.getAsLong());

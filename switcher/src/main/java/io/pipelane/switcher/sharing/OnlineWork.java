@@ -3,6 +3,7 @@ package io.pipelane.switcher.sharing;
 import io.pipelane.switcher.ResultHandler;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The online requests of a device that are in flight, and when the next may come. Safe for any
@@ -112,6 +113,13 @@ public final class OnlineWork {
   long expectedWaitNanos(long segmentNanos, long nowNanos) {
     synchronized (forecast) {
       return forecast.waitNanos(segmentNanos, nowNanos);
+    }
+  }
+
+  /** When the next request is expected; null where that cannot be told. */
+  @Nullable ExpectedArrival expected() {
+    synchronized (forecast) {
+      return forecast.next();
     }
   }
 

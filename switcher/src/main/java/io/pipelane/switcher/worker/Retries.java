@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
@@ -25,8 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class Retries {
   /*
    * Of several runs that a process was lost with, any may be the reason. So a model whose run may be
-   * it is a suspect from then on until a run of it succeeds, and a suspect runs alone: it holds the
-   * lock that all runs share, if it can be had in time. Who is lost then, is guilty for certain, and
+   * it is a suspect from then on until a run of it has come to its end; that a session of it was
+   * built, or was there, says nothing. A suspect runs alone: it holds the lock that all runs share,
+   * if it can be had in time. Who is lost then, is guilty for certain, and
    * is quarantined. One whose run hung is known by name, and keeps nobody else waiting. A run that
    * was lost for another's sake makes no suspect, and does not count: the same may befall it a few
    * times more, as others are not stopped at once.
@@ -75,7 +77,7 @@ final class Retries {
   }
 
   /**
-   * Does something with a model, once more when its worker process is lost.
+   * Runs a model, once more when its worker process is lost.
    *
    * @param priority the class of the work
    * @param late whether nobody waits for it any more; it is not done once more then
@@ -83,12 +85,33 @@ final class Retries {
    * @throws StatusException {@link Status#UNAVAILABLE} when it is lost again, or not done again,
    *     with the loss as its cause; or the model is quarantined; {@link Status#DEVICE_FAILURE} when
    *     it is lost with the device, for which no model is to blame
+   * @throws WorkerStuckException when its process does not end: it is not done once more
    */
-  void attempt(
+  void run(
       ModelVersion model,
       Priority priority,
       BooleanSupplier late,
       RunControl control,
+      Runnable work) {
+    attempt(model, priority, late, control, true, work);
+  }
+
+  /**
+   * Builds what a model in service needs, if there is anything to build; once more when its worker
+   * process is lost. Ends no suspicion: nothing was run.
+   *
+   * @throws StatusException as {@link #run}
+   */
+  void build(ModelVersion model, Priority priority, Runnable work) {
+    attempt(model, priority, () -> false, RunControl.NONE, false, work);
+  }
+
+  private void attempt(
+      ModelVersion model,
+      Priority priority,
+      BooleanSupplier late,
+      RunControl control,
+      boolean isRun,
       Runnable work) {
     boolean isApart = offlineApart && priority == Priority.OFFLINE;
     ReentrantReadWriteLock runs = isApart ? offlineRuns : onlineRuns;
@@ -101,15 +124,15 @@ final class Retries {
       @Nullable Blame suspicion = suspects.get(kind);
       try {
         attemptOnce(runs, suspicion != null && suspicion != Blame.NAMED, control, work);
-        suspects.remove(kind);
-        count(done, isRetry);
+        cameToItsEnd(kind, isRun, isRetry);
         return;
       } catch (StatusException e) {
-        boolean hasNotRun = e.status() == Status.CANCELLED || e.status() == Status.NOT_FOUND;
-        if (!hasNotRun) {
-          suspects.remove(kind); // It failed, and its process lives.
-          count(done, isRetry);
+        if (isOfTheRun(e.status())) {
+          cameToItsEnd(kind, isRun, isRetry);
         }
+        throw e;
+      } catch (WorkerStuckException e) {
+        isHeldBack(kind, suspicion != null, isRetry, e);
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -139,6 +162,32 @@ final class Retries {
         isRetry = true;
       }
     }
+  }
+
+  /** Its process lives, whether it succeeded or failed. */
+  private void cameToItsEnd(Kind kind, boolean isRun, boolean isRetry) {
+    if (isRun) {
+      suspects.remove(kind);
+    }
+    count(done, isRetry);
+  }
+
+  /** Whether a run failed so by itself; others did not begin, or were not to go on. */
+  private static boolean isOfTheRun(Status failure) {
+    return switch (failure) {
+      case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL -> true;
+      case UNAUTHENTICATED,
+          PERMISSION_DENIED,
+          RATE_LIMITED,
+          NOT_FOUND,
+          TOO_LARGE,
+          UNAVAILABLE,
+          INSUFFICIENT_MEMORY,
+          DEADLINE_EXCEEDED,
+          CANCELLED,
+          DEVICE_FAILURE ->
+          false;
+    };
   }
 
   private static void count(LongAdder outcome, boolean isRetry) {
@@ -207,20 +256,37 @@ final class Retries {
     }
   }
 
+  /** It is not done once more: what it was lent is not free for that. */
+  private void isHeldBack(Kind kind, boolean suspect, boolean isRetry, WorkerStuckException loss) {
+    boolean _ = isGuilty(kind, suspect, loss.blame(), String.valueOf(loss.getMessage()));
+    count(lost, isRetry);
+  }
+
   private void judge(Kind kind, boolean suspect, boolean isRetry, WorkerLostException loss) {
     String reason = String.valueOf(loss.getMessage());
-    switch (loss.blame()) {
-      case OTHERS -> {}
-      case UNKNOWN -> suspects.put(kind, loss.blame());
+    if (isGuilty(kind, suspect, loss.blame(), reason)) {
+      count(lost, isRetry);
+      throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
+    }
+  }
+
+  /** Suspects a model of a loss, or quarantines it. */
+  private boolean isGuilty(Kind kind, boolean suspect, Blame blame, String reason) {
+    return switch (blame) {
+      case OTHERS -> false;
+      case UNKNOWN -> {
+        suspects.put(kind, blame);
+        yield false;
+      }
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(kind.model, reason);
-          count(lost, isRetry);
-          throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
+        } else {
+          suspects.put(kind, blame);
         }
-        suspects.put(kind, loss.blame());
+        yield suspect;
       }
-    }
+    };
   }
 
   /**

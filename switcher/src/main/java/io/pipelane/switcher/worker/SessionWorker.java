@@ -11,6 +11,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.StateNumber;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
@@ -22,10 +23,10 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
-import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,6 +35,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -45,6 +47,8 @@ import org.jspecify.annotations.Nullable;
  * loses its process is done once more.
  */
 public final class SessionWorker implements Worker {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final SessionFactory sessions;
   private final Lanes lanes;
   private final SessionTable table;
@@ -132,36 +136,38 @@ public final class SessionWorker implements Worker {
   @Override
   public boolean buildAhead(ModelVersion version) {
     Variant variant = known(version);
+    AtomicBoolean hadRoom = new AtomicBoolean();
     try {
-      retries.attempt(
-          version, variant.priority(), () -> false, RunControl.NONE, () -> buildAhead(variant));
-      return true;
+      retries.build(version, variant.priority(), () -> hadRoom.set(buildAhead(variant)));
+      return hadRoom.get();
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void buildAhead(Variant variant) {
+  /** Returns false where all lanes are in use, by those who have something to do. */
+  private boolean buildAhead(Variant variant) {
     if (!sessions.boundToLane()) {
       pool.buildAhead(variant.model(), variant.range(), null, variant.priority());
-    } else if (table.lanesOf(variant.range()).isEmpty()) {
-      @Nullable LaneLease lane = lanes.tryEnter(0);
-      if (lane != null) { // Else all are in use, by those who have something to do.
-        try (lane) {
-          pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
-        }
+      return true;
+    }
+    if (!table.lanesOf(variant.range()).isEmpty()) {
+      return true;
+    }
+    try (@Nullable LaneLease lane = lanes.tryEnter(0)) {
+      if (lane != null) {
+        pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
       }
+      return lane != null;
     }
   }
 
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
     Variant variant = known(version);
-    retries.attempt(
+    retries.build(
         version,
         variant.priority(),
-        () -> false,
-        RunControl.NONE,
         () -> build(variant.model(), lease.range(), variant.priority()));
   }
 
@@ -239,22 +245,36 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void run(
-      InferenceRequest request,
-      Lease lease,
-      LaneLease lane,
-      ResultHandler handler,
-      Runnable placed) {
+      InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller) {
     ImportedModel model = known(request.model()).model();
     if (sessions.computesOnCaller()) {
-      runOnce(model, request, lease, lane, handler, placed); // There is no process to lose.
+      runOnce(model, request, lease, lane, handler, caller); // There is no process to lose.
       return;
     }
-    retries.attempt(
-        request.model(),
-        request.priority(),
-        () -> request.isLate(nanoClock.getAsLong()),
-        lease.control(),
-        () -> runOnce(model, request, lease, lane, handler, placed));
+    try {
+      retries.run(
+          request.model(),
+          request.priority(),
+          () -> request.isLate(nanoClock.getAsLong()),
+          lease.control(),
+          () -> runOnce(model, request, lease, lane, handler, caller));
+    } catch (WorkerStuckException e) {
+      throw heldBack(request, lease, caller, e);
+    }
+  }
+
+  /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
+  private static StatusException heldBack(
+      InferenceRequest request, Lease lease, Caller caller, WorkerStuckException stuck) {
+    StatusException failure =
+        StatusException.unavailable(
+            "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
+            RETRY_AFTER,
+            stuck);
+    caller.failed(failure);
+    lease.control().computesNoMore();
+    stuck.awaitGone();
+    return failure;
   }
 
   private void runOnce(
@@ -263,10 +283,10 @@ public final class SessionWorker implements Worker {
       Lease lease,
       LaneLease lane,
       ResultHandler handler,
-      Runnable placed) {
+      Caller caller) {
     PooledSession session = take(model, lease, lane, request.priority());
     Invocation invocation =
-        new RequestInvocation(request, sessions.owner(model), handler, kept, placed);
+        new RequestInvocation(request, sessions.owner(model), handler, kept, caller::placed);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
@@ -302,8 +322,13 @@ public final class SessionWorker implements Worker {
     try {
       return pool.take(model, lease.range(), lane.region(), priority);
     } catch (StatusException e) {
+      boolean isOfTheModel =
+          switch (e.status()) {
+            case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL -> true;
+            default -> false; // There is no worker process for it now, say.
+          };
       String message = "the session of " + model.version() + " cannot be built: ";
-      throw new StatusException(Status.INTERNAL, message + e.getMessage(), e);
+      throw isOfTheModel ? new StatusException(Status.INTERNAL, message + e.getMessage(), e) : e;
     }
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.modelstore.ImportedModel;
@@ -23,8 +24,7 @@ public interface Worker extends AutoCloseable {
    *
    * @param range where its weights will lie
    * @param priority the class of requests that name none
-   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or its
-   *     constants can never fit
+   * @throws StatusException when ONNX Runtime refuses the model, or its constants can never fit
    */
   void prepare(ImportedModel model, StructureRange range, Priority priority);
 
@@ -32,7 +32,7 @@ public interface Worker extends AutoCloseable {
    * Makes a model known; its session is built when it is needed first, or {@link #buildAhead
    * ahead}.
    *
-   * @throws io.pipelane.config.StatusException when its constants can never fit
+   * @throws StatusException when its constants can never fit
    */
   void announce(ImportedModel model, StructureRange range, Priority priority);
 
@@ -41,16 +41,17 @@ public interface Worker extends AutoCloseable {
    * to leave. Nothing is brought in. The caller sees to it that the model is not discarded
    * meanwhile.
    *
-   * @return false when there was no room
-   * @throws io.pipelane.config.StatusException when ONNX Runtime refuses the model, or building it
-   *     twice loses its process
+   * @return whether there is one, or soon will be; false when there was no room for it, or no lane
+   *     to build it in
+   * @throws StatusException when ONNX Runtime refuses the model, or building it twice loses its
+   *     process
    */
   boolean buildAhead(ModelVersion version);
 
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
    *
-   * @throws io.pipelane.config.StatusException when there is no room for it, and never can be
+   * @throws StatusException when there is no room for it, and never can be
    */
   void makeReady(ModelVersion version, Lease lease);
 
@@ -76,7 +77,7 @@ public interface Worker extends AutoCloseable {
    * lanes; closed by the same thread, after the run.
    *
    * @param inFavourOf whose lane it will be
-   * @throws io.pipelane.config.StatusException as {@link #makeLaneRoom}
+   * @throws StatusException as {@link #makeLaneRoom}
    */
   SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf);
 
@@ -95,8 +96,7 @@ public interface Worker extends AutoCloseable {
    *
    * @param inFavourOf whose lane it will be
    * @param beforeWaiting called, perhaps several times, before it waits for sessions in use
-   * @throws io.pipelane.config.StatusException when it never can, or what holds it is not waited
-   *     for
+   * @throws StatusException when it never can, or what holds it is not waited for
    */
   void makeLaneRoom(
       ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting);
@@ -105,19 +105,26 @@ public interface Worker extends AutoCloseable {
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the
    * handler nothing else.
    *
-   * @param placed called when the outputs are written but the run goes on for the worker's own
-   *     sake; not called by a run that fails
+   * @param caller told what the end will be where that is known sooner
    * @throws NoSessionRoomException when a session has to be built and there is no room for it now
    * @throws io.pipelane.lanes.execution.OutOfDeviceMemoryException when the lane has no room and
    *     cannot grow; nothing has been placed then
-   * @throws io.pipelane.config.StatusException when the run fails, or twice loses its process
+   * @throws StatusException when the run fails, or twice loses its process
    */
   void run(
-      InferenceRequest request,
-      Lease lease,
-      LaneLease lane,
-      ResultHandler handler,
-      Runnable placed);
+      InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller);
+
+  /** Who waits for a run; told on its thread, of one of the two at most. */
+  interface Caller {
+    /** The outputs are written, and the run, which will not fail, goes on for the worker's sake. */
+    void placed();
+
+    /**
+     * The run has failed, but its lane and its weights may be touched still, until it returns: its
+     * process has been killed and does not end.
+     */
+    void failed(StatusException reason);
+  }
 
   /** Forgets a model; nothing of it runs. */
   void discard(ModelVersion version);

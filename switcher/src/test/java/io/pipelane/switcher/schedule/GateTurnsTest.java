@@ -3,9 +3,12 @@ package io.pipelane.switcher.schedule;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -14,6 +17,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingState;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -57,12 +61,14 @@ class GateTurnsTest {
   private final AtomicInteger ended = new AtomicInteger();
 
   private void submit(Priority priority) {
+    QueuedRequest _ = submitted(priority);
+  }
+
+  private QueuedRequest submitted(Priority priority) {
     InferenceRequest asked = Requests.request("m", OptionalLong.empty());
-    if (priority == Priority.ONLINE) {
-      queue.submit(asked, online.begin(new Ignored()));
-    } else {
-      queue.submit(asked.offline(), new Ignored());
-    }
+    return priority == Priority.ONLINE
+        ? queue.submit(asked, online.begin(new Ignored()))
+        : queue.submit(asked.offline(), new Ignored());
   }
 
   private static boolean isOffline(Turn turn) {
@@ -143,6 +149,28 @@ class GateTurnsTest {
   private static final class Word implements StopWord {
     volatile double allowed = 1;
     volatile boolean stands;
+    volatile long expectedUntil;
+    volatile @Nullable StatusException ended;
+    private final boolean stops;
+
+    Word(boolean stops) {
+      this.stops = stops;
+    }
+
+    @Override
+    public boolean stops() {
+      return stops;
+    }
+
+    @Override
+    public void expect(long fromNanos, long untilNanos) {
+      expectedUntil = untilNanos;
+    }
+
+    @Override
+    public void end(StatusException reason) {
+      ended = reason;
+    }
 
     @Override
     public void allow(double share) {
@@ -167,7 +195,7 @@ class GateTurnsTest {
 
   /** A run elsewhere computes no segment while its stop word says so. */
   private void computeElsewhere(Turn turn, Runnable segment) {
-    Word word = new Word();
+    Word word = new Word(true);
     try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
       for (int i = 0; i < SEGMENTS; i++) {
         word.pass();
@@ -181,7 +209,7 @@ class GateTurnsTest {
   void offlineRunElsewhere_shareChanges_theWordSaysSoAndItRanUntilItStands() throws Exception {
     CompletableFuture<Turn> began = new CompletableFuture<>();
     CountDownLatch mayEnd = new CountDownLatch(1);
-    Word word = new Word();
+    Word word = new Word(true);
     Consumer<Turn> run =
         turn -> {
           try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
@@ -266,7 +294,95 @@ class GateTurnsTest {
     assertTrue(gate.counts().heldNanos() > 0);
   }
 
-  /** It cannot be ended there, and somebody waits for it. */
+  /** Requests have come every minute until a moment ago, so the next comes in about one. */
+  @Test
+  void offlineRunElsewhere_onlineRequestIsExpected_isToldWhen() throws Exception {
+    CountDownLatch underWay = new CountDownLatch(1);
+    CountDownLatch mayEnd = new CountDownLatch(1);
+    Word word = new Word(true);
+    long minute = Duration.ofMinutes(1).toNanos();
+    long latest = System.nanoTime();
+    for (int i = 6; i >= 0; i--) {
+      online.arrived(latest - i * minute);
+    }
+    Turn turn = turns.newTurn();
+    Thread lane =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  QueuedRequest _ = Objects.requireNonNull(turn.next());
+                  try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
+                    underWay.countDown();
+                    await(mayEnd);
+                  }
+                });
+    submit(Priority.OFFLINE);
+    underWay.await();
+    assertTrue(
+        word.expectedUntil > 0 && word.expectedUntil <= minute, Long.toString(word.expectedUntil));
+    online.arrived(latest + 1);
+    online.arrived(latest + 2);
+    online.begin(new Ignored()).completed(new InferenceTimings(0, 0, 0));
+    assertEquals(0, word.expectedUntil, "gaps are regular no longer");
+    mayEnd.countDown();
+    lane.join();
+  }
+
+  /** Also one that heeds nothing else, as the device is given it whole. */
+  @Test
+  void runElsewhere_itsCallerGoes_isEnded() throws Exception {
+    for (Word word : List.of(new Word(true), new Word(false))) {
+      runElsewhereIsEnded(word, Priority.ONLINE, () -> {});
+    }
+  }
+
+  @Test
+  void offlineRunElsewhere_itsCallerGoesWhileItIsHeld_isEndedThoughTheGateIsClosed()
+      throws Exception {
+    Word word = new Word(true);
+    runElsewhereIsEnded(
+        word,
+        Priority.OFFLINE,
+        () -> {
+          gate.setShare(0);
+          assertEquals(0, word.allowed);
+        });
+    assertEquals(0, word.allowed, "it was not let go on");
+  }
+
+  private void runElsewhereIsEnded(Word word, Priority priority, Runnable before) throws Exception {
+    CountDownLatch underWay = new CountDownLatch(1);
+    Consumer<Turn> run =
+        turn -> {
+          try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
+            underWay.countDown();
+            while (word.ended == null) {
+              Thread.onSpinWait();
+            }
+          }
+        };
+    int endedBefore = ended.get();
+    Turn turn = turns.newTurn();
+    Thread lane =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  QueuedRequest next = Objects.requireNonNull(turn.next());
+                  run.accept(turn);
+                  assertThrows(StatusException.class, next::requireWanted);
+                  ended.incrementAndGet();
+                });
+    QueuedRequest request = submitted(priority);
+    underWay.await();
+    before.run();
+    request.cancel();
+    lane.join();
+    assertEquals(endedBefore + 1, ended.get());
+    assertEquals(Status.CANCELLED, Objects.requireNonNull(word.ended).status());
+    assertEquals(List.of(), turns.elsewhere);
+  }
+
+  /** It goes to its end there, and somebody waits for it. */
   @Test
   void offlineRunElsewhere_itsModelLeaves_goesOnThoughOnlineWorkDoes() throws Exception {
     CountDownLatch underWay = new CountDownLatch(1);

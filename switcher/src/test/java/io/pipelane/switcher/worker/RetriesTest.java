@@ -43,7 +43,7 @@ class RetriesTest {
 
   private void losing(ModelVersion model, int times) {
     int until = attempts.get() + times;
-    retries.attempt(
+    retries.run(
         model,
         Priority.ONLINE,
         () -> false,
@@ -116,7 +116,7 @@ class RetriesTest {
   @Test
   void attempt_offlineApart_suspectsKeepNobodyOnlineWaiting() {
     Retries apart = new Retries(() -> false, true);
-    apart.attempt(
+    apart.run(
         MODEL,
         Priority.OFFLINE,
         () -> false,
@@ -130,7 +130,7 @@ class RetriesTest {
               Thread.ofPlatform()
                   .start(
                       () ->
-                          apart.attempt(
+                          apart.run(
                               OTHER,
                               Priority.ONLINE,
                               () -> false,
@@ -150,7 +150,7 @@ class RetriesTest {
         assertThrows(
             StatusException.class,
             () ->
-                retries.attempt(
+                retries.run(
                     MODEL,
                     Priority.ONLINE,
                     () -> false,
@@ -179,7 +179,7 @@ class RetriesTest {
 
   private void loseTogether(ModelVersion model, CountDownLatch bothLost, AtomicInteger running) {
     AtomicInteger own = new AtomicInteger();
-    retries.attempt(
+    retries.run(
         model,
         Priority.ONLINE,
         () -> false,
@@ -198,7 +198,7 @@ class RetriesTest {
   /** A run that loses its worker for each of the reasons in turn, and succeeds then. */
   private void losingFor(ModelVersion model, Blame... blames) {
     Iterator<Blame> left = List.of(blames).iterator();
-    retries.attempt(
+    retries.run(
         model,
         Priority.ONLINE,
         () -> false,
@@ -246,7 +246,7 @@ class RetriesTest {
         assertThrows(
             StatusException.class,
             () ->
-                retries.attempt(
+                retries.run(
                     MODEL,
                     Priority.ONLINE,
                     () -> true,
@@ -261,12 +261,72 @@ class RetriesTest {
     assertEquals(1, attempts.get());
   }
 
+  /** A run that loses its worker, for certain, and is not done once more. */
+  private void losingLate(ModelVersion model) {
+    assertThrows(
+        StatusException.class,
+        () ->
+            retries.run(
+                model,
+                Priority.ONLINE,
+                () -> true,
+                RunControl.NONE,
+                () -> {
+                  throw lost(Blame.ALONE);
+                }));
+  }
+
+  @Test
+  void build_betweenTwoLosses_endsNoSuspicion() {
+    losingLate(MODEL);
+    retries.build(MODEL, Priority.ONLINE, attempts::incrementAndGet);
+    assertEquals(1, attempts.get());
+    losingLate(MODEL);
+    assertTrue(retries.quarantine(MODEL).isPresent());
+  }
+
+  @Test
+  void build_lostTwice_quarantinesTheModel() {
+    Runnable losing =
+        () -> {
+          attempts.incrementAndGet();
+          throw lost(Blame.ALONE);
+        };
+    assertThrows(StatusException.class, () -> retries.build(MODEL, Priority.ONLINE, losing));
+    assertEquals(2, attempts.get());
+    assertTrue(retries.quarantine(MODEL).isPresent());
+  }
+
+  /** Among those that do not begin is one for which there is no worker in time. */
+  @Test
+  void run_thatDoesNotBegin_endsNoSuspicion_oneThatFailsDoes() {
+    for (Status status : Status.values()) {
+      retries.forget(MODEL);
+      losingLate(MODEL);
+      assertThrows(
+          StatusException.class,
+          () ->
+              retries.run(
+                  MODEL,
+                  Priority.ONLINE,
+                  () -> false,
+                  RunControl.NONE,
+                  () -> {
+                    throw new StatusException(status, "thrown on purpose");
+                  }));
+      losingLate(MODEL);
+      boolean hasRun =
+          List.of(Status.INVALID_ARGUMENT, Status.UNIMPLEMENTED, Status.INTERNAL).contains(status);
+      assertEquals(hasRun, retries.quarantine(MODEL).isEmpty(), status.toString());
+    }
+  }
+
   /** A run of a model that is lost among others, and then done once more. */
   private Future<?> suspect(ExecutorService threads, Runnable again) {
     AtomicInteger own = new AtomicInteger();
     return threads.submit(
         () ->
-            retries.attempt(
+            retries.run(
                 MODEL,
                 Priority.ONLINE,
                 () -> false,
@@ -299,7 +359,7 @@ class RetriesTest {
           threads.submit(
               () -> {
                 otherWaits.countDown();
-                retries.attempt(
+                retries.run(
                     OTHER,
                     Priority.ONLINE,
                     () -> false,
@@ -327,8 +387,7 @@ class RetriesTest {
               });
       await(suspectRuns);
       Future<?> waits =
-          threads.submit(
-              () -> retries.attempt(OTHER, Priority.ONLINE, () -> false, other, () -> {}));
+          threads.submit(() -> retries.run(OTHER, Priority.ONLINE, () -> false, other, () -> {}));
       suspect.get(10, TimeUnit.SECONDS);
       waits.get(10, TimeUnit.SECONDS);
     }

@@ -2,11 +2,15 @@ package io.pipelane.lanes.process.channel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -102,6 +106,67 @@ class GoWordTest {
     assertFalse(run.join(Duration.ofNanos(4 * SEGMENT_NANOS)));
     server.allow(0.999_9);
     run.join();
+  }
+
+  @Test
+  void pass_workIsExpectedWithinTheNextSegment_waitsUntilItHasComeAndGone() throws Exception {
+    worker.pass(0);
+    compute();
+    server.expect(SEGMENT_NANOS / 2, Duration.ofMinutes(1).toNanos());
+    Thread run = Thread.ofPlatform().start(() -> worker.pass(1));
+    awaitStanding();
+    server.allow(0);
+    assertFalse(run.join(Duration.ofMillis(50)));
+    server.expect(0, 0);
+    server.allow(1);
+    run.join();
+    assertFalse(server.stands());
+    assertTrue(progress.steps() > 0, "it shows that it lives");
+  }
+
+  @Test
+  void pass_workThatIsExpectedIsLate_waitsNoLonger() {
+    worker.pass(0);
+    compute();
+    long begin = System.nanoTime();
+    server.expect(0, SEGMENT_NANOS);
+    worker.pass(1);
+    assertTrue(System.nanoTime() - begin >= SEGMENT_NANOS);
+    server.begin();
+    server.expect(Duration.ofMinutes(1).toNanos(), Duration.ofMinutes(2).toNanos());
+    compute();
+    worker.pass(2); // Which would not run into it.
+  }
+
+  @Test
+  void end_ofARunThatStands_endsItWhateverIsAllowed() throws Exception {
+    server.allow(0);
+    AtomicReference<Status> ended = new AtomicReference<>();
+    Thread run =
+        Thread.ofPlatform()
+            .start(
+                () ->
+                    ended.set(assertThrows(StatusException.class, () -> worker.pass(3)).status()));
+    awaitStanding();
+    server.end();
+    run.join();
+    assertEquals(Status.CANCELLED, ended.get());
+    assertFalse(server.stands());
+    assertFalse(server.isStopped(), "it is to get on, to its end");
+    server.allow(1);
+    server.allow(0);
+    assertThrows(StatusException.class, () -> worker.pass(4));
+    server.begin();
+    worker.pass(0);
+  }
+
+  @Test
+  void end_ofARunThatIsSlowedDown_doesNotWaitForItsPause() {
+    server.allow(0.0001);
+    worker.pass(0);
+    compute();
+    server.end();
+    assertThrows(StatusException.class, () -> worker.pass(1));
   }
 
   @Test

@@ -1,0 +1,12 @@
+package io.pipelane.lanes.process;
+
+import java.io.IOException;
+
+/** Starts a worker's program in a process of its own. */
+@FunctionalInterface
+public interface Launcher {
+  /** As the system does it. */
+  Launcher SYSTEM = ProcessBuilder::start;
+
+  Process start(ProcessBuilder program) throws IOException;
+}
