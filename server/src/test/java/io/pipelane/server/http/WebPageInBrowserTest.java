@@ -105,6 +105,7 @@ class WebPageInBrowserTest {
             13,
             0,
             15,
+            2,
             16,
             0,
             0,
