@@ -36,7 +36,26 @@ public record ResidencyConfig(
                 "Whether that goes on when no request waits, for models that come often enough to be"
                     + " worth it; off, it is for waiting requests and for loads",
             standard = "true")
-        boolean idlePrefetch) {
+        boolean idlePrefetch,
+    @Key(
+            about =
+                "Whether models whose weights are alike in places hold those pages of a device's"
+                    + " memory together, as versions do that differ in a few layers; tenants' models"
+                    + " with their own tenant's alone where workers.zero-pages is true",
+            standard = "true")
+        boolean sharePages) {
+  /**
+   * A configuration in which each model has pages of its own, for where copies of one stand for
+   * different ones.
+   */
+  public ResidencyConfig(
+      Policy policy,
+      Duration halfLife,
+      int stallTargetMicros,
+      boolean prefetch,
+      boolean idlePrefetch) {
+    this(policy, halfLife, stallTargetMicros, prefetch, idlePrefetch, false);
+  }
 
   /** Who gives way when memory is wanted. */
   public enum Policy {

@@ -286,7 +286,7 @@ class SectionsTest {
   void residency_defaults() {
     assertEquals(
         new ResidencyConfig(
-            ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), 0, true, true),
+            ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), 0, true, true, true),
         DEFAULTS.residency());
   }
 
@@ -294,14 +294,20 @@ class SectionsTest {
   void residency_everyValueChanged() {
     assertEquals(
         new ResidencyConfig(
-            ResidencyConfig.Policy.GREEDY_DUAL_SIZE, Duration.ofSeconds(30), 900, false, false),
+            ResidencyConfig.Policy.GREEDY_DUAL_SIZE,
+            Duration.ofSeconds(30),
+            900,
+            false,
+            false,
+            false),
         changed(
                 Map.of(
                     "residency.policy", "greedy-dual-size",
                     "residency.half-life", "30s",
                     "residency.stall-target-micros", "900",
                     "residency.prefetch", "false",
-                    "residency.idle-prefetch", "false"))
+                    "residency.idle-prefetch", "false",
+                    "residency.share-pages", "false"))
             .residency());
   }
 

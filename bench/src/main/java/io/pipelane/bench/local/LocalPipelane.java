@@ -71,6 +71,7 @@ public final class LocalPipelane implements AutoCloseable {
     values.put("runtime.library", copyLibrary(work).toString());
     values.put("device.memory", MEMORY);
     values.put("server.http-port", "0");
+    values.put("residency.share-pages", "false"); // Copies of one model stand for different ones.
     values.putAll(configuration);
     PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(values));
     Readiness.await(server);

@@ -4,6 +4,9 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.nio.file.Files;
+import java.util.List;
 
 /** Where a device's weights come from, or are read. Safe for any thread. */
 @FunctionalInterface
@@ -26,7 +29,26 @@ public interface HostWeights {
     return held(model, HostMemory.PAGE_CACHE);
   }
 
-  /** The same in a certain memory. */
+  /**
+   * What is in each page of a model's streamed weights, in order: pages of one hash hold the same
+   * bytes. Reads the whole file the first time that anybody asks.
+   *
+   * @return empty where it cannot be told; nothing is taken for equal then
+   */
+  default List<String> pageHashes(ImportedModel model, long pageBytes) {
+    if (!Files.isRegularFile(model.weights())) {
+      return List.of();
+    }
+    try {
+      return PageHashes.of(model.weights(), pageBytes);
+    } catch (IOException | RuntimeException e) {
+      System.getLogger(HostWeights.class.getName())
+          .log(Level.WARNING, "{0} shares no pages with other models: {1}", model.version(), e);
+      return List.of();
+    }
+  }
+
+  /** Holds what a model reads in place in a certain memory. */
   static HostMemory.Loaded held(ImportedModel model, HostMemory memory) {
     try {
       return memory.load(model.inPlaceWeights());

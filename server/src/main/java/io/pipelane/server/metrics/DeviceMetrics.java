@@ -82,6 +82,10 @@ final class DeviceMetrics {
         });
     families.addAll(List.of(taken, limits));
     gauge(
+        "pipelane_device_memory_shared_bytes",
+        "What weights would take more if each model had its own",
+        state -> state.memory().weights().sharedBytes());
+    gauge(
         "pipelane_sessions",
         "Sessions that exist",
         state ->
@@ -216,6 +220,10 @@ final class DeviceMetrics {
         "pipelane_transfer_failures", "Transfers rolled back", s -> s.transfers().failedLoads());
     counter(
         "pipelane_pages_evicted", "Pages that models lost", s -> s.transfers().pagesTakenBack());
+    counter(
+        "pipelane_pages_joined",
+        "Pages that models were given because others had them",
+        state -> state.transfers().pagesJoined());
     counter(
         "pipelane_failsafe_pagings",
         "Times that models lost pages to lanes that needed more than was set aside",

@@ -142,6 +142,7 @@ public final class StateAnswer {
     json.writeNumberField("capacity_bytes", memory.weights().capacityBytes());
     json.writeNumberField("lent_bytes", memory.weights().lentBytes());
     json.writeNumberField("lane_borrowed_bytes", memory.weights().lanesBytes());
+    json.writeNumberField("shared_bytes", memory.weights().sharedBytes());
     json.writeNumberField("working_bytes", memory.workingBytes());
     json.writeNumberField("constant_bytes", memory.constantBytes());
     json.writeNumberField("lane_bytes", memory.laneBytes());

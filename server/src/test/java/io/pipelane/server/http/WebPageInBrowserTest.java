@@ -107,6 +107,7 @@ class WebPageInBrowserTest {
             13,
             0,
             15,
+            2,
             16,
             0,
             0,

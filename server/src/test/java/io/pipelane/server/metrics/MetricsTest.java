@@ -78,6 +78,7 @@ class MetricsTest {
             13,
             14,
             15,
+            2,
             16,
             17,
             18,

@@ -67,6 +67,7 @@ class StateSourceTest {
             13,
             14,
             15,
+            2,
             16,
             17,
             18,

@@ -7,6 +7,7 @@ final class Counters {
   long copies;
   long failedLoads;
   long pagesEvicted;
+  long pagesJoined;
   long waits;
   long remaps;
   long remapNanos;
@@ -40,6 +41,7 @@ final class Counters {
         copies,
         failedLoads,
         pagesEvicted,
+        pagesJoined,
         waits,
         remaps,
         remapNanos,

@@ -136,7 +136,7 @@ final class FetchAhead {
 
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
-      if (residency.canGain()) {
+      if (lacksAPage(residency)) {
         residency.lodged = false;
         long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
         memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
@@ -148,14 +148,17 @@ final class FetchAhead {
   }
 
   private boolean fetchPlanned(Set<Residency> spared, long nowNanos) {
-    Optional<Residency> into =
-        idleMoves
-            .next(
-                memory.freeBytes() / pages.pageBytes(),
-                holding -> memory.owner(holding).canGain(),
-                holding -> canGiveWay(holding, spared),
-                nowNanos)
-            .map(memory::owner);
+    Optional<Residency> into;
+    do {
+      into =
+          idleMoves
+              .next(
+                  memory.freeBytes() / pages.pageBytes(),
+                  holding -> memory.owner(holding).canGain(),
+                  holding -> canGiveWay(holding, spared),
+                  nowNanos)
+              .map(memory::owner);
+    } while (into.isPresent() && !lacksAPage(into.get()));
     if (into.isEmpty()) {
       return false;
     }
@@ -169,7 +172,15 @@ final class FetchAhead {
   }
 
   private boolean fetchLodger() {
-    return peers.next().map(this::send).orElse(0L) > 0;
+    return peers.next().filter(this::lacksAPage).map(this::send).orElse(0L) > 0;
+  }
+
+  /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
+  private boolean lacksAPage(Residency residency) {
+    if (residency.canGain()) {
+      memory.join(residency);
+    }
+    return residency.canGain();
   }
 
   private boolean canGiveWay(Holding holding, Set<Residency> spared) {
@@ -212,6 +223,7 @@ final class FetchAhead {
     }
     residency.fetchFailed = false;
     residency.arrivals.add(new Arrival(offset, offset + bytes, underWay));
+    memory.offer(residency, residency.pages.size() - 1);
     underWay.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
@@ -232,7 +244,7 @@ final class FetchAhead {
         throw e;
       }
     }
-    Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
+    Page page = memory.take();
     try {
       DeviceEvent arrived =
           staged.fetch(
@@ -243,7 +255,7 @@ final class FetchAhead {
       return arrived;
     } catch (RuntimeException | Error e) {
       staged.clear();
-      pages.giveBack(page);
+      memory.giveBack(page);
       throw e;
     }
   }

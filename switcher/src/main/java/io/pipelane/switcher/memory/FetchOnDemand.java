@@ -134,13 +134,18 @@ final class FetchOnDemand {
   private boolean bringIn(List<Residency> together) {
     together.forEach(FetchOnDemand::requireInService);
     memory.settleAll();
-    if (together.stream().anyMatch(Residency::hasFailed)
-        || !memory.makeRoom(
-            together.stream().mapToLong(memory::missingBytes).sum(), Set.copyOf(together))) {
+    if (together.stream().anyMatch(Residency::hasFailed)) {
       return false;
     }
-    together.stream().filter(residency -> !residency.isComplete()).forEach(transfers::start);
-    return true;
+    try (Claim claim = memory.claim(together)) {
+      boolean fits = memory.makeRoom(memory.missingBytes(together, claim), Set.copyOf(together));
+      if (fits) {
+        together.stream()
+            .filter(residency -> !residency.isComplete())
+            .forEach(residency -> transfers.start(residency, claim));
+      }
+      return fits;
+    }
   }
 
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
@@ -199,13 +204,7 @@ final class FetchOnDemand {
         return complete;
       } // What cannot be fetched is sent for all the same, so the run hears why.
     }
-    long missing = memory.missingBytes(residency);
-    memory.settleAll();
-    if (residency.hasFailed() || !memory.makeRoom(missing, Set.of(residency))) {
-      return false;
-    }
-    transfers.start(residency);
-    return true;
+    return bringIn(List.of(residency));
   }
 
   /**
@@ -216,6 +215,10 @@ final class FetchOnDemand {
     long sent;
     do {
       memory.settleAll();
+      memory.join(residency);
+      if (residency.isComplete()) {
+        return true;
+      }
       sent =
           memory.makeRoom(memory.pageBytes(), Set.of(residency))
               ? fetchAhead.sendBehindOthers(residency)

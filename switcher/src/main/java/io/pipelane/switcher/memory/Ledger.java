@@ -9,12 +9,19 @@ import java.util.List;
  * @param capacityBytes what the device may hold of weights
  * @param lentBytes pages lent, by the device's own count
  * @param lanesBytes those of them that lanes have borrowed
+ * @param sharedBytes what models hold together beyond its first holder: without sharing, so much
+ *     more would be lent
  */
 public record Ledger(
-    long capacityBytes, long pageBytes, long lentBytes, long lanesBytes, List<Entry> entries) {
-  /** A ledger of which lanes have borrowed nothing. */
+    long capacityBytes,
+    long pageBytes,
+    long lentBytes,
+    long lanesBytes,
+    long sharedBytes,
+    List<Entry> entries) {
+  /** A ledger of which lanes have borrowed nothing, and models share nothing. */
   public Ledger(long capacityBytes, long pageBytes, long lentBytes, List<Entry> entries) {
-    this(capacityBytes, pageBytes, lentBytes, 0, entries);
+    this(capacityBytes, pageBytes, lentBytes, 0, 0, entries);
   }
 
   public Ledger {
@@ -26,7 +33,8 @@ public record Ledger(
    *
    * @param weightBytes all its streamed weights
    * @param inPlaceBytes what it reads where it lies in host memory, on top of those
-   * @param residentBytes its pages on the device, whole pages
+   * @param residentBytes its pages on the device, whole pages, those that others hold, too, among
+   *     them
    * @param arriving whether a transfer is under way
    * @param leases runs under way
    * @param groupBytes what each of the copies moves that bring the whole model in
@@ -71,8 +79,9 @@ public record Ledger(
   public void verify() {
     long resident = entries.stream().mapToLong(Entry::residentBytes).sum();
     require(
-        resident + lanesBytes == lentBytes,
-        "models hold %d, lanes %d, lent are %d".formatted(resident, lanesBytes, lentBytes));
+        resident - sharedBytes + lanesBytes == lentBytes,
+        "models hold %d, %d of it together, lanes %d, lent are %d"
+            .formatted(resident, sharedBytes, lanesBytes, lentBytes));
     require(lentBytes <= capacityBytes, lentBytes + " lent exceed " + capacityBytes);
     for (Entry entry : entries) {
       long whole = Math.ceilDiv(entry.weightBytes, pageBytes) * pageBytes;

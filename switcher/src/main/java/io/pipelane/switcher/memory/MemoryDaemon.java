@@ -11,6 +11,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.Grouping;
+import io.pipelane.switcher.memory.SharedPages.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
@@ -44,7 +45,8 @@ public final class MemoryDaemon implements AutoCloseable {
    * Invariants (Ledger.verify checks the sums):
    * - lent pages <= capacity;
    * - a lease exists only on a model all of whose pages are mapped, filled or being filled;
-   * - no page is taken from a model that has a lease or a copy under way;
+   * - no page is taken from a model that has a lease or a copy under way, though another that
+   *   holds the same may give it up (SharedPages);
    * - one transfer serves all that wait for a model: its arrivals are shared by every lease.
    */
   private final ReentrantLock lock = new ReentrantLock();
@@ -65,6 +67,8 @@ public final class MemoryDaemon implements AutoCloseable {
   private final OfflineQuota quota;
   private final UnitParts parts;
   private final LaneLoans loans;
+  private final boolean sharesPages;
+  private final boolean keepsTenantsApart;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
 
@@ -99,7 +103,11 @@ public final class MemoryDaemon implements AutoCloseable {
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
     this.staged = new StagedPage(device);
-    this.memory = new WeightMemory(pages, capacityBytes, holdings, staged, residency.zeroPages());
+    this.sharesPages = config.sharePages();
+    this.keepsTenantsApart = residency.zeroPages();
+    this.memory =
+        new WeightMemory(
+            pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
@@ -135,6 +143,7 @@ public final class MemoryDaemon implements AutoCloseable {
    */
   public StructureRange register(ImportedModel model) {
     memory.requireFits(model);
+    List<Content> contents = contents(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
     lock.lock();
@@ -145,7 +154,7 @@ public final class MemoryDaemon implements AutoCloseable {
       List<Grouping.Group> groups = grouping.groups(model.plan(), 0);
       Structure structure = structures.join(model.plan());
       Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
-      Residency residency = new Residency(model, structure, groups, holding, inPlace);
+      Residency residency = new Residency(model, structure, groups, holding, inPlace, contents);
       memory.add(residency);
       published.put(model.version(), holding);
       stalls.refresh(residency, holdings);
@@ -157,6 +166,17 @@ public final class MemoryDaemon implements AutoCloseable {
         inPlace.close();
       }
     }
+  }
+
+  /** What is in each of a model's pages; empty where it shares none. */
+  private List<Content> contents(ImportedModel model) {
+    if (!sharesPages) {
+      return List.of();
+    }
+    List<String> hashes = hostWeights.pageHashes(model, pages.pageBytes());
+    boolean known = hashes.size() == Math.ceilDiv(model.plan().weightBytes(), pages.pageBytes());
+    String tenant = keepsTenantsApart ? model.tenant() : "";
+    return known ? hashes.stream().map(hash -> new Content(hash, tenant)).toList() : List.of();
   }
 
   /**

@@ -143,11 +143,7 @@ public final class PeerMemory {
   public long idleBytes() {
     lock.lock();
     try {
-      return memory.freeBytes()
-          + memory.residencies.values().stream()
-              .filter(residency -> residency.lodged)
-              .mapToLong(memory::residentBytes)
-              .sum();
+      return memory.freeBytes() + memory.bytesHeldBy(residency -> residency.lodged);
     } finally {
       lock.unlock();
     }

@@ -6,6 +6,7 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
+import io.pipelane.switcher.memory.SharedPages.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Unit;
 import java.util.ArrayList;
@@ -17,14 +18,18 @@ import org.jspecify.annotations.Nullable;
 /** What the memory daemon knows of one model's weights; guarded by the daemon's lock. */
 final class Residency {
   /*
-   * The model's first pages, slot by slot, whether they are mounted or not. Their content is there
-   * but for the arrivals, which are in order of their beginnings and end with the last page; they
-   * are kept until all are done. A model that is not mounted gains pages one by one (FetchAhead).
+   * The model's first pages, slot by slot, whether they are mounted or not; other models may hold
+   * the same (SharedPages). Their content is there but for the arrivals, which are in order of their
+   * beginnings; they are kept until all are done. A model that is not mounted gains pages one by one
+   * (FetchAhead).
    */
   final ImportedModel model;
   final Structure structure;
   final Holding holding;
   final InPlaceWeights inPlace;
+
+  /** What is in each of its pages, by slot; empty where it shares none. */
+  final List<Content> contents;
 
   /** What each of the copies moves that bring the whole model in. */
   final List<Long> groupBytes;
@@ -62,8 +67,10 @@ final class Residency {
       Structure structure,
       List<Group> groups,
       Holding holding,
-      InPlaceWeights inPlace) {
+      InPlaceWeights inPlace,
+      List<Content> contents) {
     this.inPlace = inPlace;
+    this.contents = contents;
     this.groupBytes = groups.stream().map(Group::byteSize).toList();
     this.model = model;
     this.structure = structure;
@@ -83,6 +90,11 @@ final class Residency {
           };
       arrivals.forEach(arrival -> arrival.event().whenDone(done));
       done.run();
+    }
+
+    /** Whether it is there, so nobody needs to wait for it. */
+    boolean isThere() {
+      return event.isDone() && !hasFailed();
     }
 
     boolean hasFailed() {

@@ -4,6 +4,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.RemapSteps;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -67,7 +68,8 @@ public final class StructureRange {
     }
     mounted = residency;
     residency.mountedIn = this;
-    residency.arrivals.addAll(0, arriving); // A page fetched ahead may be on its way.
+    residency.arrivals.addAll(0, arriving); // Pages fetched ahead, or shared, may be on their way.
+    residency.arrivals.sort(Comparator.comparingLong(Arrival::begin));
     if (!arriving.isEmpty()) {
       arriving.getLast().event().whenDone(whenSettled);
     }
@@ -81,7 +83,7 @@ public final class StructureRange {
     for (int slots : RemapSteps.ends(residency.pages.size())) {
       long end = Math.min(slots * pageBytes, weightBytes);
       Arrival arrival = new Arrival(begin, end, addresses.settled(slots));
-      if (!arrival.event().isDone() || arrival.hasFailed()) {
+      if (!arrival.isThere()) {
         arriving.add(arrival);
       }
       begin = end;

@@ -8,6 +8,7 @@ package io.pipelane.switcher.memory;
  * @param copies groups they were cut into
  * @param failedLoads transfers rolled back
  * @param pagesTakenBack pages that models lost
+ * @param pagesJoined pages that models were given because others had them
  * @param waits acquisitions that found something missing, or others waiting
  * @param remaps times that a variant took over its structure's addresses from another
  * @param remapNanos what that took
@@ -26,6 +27,7 @@ public record TransferCounters(
     long copies,
     long failedLoads,
     long pagesTakenBack,
+    long pagesJoined,
     long waits,
     long remaps,
     long remapNanos,

@@ -39,57 +39,114 @@ final class Transfers {
     this.whenOver = whenOver;
   }
 
-  /** Sends for everything that a mounted model misses; there is room for it. */
-  void start(Residency residency) {
+  /**
+   * Sends for everything that a mounted model misses and others do not have; there is room for it.
+   *
+   * @param claim what others have, which the model is given
+   */
+  void start(Residency residency, Claim claim) {
+    memory.join(residency, claim);
+    if (residency.missingSlots() == 0) {
+      residency.fetchFailed = false;
+      whenAllDone(residency, () -> {});
+      return;
+    }
     Origin origin = peers.open(residency, residency.model.plan().weightBytes());
     residency.fetchFailed = false;
     long resident = memory.residentBytes(residency);
-    long missing = residency.model.plan().weightBytes() - resident;
-    SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
+    int firstSlot = residency.pages.size();
+    long missing = bytesToSendFor(residency, claim);
+    @Nullable SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
     try {
       for (Group group : grouping.groups(residency.model.plan(), resident)) {
-        bringIn(residency, origin, group);
-        memory.counters.copies++;
+        bringIn(residency, origin, group, claim);
       }
     } finally {
       origin.closePeerAfter(residency.arrivals);
-      whenAllDone(residency, origin, event);
+      whenAllDone(
+          residency,
+          () -> {
+            if (event != null) {
+              event.commit();
+            }
+            origin.close();
+          });
     }
     memory.counters.loads++;
     memory.counters.bytesLoaded += missing;
+    for (int slot = firstSlot; slot < residency.pages.size(); slot++) {
+      if (!claim.has(residency, slot)) {
+        memory.offer(residency, slot);
+      }
+    }
   }
 
-  /** Maps the pages of a group just ahead of its copy; a failure fails the rest of the transfer. */
-  private void bringIn(Residency residency, Origin origin, Group group) {
+  private long bytesToSendFor(Residency residency, Claim claim) {
+    long bytes = 0;
+    for (int slot = residency.pages.size(); slot < residency.slotsNeeded(); slot++) {
+      bytes += claim.has(residency, slot) ? 0 : memory.bytesIn(residency, slot);
+    }
+    return bytes;
+  }
+
+  /** Goes through a group, of which pages that others have need no copy. */
+  private void bringIn(Residency residency, Origin origin, Group group, Claim claim) {
+    long pageBytes = memory.pageBytes();
+    long begin = group.offset();
+    while (begin < group.end()) {
+      int slot = (int) (begin / pageBytes);
+      boolean claimed = claim.has(residency, slot);
+      do {
+        slot++;
+      } while (slot * pageBytes < group.end() && claim.has(residency, slot) == claimed);
+      long end = Math.min(slot * pageBytes, group.end());
+      if (claimed) {
+        join(residency, claim, begin);
+      } else {
+        send(residency, origin, begin, end);
+      }
+      begin = end;
+    }
+  }
+
+  /** Gives the model the pages from a place on, unless it has had them with an earlier group. */
+  private void join(Residency residency, Claim claim, long begin) {
     try {
-      memory.mapUpTo(residency, group.end());
-      DeviceEvent arrived =
-          copies.copy(
-              origin.upTo(group.end()),
-              group.offset(),
-              residency.range().addresses,
-              group.offset(),
-              group.byteSize());
-      residency.arrivals.add(new Arrival(group.offset(), group.end(), arrived));
-      memory.copiesUnderWay.incrementAndGet();
-      arrived.whenDone(memory.copiesUnderWay::decrementAndGet);
+      memory.join(residency, claim);
     } catch (RuntimeException | Error e) {
-      long end = residency.model.plan().weightBytes();
-      residency.arrivals.add(new Arrival(group.offset(), end, new FailedEvent(e)));
+      fail(residency, begin, e);
       throw e;
     }
   }
 
+  /** Maps pages just ahead of the copy to them; a failure fails the rest of the transfer. */
+  private void send(Residency residency, Origin origin, long begin, long end) {
+    try {
+      memory.mapUpTo(residency, end);
+      DeviceEvent arrived =
+          copies.copy(origin.upTo(end), begin, residency.range().addresses, begin, end - begin);
+      residency.arrivals.add(new Arrival(begin, end, arrived));
+      memory.counters.copies++;
+      memory.copiesUnderWay.incrementAndGet();
+      arrived.whenDone(memory.copiesUnderWay::decrementAndGet);
+    } catch (RuntimeException | Error e) {
+      fail(residency, begin, e);
+      throw e;
+    }
+  }
+
+  private static void fail(Residency residency, long begin, Throwable reason) {
+    long end = residency.model.plan().weightBytes();
+    residency.arrivals.add(new Arrival(begin, end, new FailedEvent(reason)));
+  }
+
   /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
-  private void whenAllDone(Residency residency, Origin origin, @Nullable SwitchEvent event) {
+  private void whenAllDone(Residency residency, Runnable first) {
     Arrival.whenAllDone(
         residency.arrivals,
         () -> {
-          if (event != null) {
-            event.commit();
-          }
           try {
-            origin.close();
+            first.run();
           } finally {
             whenOver.accept(residency);
           }

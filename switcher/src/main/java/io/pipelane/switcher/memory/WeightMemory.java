@@ -3,16 +3,19 @@ package io.pipelane.switcher.memory;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.SharedPages.Offer;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.Unit;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -21,6 +24,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +43,8 @@ final class WeightMemory {
   private final Map<Holding, Residency> owners = new HashMap<>();
   private final Deque<Page> withLanes = new ArrayDeque<>();
   private final PagePool pages;
+  private final SharedPages shared;
+  private final Runnable whenJoined;
   private final long capacityBytes;
   private final Holdings holdings;
   private final StagedPage staged;
@@ -48,9 +54,17 @@ final class WeightMemory {
    *
    * @param staged where a page may lie on its way
    * @param zeroing whether a page is zeroed that is lent to another tenant's model
+   * @param whenJoined called when pages that a model shares have come, on any thread
    */
   WeightMemory(
-      PagePool pages, long capacityBytes, Holdings holdings, StagedPage staged, boolean zeroing) {
+      PagePool pages,
+      long capacityBytes,
+      Holdings holdings,
+      StagedPage staged,
+      boolean zeroing,
+      Runnable whenJoined) {
+    this.shared = new SharedPages(pages);
+    this.whenJoined = whenJoined;
     this.tenants = new PageTenants(zeroing, pages.total());
     this.pages = pages;
     this.capacityBytes = capacityBytes;
@@ -109,7 +123,7 @@ final class WeightMemory {
     return Objects.requireNonNull(owners.get(holding), "nobody's pages");
   }
 
-  /** Bytes of a model's pages. */
+  /** Bytes of a model's pages, those that it shares among them. */
   long residentBytes(Residency residency) {
     return residency.pages.size() * pages.pageBytes();
   }
@@ -118,8 +132,17 @@ final class WeightMemory {
     return pages.pageBytes();
   }
 
+  /** What models need beside what they have, and is claimed for them, in whole pages. */
+  long missingBytes(Collection<Residency> models, Claim claim) {
+    long missing = models.stream().mapToLong(Residency::missingSlots).sum();
+    return (missing - claim.pages()) * pages.pageBytes();
+  }
+
+  /** The same of a model alone, given what others have now. */
   long missingBytes(Residency residency) {
-    return residency.missingSlots() * pages.pageBytes();
+    try (Claim claim = claim(List.of(residency))) {
+      return missingBytes(List.of(residency), claim);
+    }
   }
 
   /** What nobody holds. */
@@ -134,7 +157,16 @@ final class WeightMemory {
   Ledger ledger() {
     List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
     long lanes = withLanes.size() * pages.pageBytes();
-    return new Ledger(capacityBytes, pages.pageBytes(), lentBytes(), lanes, entries);
+    long held = residencies.values().stream().mapToLong(each -> each.pages.size()).sum();
+    long distinct =
+        residencies.values().stream().flatMap(each -> each.pages.stream()).distinct().count();
+    return new Ledger(
+        capacityBytes,
+        pages.pageBytes(),
+        lentBytes(),
+        lanes,
+        (held - distinct) * pages.pageBytes(),
+        entries);
   }
 
   private Ledger.Entry entry(Residency residency) {
@@ -153,18 +185,111 @@ final class WeightMemory {
   /** Gives a mounted model pages as far as a byte; there is room for them. */
   void mapUpTo(Residency residency, long end) {
     while (residentBytes(residency) < end) {
-      Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
+      Page page = shared.take();
       try {
         tenants.map(residency.range().addresses, residency.pages.size(), page, residency);
       } catch (RuntimeException e) {
-        pages.giveBack(page);
+        shared.letGo(page);
         throw e;
       }
       add(residency, page);
     }
   }
 
-  /** Gives a model a page that lies where it should. */
+  /** Lends a page that a model is to have. */
+  Page take() {
+    return shared.take();
+  }
+
+  /** Takes a page back that lies nowhere, and that no model has. */
+  void giveBack(Page page) {
+    shared.letGo(page);
+  }
+
+  /** Claims what others have of what models miss. */
+  Claim claim(Collection<Residency> models) {
+    return Claim.of(models, shared);
+  }
+
+  /** Gives a model the next pages that it misses, as far as others have them. */
+  void join(Residency residency) {
+    try (Claim claim = claim(List.of(residency))) {
+      join(residency, claim);
+    }
+  }
+
+  /** The same with pages that are claimed for it; nothing is changed when that fails. */
+  void join(Residency residency, Claim claim) {
+    int first = residency.pages.size();
+    List<Offer> joined = claim.from(residency, first);
+    if (joined.isEmpty()) {
+      return;
+    }
+    List<Arrival> arriving = new ArrayList<>();
+    if (residency.isMounted()) {
+      arriving.add(mapped(residency, first, joined));
+    }
+    for (Offer offer : joined) {
+      int slot = residency.pages.size();
+      offer.filling().stream()
+          .map(arrival -> new Arrival(beginOf(slot), endOf(residency, slot), arrival.event()))
+          .forEach(arriving::add);
+      add(residency, offer.page());
+      claim.given(residency, slot);
+    }
+    counters.pagesJoined += joined.size();
+    arriving.removeIf(Arrival::isThere);
+    residency.arrivals.addAll(arriving);
+    if (!arriving.isEmpty()) {
+      Arrival.whenAllDone(arriving, whenJoined);
+    }
+  }
+
+  private Arrival mapped(Residency residency, int first, List<Offer> joined) {
+    AddressRange addresses = residency.range().addresses;
+    int slot = first;
+    try {
+      for (Offer offer : joined) {
+        addresses.map(slot, offer.page());
+        slot++;
+      }
+      return new Arrival(beginOf(first), endOf(residency, slot - 1), addresses.settled(slot));
+    } catch (RuntimeException e) {
+      while (slot-- > first) {
+        addresses.unmap(slot);
+      }
+      throw e;
+    }
+  }
+
+  /** Lets other models hold a page of a model to which everything has been sent. */
+  void offer(Residency residency, int slot) {
+    if (slot < residency.contents.size()) {
+      long begin = beginOf(slot);
+      long end = endOf(residency, slot);
+      List<Arrival> filling =
+          residency.arrivals.stream()
+              .filter(arrival -> arrival.begin() < end && arrival.end() > begin)
+              .toList();
+      shared.offer(residency.pages.get(slot), residency.contents.get(slot), filling);
+    }
+  }
+
+  private long beginOf(int slot) {
+    return slot * pages.pageBytes();
+  }
+
+  /** How much of a model's weights is in one of its pages. */
+  long bytesIn(Residency residency, int slot) {
+    return endOf(residency, slot) - beginOf(slot);
+  }
+
+  /** Where a page of a model's weights ends, the last one with them. */
+  private long endOf(Residency residency, int slot) {
+    return Math.min(beginOf(slot + 1), residency.model.plan().weightBytes());
+  }
+
+  /** Gives a model a page that lies where it should, and is held for it. */
   void add(Residency residency, Page page) {
     residency.pages.add(page);
     holdings.setPages(residency.holding, residency.pages.size());
@@ -210,7 +335,7 @@ final class WeightMemory {
         residency.range().addresses.unmap(residency.pages.size() - 1);
       }
       Page page = residency.pages.removeLast();
-      pages.giveBack(page);
+      shared.letGo(page);
       tenants.left(page, residency, arrived);
       counters.pagesEvicted++;
       counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
@@ -244,12 +369,23 @@ final class WeightMemory {
 
   /** What is free, or would be if all gave way that can at once. */
   long bytesThatGiveWay() {
-    long held =
-        residencies.values().stream()
-            .filter(Residency::isEvictable)
-            .mapToLong(this::residentBytes)
-            .sum();
-    return freeBytes() + held;
+    return freeBytes() + bytesHeldBy(Residency::isEvictable);
+  }
+
+  /** Bytes of the pages that nobody holds but some. */
+  long bytesHeldBy(Predicate<Residency> some) {
+    int[] held = new int[pages.total()];
+    residencies.values().stream()
+        .filter(some)
+        .flatMap(residency -> residency.pages.stream())
+        .forEach(page -> held[page.index()]++);
+    return residencies.values().stream()
+            .filter(some)
+            .flatMap(residency -> residency.pages.stream())
+            .distinct()
+            .filter(page -> held[page.index()] == shared.holders(page))
+            .count()
+        * pages.pageBytes();
   }
 
   /** What there is beside a model's weights, in whole pages. */

@@ -26,10 +26,7 @@ class DaemonRandomTest extends DaemonTest {
   void anyOrderOfOperations_keepsTheAccounts() throws Exception {
     long seed = System.nanoTime();
     System.out.println("DaemonRandomTest: seed " + seed);
-    for (int i = 0; i < 5; i++) {
-      all.add(registered("m" + i, 1 + i % 3, 2, i));
-      all.add(variant("v" + i));
-    }
+    registerSome(all, new Random(seed));
     AtomicBoolean over = new AtomicBoolean();
     Future<?> copier =
         threads.submit(
@@ -65,6 +62,14 @@ class DaemonRandomTest extends DaemonTest {
     models.failAt(Long.MAX_VALUE);
     assertTrue(device.maximumLent() <= PAGES);
     all.forEach(this::use);
+  }
+
+  /** Registers ten models. */
+  void registerSome(List<ImportedModel> models, Random random) {
+    for (int i = 0; i < 5; i++) {
+      models.add(registered("m" + i, 1 + i % 3, 2, i));
+      models.add(variant("v" + i));
+    }
   }
 
   private void operate(Random random) {

@@ -140,7 +140,7 @@ final class FakeDevice implements Device {
     } catch (StatusException e) {
       failure = e;
     }
-    copy.range.copiesInFlight(-1);
+    copy.range.copiesInFlight(copy, -1);
     copy.event.complete(failure);
     return true;
   }
@@ -180,7 +180,7 @@ final class FakeDevice implements Device {
       Copy copy = new Copy(source, sourceOffset, (Range) range, rangeOffset, (int) bytes);
       synchronized (this) {
         copy.range.requireMapped(rangeOffset, bytes);
-        copy.range.copiesInFlight(1);
+        copy.range.copiesInFlight(copy, 1);
         pending.addLast(copy);
       }
       return copy.event;
@@ -277,7 +277,7 @@ final class FakeDevice implements Device {
   final class Range implements AddressRange {
     private final PagePool.@Nullable Page[] slots;
     private final long address;
-    private int copies;
+    private final int[] copies;
     private final AtomicInteger steps = new AtomicInteger();
     private final AtomicInteger settledSlots = new AtomicInteger(Integer.MAX_VALUE);
     private boolean closed;
@@ -287,6 +287,7 @@ final class FakeDevice implements Device {
 
     Range(int slots, long address) {
       this.slots = new PagePool.Page[slots];
+      this.copies = new int[slots];
       this.address = address;
     }
 
@@ -314,9 +315,12 @@ final class FakeDevice implements Device {
       }
     }
 
-    private void copiesInFlight(int change) {
+    private void copiesInFlight(Copy copy, int change) {
       synchronized (FakeDevice.this) {
-        copies += change;
+        int last = (int) ((copy.rangeOffset + copy.bytes - 1) / PAGE_BYTES);
+        for (int slot = (int) (copy.rangeOffset / PAGE_BYTES); slot <= last; slot++) {
+          copies[slot] += change;
+        }
       }
     }
 
@@ -359,7 +363,7 @@ final class FakeDevice implements Device {
     @Override
     public PagePool.Page unmap(int slot) {
       synchronized (FakeDevice.this) {
-        require(copies == 0, "a copy is in flight");
+        require(copies[slot] == 0, "a copy is in flight");
         PagePool.Page page = slots[slot];
         if (page == null) {
           throw new IllegalStateException("slot " + slot + " has no page");

@@ -19,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,6 +31,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class FakeModels implements HostWeights {
   static final int TABLE_BYTES = 8;
+  private static final String PAGES = ":";
 
   private final Map<ModelVersion, AtomicInteger> opened = new ConcurrentHashMap<>();
   private final Map<ModelVersion, MemorySegment> tables = new ConcurrentHashMap<>();
@@ -62,6 +64,26 @@ public final class FakeModels implements HostWeights {
         new Plan(structure, List.of(), List.of(), List.of(), segments, offset, 0, 0, List.of());
     Path nowhere = Path.of(name);
     return new ImportedModel(new ModelVersion(name, 1), plan, nowhere, nowhere);
+  }
+
+  /**
+   * A model of segments of two pages each, or one at the end, in which each letter says what a page
+   * is full of: pages of one letter are alike.
+   *
+   * @param name makes it another one than others of the same letters
+   */
+  static ImportedModel ofPages(String letters, String name, String structure) {
+    long[] bytes = new long[Math.ceilDiv(letters.length(), 2)];
+    Arrays.setAll(bytes, i -> Math.min(2, letters.length() - 2L * i) * FakeDevice.PAGE_BYTES);
+    return variant(letters + PAGES + name, structure, bytes);
+  }
+
+  @Override
+  public List<String> pageHashes(ImportedModel model, long pageBytes) {
+    String name = model.version().model();
+    return name.contains(PAGES)
+        ? List.of(name.substring(0, name.indexOf(PAGES)).split(""))
+        : List.of();
   }
 
   /** A variant of one page that reads {@code tableBytes} in place. */
@@ -114,6 +136,12 @@ public final class FakeModels implements HostWeights {
 
   /** The content of a model's weights. */
   static byte content(ModelVersion version, long offset) {
+    String name = version.model();
+    if (name.contains(PAGES)) {
+      return (byte)
+          (name.charAt((int) (offset / FakeDevice.PAGE_BYTES))
+              + 7 * (offset % FakeDevice.PAGE_BYTES));
+    }
     return (byte) (version.hashCode() + offset * 7 + offset / FakeDevice.PAGE_BYTES);
   }
 
