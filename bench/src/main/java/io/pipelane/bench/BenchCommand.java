@@ -20,6 +20,7 @@ import io.pipelane.bench.multigpu.MultiGpuCommand;
 import io.pipelane.bench.noop.NoopCommand;
 import io.pipelane.bench.overhead.OverheadCommand;
 import io.pipelane.bench.packing.PackingCommand;
+import io.pipelane.bench.plot.PlotCommand;
 import io.pipelane.bench.policies.PoliciesCommand;
 import io.pipelane.bench.preempt.PreemptCommand;
 import io.pipelane.bench.residency.ResidencyCommand;
@@ -63,6 +64,7 @@ import picocli.CommandLine.Spec;
       NoopCommand.class,
       OverheadCommand.class,
       PackingCommand.class,
+      PlotCommand.class,
       PoliciesCommand.class,
       PreemptCommand.class,
       ResidencyCommand.class,

@@ -81,6 +81,57 @@ class SimulatedBenchmarksTest {
     assertTrue(cases.at("/1/admitted_percent/median").asDouble() < 60, cases.toString());
   }
 
+  /** Two rates alone and with a share of the multiprocessors, as bench sharing writes them. */
+  private static final String SHARING =
+      """
+      {"cases": [
+        {"case": "100/s, alone", "mean_ms": {"median": 3.0}, "activity_percent": {"median": 10},
+         "utilization_percent": {"median": 20}},
+        {"case": "200/s, alone", "mean_ms": {"median": 3.6}, "activity_percent": {"median": 20},
+         "utilization_percent": {"median": 40}},
+        {"case": "offline alone, shares 50 %", "offline_per_s": {"median": 100}},
+        {"case": "100/s, shares 50 %", "mean_to_alone": {"median": 1.5, "together": 1.2},
+         "offline_per_s": {"median": 80}, "idle_share": {"median": 0.8},
+         "activity_percent": {"median": 40}, "utilization_percent": {"median": 90}},
+        {"case": "200/s, shares 50 %", "mean_to_alone": {"median": 1.2},
+         "offline_per_s": {"median": 60}, "idle_share": {"median": 0.6},
+         "activity_percent": {"median": 50}, "utilization_percent": {"median": 90}},
+        {"case": "cut off: not measured"}
+      ]}
+      """;
+
+  @Test
+  void cluster_goesByWhatWasMeasured() throws Exception {
+    Path sharing = Files.writeString(folder.resolve("sharing.json"), SHARING);
+    JsonNode cases =
+        simulate("cluster", "--devices=12", "--cluster=A", "--rounds=1", "--sharing=" + sharing);
+
+    assertEquals(7, cases.size(), "ways that were not measured are left out: " + cases);
+    assertEquals("A, ours", cases.at("/1/case").asText());
+    assertEquals(1.2, cases.at("/1/mean_to_alone/median").asDouble(), 0.15, cases.toString());
+    assertTrue(cases.at("/1/oversold/median").asDouble() > 0.5, cases.toString());
+  }
+
+  @Test
+  void plot_drawsWhatAnotherProgramWrote() throws Exception {
+    Path sharing = Files.writeString(folder.resolve("sharing.json"), SHARING);
+    Path svg = folder.resolve("plot.svg");
+    BenchProgram program = new BenchProgram(folder);
+
+    int status =
+        program.execute(
+            "plot",
+            "--from=" + sharing,
+            "--column=mean_to_alone",
+            "--case=.*/s, .*",
+            "--title=Online mean",
+            "--svg=" + svg);
+
+    assertEquals(0, status, program::output);
+    String drawn = Files.readString(svg);
+    assertTrue(drawn.contains(">100/s<") && drawn.contains(">shares 50 %<"), drawn);
+  }
+
   private JsonNode simulate(String... arguments) throws Exception {
     Path json = folder.resolve("simulated.json");
     List<String> all = new ArrayList<>(List.of(arguments));

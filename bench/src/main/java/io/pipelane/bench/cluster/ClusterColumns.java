@@ -2,6 +2,7 @@ package io.pipelane.bench.cluster;
 
 import io.pipelane.bench.report.Column;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** What {@code bench cluster} tells. */
 final class ClusterColumns {
@@ -53,7 +54,7 @@ final class ClusterColumns {
               + " devices. fixed share: 40 %. neither: both. no throttle, no states: without that"
               + " protection. time slices: equal ones. priority slices: four fifths for online work."
               + " gates: offline work waits while online work is in flight, as Pipelane's server"
-              + " does; with matching.",
+              + " does; with matching. gates, share: it has a share of the multiprocessors meanwhile.",
           "online mean, p99: of all requests of the day; alone: without offline work. completion: from"
               + " a job's coming to its end, mean. oversold: time that jobs would take alone, over"
               + " the time for which they had a device (equation 3 as its text defines it).",
@@ -61,6 +62,51 @@ final class ClusterColumns {
               + " 1.08 to 1.97 over the two time sharings. evictions: from overloaded devices, with"
               + " the loss of what was done since the last placement. moves: of running jobs, 60 to"
               + " 62 seconds each.");
+
+  static final String MEASURED_DAYS_TITLE =
+      "Offline jobs beside online services in a cluster, simulated from what one device measured";
+
+  static final List<String> MEASURED_DAYS_NOTES =
+      List.of(
+          "Measured, by bench sharing on one device with one pair of models (--sharing names the files,"
+              + " the table below has what was taken from them): what a way to share does to the mean"
+              + " latency of online requests and leaves to offline work, utilisation and activity, each"
+              + " by the rate of requests; what a request takes. Between rates and shares that were"
+              + " measured, straight lines; slowdown below the least rate and above the greatest as"
+              + " there.",
+          "Assumed: everything else. That all devices and pairs are like this one, so matching sees no"
+              + " difference but that of rates; how many requests and jobs come and how long jobs are;"
+              + " waits of a queue with equal runs, whose mean is the measured one (M/D/1), so p99 is"
+              + " not measured; what moves and evictions cost; speeds are predicted without error.",
+          "time slices: requests of both in one line, in order of coming (plain). priority slices:"
+              + " streams of different priority (priorities). ours: a share of the multiprocessors at"
+              + " any time (shares). gates: offline runs wait while online work is in flight. gates,"
+              + " share: they have a share of the multiprocessors meanwhile (gates-shares). The share is"
+              + " what online work leaves, bounded as MuxFlow has it, or 40 % (fixed share).");
+
+  /** Of the notes on assumed figures, those that are true of measured ones, too. */
+  static List<String> measuredNotes() {
+    return Stream.of(
+            MEASURED_DAYS_NOTES,
+            List.of(DAYS_NOTES.get(1)),
+            DAYS_NOTES.subList(3, DAYS_NOTES.size()))
+        .flatMap(List::stream)
+        .toList();
+  }
+
+  static final Column DEVICE_MILLIS = new Column("device_ms", "on the device ms", 3);
+  static final Column HOST_MILLIS = new Column("host_ms", "besides ms", 3);
+  static final Column MEASURED_SLOWDOWN = new Column("mean_to_alone", "mean/alone", 2);
+  static final Column MEASURED_SPEED = new Column("offline_to_alone", "offline/alone", 3);
+  static final List<Column> MEASURED =
+      List.of(DEVICE_MILLIS, HOST_MILLIS, MEASURED_SLOWDOWN, MEASURED_SPEED, UTILIZATION, ACTIVITY);
+  static final String MEASURED_TITLE = "What was measured";
+
+  static final List<String> MEASURED_NOTES =
+      List.of(
+          "offline/alone: over the best rate of offline work alone in the same file. A request's time on"
+              + " the device is that of the idle share at the least rate; what it takes besides makes"
+              + " the queue's mean there the measured one. A dash: not in the file.");
 
   static final Column LEARNED = new Column("pairs", "pairs learned", 0);
   static final Column LEARNED_ERROR = new Column("learned_error_percent", "error on them %", 1);

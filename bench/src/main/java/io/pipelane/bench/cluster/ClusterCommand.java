@@ -2,6 +2,8 @@ package io.pipelane.bench.cluster;
 
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
+import io.pipelane.cluster.simulator.Fleet;
+import io.pipelane.cluster.simulator.GpuType;
 import io.pipelane.cluster.simulator.Scheme;
 import io.pipelane.cluster.simulator.VirtualCluster;
 import java.nio.file.Path;
@@ -35,6 +37,26 @@ public final class ClusterCommand implements Callable<Integer> {
       paramLabel = "N",
       description = "Of the cluster; jobs are as many in proportion (${DEFAULT-VALUE}).")
   private int devices = 1_000;
+
+  @Option(
+      names = "--gpu",
+      split = ",",
+      paramLabel = "TYPE",
+      description = {
+        "Types of the devices of a host, as all hosts have them: T4-like or H200-like",
+        "(${DEFAULT-VALUE})."
+      })
+  private List<String> gpus = List.of(GpuType.T4_LIKE.name());
+
+  @Option(
+      names = "--sharing",
+      split = ",",
+      paramLabel = "FILE",
+      description = {
+        "What bench sharing wrote with --json, of one pair on one device: go by it in place of assumed",
+        "figures; of ways that several files have the first counts."
+      })
+  private List<Path> sharing = List.of();
 
   @Option(
       names = "--cluster",
@@ -102,12 +124,19 @@ public final class ClusterCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     check();
+    @Nullable MeasuredFigures measured = sharing.isEmpty() ? null : MeasuredFigures.read(sharing);
     Results days =
-        new Results(ClusterColumns.DAYS_TITLE, ClusterColumns.DAYS, ClusterColumns.DAYS_NOTES);
+        measured == null
+            ? new Results(ClusterColumns.DAYS_TITLE, ClusterColumns.DAYS, ClusterColumns.DAYS_NOTES)
+            : new Results(
+                ClusterColumns.MEASURED_DAYS_TITLE,
+                ClusterColumns.DAYS,
+                ClusterColumns.measuredNotes());
     DayRounds simulated =
         new DayRounds(
             chosenClusters(),
-            chosenSchemes(),
+            measured == null ? assumed() : new Fleet.Measured(measured.sharing()),
+            chosenSchemes(measured),
             Duration.ofMinutes(interval),
             Duration.ofMinutes(overlimitPeriod),
             epochs);
@@ -121,10 +150,12 @@ public final class ClusterCommand implements Callable<Integer> {
       simulated.drawCompletions(completionSvg);
     }
     List<Results> further =
-        List.of(
-            PredictionErrors.measure(rounds, epochs, seed),
-            MatchingTimes.measure(sizes, seed),
-            OneDevice.compare());
+        measured == null
+            ? List.of(
+                PredictionErrors.measure(rounds, epochs, seed),
+                MatchingTimes.measure(sizes, seed),
+                OneDevice.compare())
+            : List.of(measured.results());
     files.publish(spec, days, further, "", Map.of());
     return 0;
   }
@@ -142,6 +173,21 @@ public final class ClusterCommand implements Callable<Integer> {
     }
   }
 
+  private Fleet assumed() {
+    List<GpuType> host = new ArrayList<>();
+    for (String name : gpus) {
+      host.add(
+          GpuType.ALL.stream()
+              .filter(type -> type.name().equals(name))
+              .findFirst()
+              .orElseThrow(
+                  () ->
+                      new IllegalArgumentException(
+                          "there is no GPU type " + name + "; there are T4-like and H200-like")));
+    }
+    return new Fleet.Assumed(host);
+  }
+
   private List<VirtualCluster> chosenClusters() {
     List<VirtualCluster> chosen = new ArrayList<>();
     for (String name : clusters) {
@@ -155,14 +201,20 @@ public final class ClusterCommand implements Callable<Integer> {
     return chosen;
   }
 
-  private List<Scheme> chosenSchemes() {
+  /** Without those whose way to share was not measured, where figures are. */
+  private List<Scheme> chosenSchemes(@Nullable MeasuredFigures measured) {
     List<String> known = Scheme.ALL.stream().map(Scheme::name).toList();
     for (String name : schemes) {
       if (!known.contains(name)) {
         throw new IllegalArgumentException("there is no scheme " + name + " but " + known);
       }
     }
+    if (measured != null && !measured.sharing().has(Scheme.OURS.way())) {
+      throw new IllegalArgumentException(
+          "--sharing has no way shares, which the others are compared with: " + sharing);
+    }
     return Scheme.ALL.stream()
+        .filter(scheme -> measured == null || measured.sharing().has(scheme.way()))
         .filter(
             scheme ->
                 scheme.equals(Scheme.ONLINE_ONLY)

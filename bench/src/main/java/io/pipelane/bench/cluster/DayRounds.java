@@ -6,6 +6,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.cluster.simulator.ClusterOutcome;
 import io.pipelane.cluster.simulator.ClusterSimulator;
 import io.pipelane.cluster.simulator.ClusterSimulator.Setting;
+import io.pipelane.cluster.simulator.Fleet;
 import io.pipelane.cluster.simulator.RequestRates;
 import io.pipelane.cluster.simulator.Scheme;
 import io.pipelane.cluster.simulator.SharingWay;
@@ -29,6 +30,7 @@ final class DayRounds {
   private static final double PERCENT = 100;
 
   private final List<VirtualCluster> clusters;
+  private final Fleet fleet;
   private final List<Scheme> schemes;
   private final Duration interval;
   private final Duration overlimitPeriod;
@@ -43,11 +45,13 @@ final class DayRounds {
 
   DayRounds(
       List<VirtualCluster> clusters,
+      Fleet fleet,
       List<Scheme> schemes,
       Duration interval,
       Duration overlimitPeriod,
       int epochs) {
     this.clusters = List.copyOf(clusters);
+    this.fleet = fleet;
     this.schemes = List.copyOf(schemes);
     this.interval = interval;
     this.overlimitPeriod = overlimitPeriod;
@@ -57,10 +61,10 @@ final class DayRounds {
   /** Simulates a day, schemes beside each other on the machine's processors. */
   void run(int devices, long seed, Results results) throws Exception {
     RequestRates rates = RequestRates.draw(devices, seed);
-    Map<SharingWay, SpeedPredictor> predictors = new EnumMap<>(SharingWay.class);
+    Map<SharingWay, Map<String, SpeedPredictor>> predictors = new EnumMap<>(SharingWay.class);
     for (Scheme scheme : schemes) {
       if (scheme.matching()) {
-        predictors.computeIfAbsent(scheme.way(), way -> ClusterSimulator.train(way, epochs, seed));
+        predictors.computeIfAbsent(scheme.way(), way -> fleet.predictors(way, epochs, seed));
       }
     }
     Map<Cell, Future<ClusterOutcome>> running = new LinkedHashMap<>();
@@ -68,10 +72,11 @@ final class DayRounds {
     try (ExecutorService threads =
         Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors())) {
       for (VirtualCluster cluster : clusters) {
-        Setting setting = new Setting(cluster, rates, interval, overlimitPeriod, seed);
+        Setting setting = new Setting(cluster, fleet, rates, interval, overlimitPeriod, seed);
         for (Scheme scheme : schemes) {
-          SpeedPredictor predictor = predictors.getOrDefault(scheme.way(), (_, _, _) -> 1);
-          ClusterSimulator simulator = new ClusterSimulator(setting, scheme, predictor);
+          ClusterSimulator simulator =
+              new ClusterSimulator(
+                  setting, scheme, predictors.getOrDefault(scheme.way(), Map.of()));
           running.put(new Cell(cluster, scheme), threads.submit(simulator::run));
         }
       }
@@ -91,8 +96,10 @@ final class DayRounds {
     results.add(row, ClusterColumns.MEAN, outcome.meanMillis());
     results.add(row, ClusterColumns.MEAN_RATIO, outcome.meanMillis() / alone.meanMillis());
     results.add(row, ClusterColumns.P99_RATIO, outcome.p99Millis() / alone.p99Millis());
-    results.add(row, ClusterColumns.UTILIZATION, PERCENT * outcome.utilization());
-    results.add(row, ClusterColumns.ACTIVITY, PERCENT * outcome.activity());
+    if (!Double.isNaN(outcome.activity())) {
+      results.add(row, ClusterColumns.UTILIZATION, PERCENT * outcome.utilization());
+      results.add(row, ClusterColumns.ACTIVITY, PERCENT * outcome.activity());
+    }
     if (!cell.scheme.equals(Scheme.ONLINE_ONLY)) {
       results.add(row, ClusterColumns.COMPLETION, outcome.completionMinutes());
       results.add(
@@ -140,7 +147,7 @@ final class DayRounds {
     return switch (scheme.way()) {
       case ONLINE_ONLY -> false;
       case SPACE -> scheme.throttle() && scheme.states();
-      case TIME_SLICES, PRIORITY_SLICES, GATES -> true;
+      case TIME_SLICES, PRIORITY_SLICES, GATES, GATED_SPACE -> true;
     };
   }
 

@@ -25,6 +25,18 @@ final class DensityColumns {
   private static final Column SIMULATED_LATENCY_P99 =
       new Column("simulated_latency_p99_ms", "p99", 2);
 
+  private static final Column STALL_OFF =
+      new Column("stall_mean_off_of_allowed", "off/allowed: stall mean", 2);
+  private static final Column STALL_P99_OFF = new Column("stall_p99_off_of_allowed", "p99", 2);
+  private static final Column LATENCY_OFF =
+      new Column("latency_mean_off_of_allowed", "latency mean", 2);
+  private static final Column LATENCY_P99_OFF = new Column("latency_p99_off_of_allowed", "p99", 2);
+
+  /** Of a mean, what the simulator may be off by; of p99 it is twice that. */
+  private static final double ALLOWED = 0.05;
+
+  private static final double ALLOWED_MILLIS = 0.1;
+
   static final List<Column> ALL =
       List.of(
           TIMES,
@@ -40,7 +52,11 @@ final class DensityColumns {
           SIMULATED_MEAN,
           SIMULATED_P99,
           SIMULATED_LATENCY,
-          SIMULATED_LATENCY_P99);
+          SIMULATED_LATENCY_P99,
+          STALL_OFF,
+          STALL_P99_OFF,
+          LATENCY_OFF,
+          LATENCY_P99_OFF);
 
   static final String TITLE = "Variants that one device answers for, live and simulated";
 
@@ -54,7 +70,11 @@ final class DensityColumns {
               + " without: up to 0.08 ms. latency: from the intended moment of sending, when it was"
               + " sent, to the answer.",
           "simulated: the same requests replayed without the device, from the profile, the link and"
-              + " the costs of a transfer and of remapping that were measured in this run.",
+              + " the costs of a transfer and of remapping that were measured in this run. What a warm"
+              + " run takes beside its segments comes with the last of them; what passes between a"
+              + " request's coming and its run, and behind that, is not in it.",
+          "off/allowed: how far the simulator is from the device, over what it may be: 5 % of a mean, 10"
+              + " % of a p99, or 0.1 ms where that is more. Up to 1 it agrees.",
           "One lane, first come, first served. Medians over rounds, each with other requests.");
 
   private DensityColumns() {}
@@ -74,5 +94,14 @@ final class DensityColumns {
     results.add(label, SIMULATED_P99, simulated.p99Stall());
     results.add(label, SIMULATED_LATENCY, simulated.medianLatency());
     results.add(label, SIMULATED_LATENCY_P99, simulated.p99Latency());
+    results.add(label, STALL_OFF, off(live.meanStall(), simulated.meanStall(), ALLOWED));
+    results.add(label, STALL_P99_OFF, off(live.p99Stall(), simulated.p99Stall(), 2 * ALLOWED));
+    results.add(label, LATENCY_OFF, off(live.meanLatency(), simulated.meanLatency(), ALLOWED));
+    results.add(
+        label, LATENCY_P99_OFF, off(live.p99Latency(), simulated.p99Latency(), 2 * ALLOWED));
+  }
+
+  private static double off(double live, double simulated, double allowed) {
+    return Math.abs(live - simulated) / Math.max(allowed * live, ALLOWED_MILLIS);
   }
 }

@@ -21,6 +21,7 @@ import io.pipelane.switcher.simulator.Simulator;
 import io.pipelane.switcher.simulator.SimulatorSettings;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Consumer;
@@ -96,17 +97,20 @@ final class DensityRounds {
     List<TracedUse> trace = Traffic.ZIPF.requests(variants, perSecond, length, seed);
     ResidencyConfig residency = residency(policy, stallTargetMicros, true);
     Outcome live;
+    long warmNanos;
     try (LiveDevice device = device(variants, residency)) {
-      live = Outcome.of(device.replay(trace, device.warmNanos()));
+      warmNanos = device.warmNanos();
+      live = Outcome.of(device.replay(trace, warmNanos));
     }
     double whole = (double) capacityBytes / wholeBytes();
-    DensityColumns.add(
-        results, label, variants / Math.floor(whole), live, simulate(variants, residency, trace));
+    Outcome simulated = simulate(variants, residency, trace, warmNanos);
+    DensityColumns.add(results, label, variants / Math.floor(whole), live, simulated);
   }
 
-  private Outcome simulate(int variants, ResidencyConfig residency, List<TracedUse> trace) {
+  private Outcome simulate(
+      int variants, ResidencyConfig residency, List<TracedUse> trace, long warmNanos) {
     SimulatedModel model =
-        new SimulatedModel("", plan(), pipeline(), transferNanos, remapPageNanos);
+        new SimulatedModel("", plan(), pipeline(warmNanos), transferNanos, remapPageNanos);
     List<SimulatedModel> models =
         IntStream.range(0, variants).mapToObj(i -> model.named("variant " + i)).toList();
     SimulatorSettings settings =
@@ -136,12 +140,24 @@ final class DensityRounds {
   }
 
   private PipelineModel pipeline() {
-    List<Long> nanos =
-        profiles
-            .of(plan().structureHash())
-            .flatMap(SegmentProfile::usual)
-            .map(ShapeTimes::segmentNanos)
-            .orElseThrow(() -> new IllegalStateException("no run has told of its segments"));
+    return costs.model(plan(), segmentNanos());
+  }
+
+  /**
+   * What a run takes beside its segments comes with the last of them, as no weight waits for it.
+   */
+  private PipelineModel pipeline(long warmNanos) {
+    List<Long> nanos = new ArrayList<>(segmentNanos());
+    long besides = Math.max(0, warmNanos - pipeline().warmNanos());
+    nanos.addLast(nanos.removeLast() + besides);
     return costs.model(plan(), nanos);
+  }
+
+  private List<Long> segmentNanos() {
+    return profiles
+        .of(plan().structureHash())
+        .flatMap(SegmentProfile::usual)
+        .map(ShapeTimes::segmentNanos)
+        .orElseThrow(() -> new IllegalStateException("no run has told of its segments"));
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.bench.residency;
 
 import io.pipelane.switcher.simulator.CopyReason;
 import io.pipelane.switcher.simulator.Replay;
+import java.util.Arrays;
 
 /**
  * A replay in figures; times in milliseconds, of all requests but the first quarter.
@@ -19,6 +20,7 @@ public record Outcome(
     double shareWithoutStall,
     double gigabytes,
     double aheadGigabytes,
+    double meanLatency,
     double medianLatency,
     double p99Latency) {
 
@@ -36,6 +38,7 @@ public record Outcome(
         settled.shareWithoutStall(),
         replay.bytesMoved() / 1e9,
         (replay.bytesMoved() - demand) / 1e9,
+        Arrays.stream(settled.latencyNanos()).average().orElse(0) / 1e6,
         millis(settled.latencyNanos(), 0.5),
         millis(settled.latencyNanos(), 0.99));
   }

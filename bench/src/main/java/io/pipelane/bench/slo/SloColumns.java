@@ -22,9 +22,11 @@ final class SloColumns {
   static final List<String> NOTES =
       List.of(
           "Clockwork's experiment (Gujarati et al., OSDI 2020): every request is due --objective"
-              + " milliseconds after it came. One that cannot make it, by what runs, what waits and"
-              + " what its own weights lack, is refused at once, or when its turn comes, never after"
-              + " work was done for it. The aim is 99.999 % of those that are admitted.",
+              + " milliseconds after it came. One that cannot make it, behind what runs and waits or"
+              + " by what its own weights lack, is refused at once, or when its turn comes, never after"
+              + " work was done for it. The rule is the server's, in the simulator, too: what goes"
+              + " before a request counts as if all weights were there, as they may come in meanwhile."
+              + " The aim is 99.999 % of those that are admitted.",
           "Simulated, models are variants, in turns, of the structures whose plans were recorded on an H200;"
               + " arrivals are like those of Azure Functions (popularity over orders of magnitude,"
               + " timers, clusters, a day's swing). load 1 is one request after another with all"

@@ -5,7 +5,6 @@ import io.pipelane.cluster.placement.OfflinePlacement;
 import io.pipelane.cluster.placement.OnlineDevice;
 import io.pipelane.cluster.placement.Placement;
 import io.pipelane.cluster.speed.MultiprocessorShare;
-import io.pipelane.cluster.speed.PerceptronPredictor;
 import io.pipelane.cluster.speed.SpeedPredictor;
 import io.pipelane.switcher.sharing.SharingState;
 import java.time.Duration;
@@ -36,7 +35,6 @@ public final class ClusterSimulator {
   private static final int LAST_MINUTE = 2 * MINUTES_OF_A_DAY;
   private static final MultiprocessorShare FIXED = new MultiprocessorShare.Fixed(0.4);
   private static final double HEAT_SPREAD = 0.2;
-  private static final int TRAINING_PAIRS = 2_000;
 
   private final Scheme scheme;
   private final RequestRates rates;
@@ -59,7 +57,8 @@ public final class ClusterSimulator {
   /**
    * What a cluster is made of, but for its scheme.
    *
-   * @param rates of the requests, and so the devices
+   * @param fleet what devices are, and do
+   * @param rates of the requests, and so the number of devices
    * @param interval from one placement to the next, whole minutes
    * @param overlimitPeriod for which an overloaded device takes no job at least, doubled by each
    *     entry; an eviction costs minutes here, where the server only stops at a gate
@@ -67,6 +66,7 @@ public final class ClusterSimulator {
    */
   public record Setting(
       VirtualCluster cluster,
+      Fleet fleet,
       RequestRates rates,
       Duration interval,
       Duration overlimitPeriod,
@@ -79,31 +79,31 @@ public final class ClusterSimulator {
     }
   }
 
-  /** A cluster before its day. */
-  public ClusterSimulator(Setting setting, Scheme scheme, SpeedPredictor predictor) {
-    GpuType gpu = GpuType.T4_LIKE;
+  /**
+   * A cluster before its day.
+   *
+   * @param predictors by type of device; not asked where the scheme does not match
+   */
+  public ClusterSimulator(Setting setting, Scheme scheme, Map<String, SpeedPredictor> predictors) {
+    Fleet fleet = setting.fleet();
     SplittableRandom heat = new SplittableRandom(setting.seed());
     this.scheme = scheme;
     this.rates = setting.rates();
     this.interval = (int) setting.interval().toMinutes();
     this.shares = scheme.complement() ? MultiprocessorShare.Complement.STANDARD : FIXED;
-    this.placement =
-        new OfflinePlacement(Map.of(gpu.name(), predictor), shares, setting.interval());
+    this.placement = new OfflinePlacement(predictors, shares, setting.interval());
     for (int i = 0; i < rates.devices(); i++) {
       double warmth = Math.clamp(1 + HEAT_SPREAD * heat.nextGaussian(), 0.5, 2);
       devices.add(
-          new SimulatedDevice(i, new SharingModel(gpu, warmth), scheme, setting.overlimitPeriod()));
+          new SimulatedDevice(
+              i, fleet.service(i), fleet.sharing(i, warmth), scheme, setting.overlimitPeriod()));
     }
     this.jobs =
-        JobTrace.draw(setting.cluster(), setting.seed()).stream().map(RunningJob::new).toList();
+        JobTrace.draw(setting.cluster(), fleet.models(), setting.seed()).stream()
+            .map(RunningJob::new)
+            .toList();
     this.latencies = new OnlineLatencies(setting.seed());
     this.random = new Random(setting.seed());
-  }
-
-  /** A speed predictor for a way to share the simulated type of GPU. */
-  public static SpeedPredictor train(SharingWay way, int epochs, long seed) {
-    return PerceptronPredictor.train(
-        SampledPairs.draw(GpuType.T4_LIKE, way, TRAINING_PAIRS, seed), epochs, seed);
   }
 
   /** Runs it to the end of the day, and until all jobs have ended. */
@@ -230,7 +230,7 @@ public final class ClusterSimulator {
       activity += effect.activity();
     }
     RunningJob job = device.job();
-    if (job != null && job.advance(minute, effect.speed())) {
+    if (job != null && job.advance(minute, effect.speed(), device.speed())) {
       device.take(null);
       ended++;
     }

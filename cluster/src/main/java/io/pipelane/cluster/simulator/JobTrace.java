@@ -29,12 +29,12 @@ final class JobTrace {
    * A job of a trace.
    *
    * @param arrival in minutes from the beginning
-   * @param alone minutes that it takes on a device of its own
+   * @param alone minutes that it takes on a device of its own, of speed 1
    */
   record Job(int number, OfflineModel model, double arrival, double alone) {}
 
-  /** Draws the jobs in the order of their coming; the same seed draws the same. */
-  static List<Job> draw(VirtualCluster cluster, long seed) {
+  /** Draws jobs of some models in the order of their coming; the same seed draws the same. */
+  static List<Job> draw(VirtualCluster cluster, List<OfflineModel> models, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     double[] hours = new double[cluster.jobs()];
     double[] arrivals = new double[cluster.jobs()];
@@ -44,7 +44,7 @@ final class JobTrace {
     double scale = scale(hours, cluster.meanHours());
     List<Job> jobs = new ArrayList<>();
     for (int i = 0; i < hours.length; i++) {
-      OfflineModel model = OfflineModel.ALL.get(random.nextInt(OfflineModel.ALL.size()));
+      OfflineModel model = models.get(random.nextInt(models.size()));
       jobs.add(new Job(i, model, 60 * arrivals[i], 60 * bounded(hours[i] * scale)));
     }
     return jobs;

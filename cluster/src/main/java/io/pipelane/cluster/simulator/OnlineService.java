@@ -36,6 +36,12 @@ record OnlineService(
     return OBJECTIVE * (deviceMillis + hostMillis);
   }
 
+  /** The same on a type of GPU, where a request takes less time on the device. */
+  OnlineService on(GpuType gpu) {
+    return new OnlineService(
+        name, deviceMillis / gpu.speed(), hostMillis, busyActivity, occupancy, traffic, peakHour);
+  }
+
   /** Of the time, that in which a request runs, where each takes so long. */
   static double utilization(double rate, double millis) {
     return Math.min(MOST_UTILIZATION, rate * millis / 1e3);

@@ -84,22 +84,24 @@ final class RunningJob {
   /**
    * Goes on for a minute.
    *
-   * @param speed of its own alone
+   * @param part of its speed alone, what it has beside others
+   * @param deviceSpeed of the device, over that which the job's length is for
    * @return whether it has ended
    */
-  boolean advance(int minute, double speed) {
+  boolean advance(int minute, double part, double deviceSpeed) {
+    double speed = part * deviceSpeed;
     double time = 1 - Math.min(1, standsStill);
     standsStill -= 1 - time;
     double left = job.alone() - done;
     if (speed * time >= left) {
       double taken = 1 - time + left / speed;
-      onDevices += taken;
+      onDevices += deviceSpeed * taken;
       ended = minute + taken;
       device = null;
       return true;
     }
     done += speed * time;
-    onDevices++;
+    onDevices += deviceSpeed;
     return false;
   }
 
@@ -116,7 +118,7 @@ final class RunningJob {
     return ended - job.arrival();
   }
 
-  /** The time for which it had a device. */
+  /** The time for which it had a device, as if all of it had been on those of speed 1. */
   double onDevices() {
     return onDevices;
   }

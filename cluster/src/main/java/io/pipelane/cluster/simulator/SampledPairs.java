@@ -21,7 +21,7 @@ public final class SampledPairs {
   /** Draws pairs; the same seed draws the same. */
   public static List<MeasuredPair> draw(GpuType gpu, SharingWay way, int count, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
-    SharingModel model = new SharingModel(gpu, 1);
+    SharingModel model = new AssumedSharing(gpu, 1);
     List<MeasuredPair> pairs = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
       OnlineService online = online(random);

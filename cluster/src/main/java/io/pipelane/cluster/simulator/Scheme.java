@@ -34,7 +34,8 @@ public record Scheme(
           new Scheme("ours, neither", SharingWay.SPACE, false, false, true, true),
           new Scheme("ours, no throttle", SharingWay.SPACE, true, true, false, true),
           new Scheme("ours, no states", SharingWay.SPACE, true, true, true, false),
-          new Scheme("gates", SharingWay.GATES, true, true, false, true));
+          new Scheme("gates", SharingWay.GATES, true, true, false, true),
+          new Scheme("gates, share", SharingWay.GATED_SPACE, true, true, false, true));
 
   @Override
   public String toString() {

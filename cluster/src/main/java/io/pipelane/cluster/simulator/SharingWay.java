@@ -11,5 +11,10 @@ public enum SharingWay {
   /** Offline work stops at its next gate while online work is in flight, as the server does it. */
   GATES,
   /** Both run at the same time, offline work on a share of the multiprocessors (MuxFlow). */
-  SPACE
+  SPACE,
+  /**
+   * Offline work has the device to itself between requests, and gives way down to a share of the
+   * multiprocessors while online work is in flight.
+   */
+  GATED_SPACE
 }

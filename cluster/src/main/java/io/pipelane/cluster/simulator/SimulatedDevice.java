@@ -42,11 +42,16 @@ final class SimulatedDevice {
   private @Nullable RunningJob job;
   private double share = 1;
 
-  SimulatedDevice(int number, SharingModel model, Scheme scheme, Duration overlimitPeriod) {
+  SimulatedDevice(
+      int number,
+      OnlineService service,
+      SharingModel model,
+      Scheme scheme,
+      Duration overlimitPeriod) {
     SharingConfig config = PipelaneConfig.defaults().sharing();
     this.id = "device-" + number;
     this.number = number;
-    this.service = RequestRates.service(number);
+    this.service = service;
     this.model = model;
     this.scheme = scheme;
     this.states =
@@ -76,6 +81,11 @@ final class SimulatedDevice {
     return model.gpu().name();
   }
 
+  /** Over that of a device which lengths of jobs are for. */
+  double speed() {
+    return model.gpu().speed();
+  }
+
   /** As the state machine has it; healthy where the scheme has none. */
   SharingState state() {
     return scheme.states() ? states.state() : SharingState.HEALTHY;
@@ -101,7 +111,8 @@ final class SimulatedDevice {
       return model.alone(service, rate);
     }
     Effect effect = shared(running, rate);
-    if (!scheme.throttle()) {
+    boolean isSteered = scheme.throttle() && !Double.isNaN(effect.activity());
+    if (!isSteered) {
       return effect;
     }
     for (int look = 0; look < LOOKS; look++) {

@@ -21,8 +21,8 @@ public record SingleDevice(double meanMillis, double p99Millis, double speed) {
       double deviceMillis, double hostMillis, double rate, boolean withOffline) {
     OnlineService online = new OnlineService("online", deviceMillis, hostMillis, 0.5, 0.5, 0, 0);
     OfflineModel offline = new OfflineModel("offline", 1, 0.5, 0.5, 0, 1, 0);
-    GpuType cool = new GpuType("without heat", 0, 1, 0, 0.5);
-    SharingModel model = new SharingModel(cool, 1);
+    GpuType cool = new GpuType("without heat", 1, 0, 1, 0, 0.5);
+    SharingModel model = new AssumedSharing(cool, 1);
     Effect effect =
         withOffline
             ? model.shared(SharingWay.GATES, online, rate, offline, 1, 1)

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.cluster.simulator.ClusterSimulator.Setting;
 import io.pipelane.cluster.speed.SpeedPredictor;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Small clusters; what schemes are worth is for the benchmark to say. */
@@ -14,14 +16,15 @@ class ClusterSimulatorTest {
   private static final int DEVICES = 30;
   private static final Duration INTERVAL = Duration.ofMinutes(15);
   private static final RequestRates RATES = RequestRates.draw(DEVICES, 1);
-  private static final SpeedPredictor PREDICTOR = ClusterSimulator.train(SharingWay.SPACE, 5, 1);
+  private static final Map<String, SpeedPredictor> PREDICTORS =
+      Fleet.Assumed.SMALL.predictors(SharingWay.SPACE, 5, 1);
 
-  private static Setting setting(VirtualCluster cluster) {
-    return new Setting(cluster, RATES, INTERVAL, Duration.ofMinutes(5), 1);
+  private static Setting setting(VirtualCluster cluster, Fleet fleet) {
+    return new Setting(cluster, fleet, RATES, INTERVAL, Duration.ofMinutes(5), 1);
   }
 
   private static ClusterOutcome run(VirtualCluster cluster, Scheme scheme) {
-    return new ClusterSimulator(setting(cluster), scheme, PREDICTOR).run();
+    return new ClusterSimulator(setting(cluster, Fleet.Assumed.SMALL), scheme, PREDICTORS).run();
   }
 
   private static VirtualCluster cluster(int place) {
@@ -67,11 +70,32 @@ class ClusterSimulatorTest {
     assertTrue(outcome.completionMinutes() > 60, outcome::toString);
   }
 
+  /** Half of the devices are four times as fast, and weigh so much more to the matching. */
+  @Test
+  void run_hostsOfUnlikeDevices_jobsAreDoneSoonerWherePlacesAreMatched() {
+    Fleet mixed = new Fleet.Assumed(List.of(GpuType.T4_LIKE, GpuType.H200_LIKE));
+    Map<String, SpeedPredictor> predictors = mixed.predictors(SharingWay.SPACE, 40, 1);
+    VirtualCluster few = new VirtualCluster("few", 60, 2);
+    Scheme random = new Scheme("random", SharingWay.SPACE, false, true, true, true);
+    ClusterOutcome placed = new ClusterSimulator(setting(few, mixed), random, predictors).run();
+    ClusterOutcome matched =
+        new ClusterSimulator(setting(few, mixed), Scheme.OURS, predictors).run();
+
+    assertEquals(0, matched.unfinished());
+    assertTrue(matched.oversold() <= 1, matched::toString);
+    assertTrue(
+        matched.completionMinutes() < 0.9 * placed.completionMinutes(),
+        () -> matched + " and " + placed);
+    assertTrue(matched.completionMinutes() < run(few, Scheme.OURS).completionMinutes());
+  }
+
   @Test
   void setting_anIntervalThatIsNoWholeMinutes_isRefused() {
     assertThrows(
         IllegalArgumentException.class,
-        () -> new Setting(cluster(0), RATES, Duration.ofSeconds(90), INTERVAL, 1));
+        () ->
+            new Setting(
+                cluster(0), Fleet.Assumed.SMALL, RATES, Duration.ofSeconds(90), INTERVAL, 1));
   }
 
   @Test

@@ -15,7 +15,11 @@ class SimulatedDeviceTest {
 
   private static SimulatedDevice device(Scheme scheme) {
     return new SimulatedDevice(
-        0, new SharingModel(GpuType.T4_LIKE, 1), scheme, Duration.ofMinutes(5));
+        0,
+        OnlineService.ALL.getFirst(),
+        new AssumedSharing(GpuType.T4_LIKE, 1),
+        scheme,
+        Duration.ofMinutes(5));
   }
 
   @Test

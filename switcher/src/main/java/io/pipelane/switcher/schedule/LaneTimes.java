@@ -6,7 +6,7 @@ import java.util.Arrays;
  * For how long lanes are taken, if each run goes to the lane that is free first. Not safe for
  * several threads.
  */
-final class LaneTimes {
+public final class LaneTimes {
   private final long[] takenNanos;
 
   /**
@@ -14,7 +14,7 @@ final class LaneTimes {
    *
    * @param takenNanos of each lane, how long it is taken from now on
    */
-  LaneTimes(long... takenNanos) {
+  public LaneTimes(long... takenNanos) {
     if (takenNanos.length == 0) {
       throw new IllegalArgumentException("there are no lanes");
     }
@@ -31,12 +31,12 @@ final class LaneTimes {
   }
 
   /** When the first of the lanes is free. */
-  long beginNanos() {
+  public long beginNanos() {
     return takenNanos[first()];
   }
 
   /** One more run. */
-  void add(long nanos) {
+  public void add(long nanos) {
     takenNanos[first()] += nanos;
   }
 
@@ -44,7 +44,7 @@ final class LaneTimes {
    * When the first of the lanes is free at the latest, if they do so much more before that, in
    * whatever order: until then all of them are busy.
    */
-  long latestBeginNanos(long moreNanos) {
+  public long latestBeginNanos(long moreNanos) {
     return (sumNanos() + moreNanos) / takenNanos.length;
   }
 

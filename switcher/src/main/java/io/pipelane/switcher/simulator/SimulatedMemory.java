@@ -94,15 +94,19 @@ final class SimulatedMemory {
     holdings.used(residents.get(index).holding, now);
   }
 
-  /** What a run is expected to take if it began now. */
-  long expectedNanos(int index, long now, long linkFree) {
+  /** What a run takes with all weights there. */
+  long warmNanos(int index) {
+    return residents.get(index).model.pipeline().warmNanos();
+  }
+
+  /** What a run would lose by missing weights if it began now. */
+  long expectedStallNanos(int index, long now, long linkFree) {
     Resident resident = residents.get(index);
-    long warm = resident.model.pipeline().warmNanos();
     if (resident.missing() == 0) {
-      return warm;
+      return 0;
     }
     double stall = resident.holding.curve().nanos(resident.holding.pages());
-    return warm + Math.round(stall) + Math.max(0, linkFree - now);
+    return Math.round(stall) + Math.max(0, linkFree - now);
   }
 
   /** Makes room for what a run misses; false when that has to wait for other runs. */

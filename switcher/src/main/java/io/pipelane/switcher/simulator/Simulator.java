@@ -2,15 +2,10 @@ package io.pipelane.switcher.simulator;
 
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
-import java.util.ArrayDeque;
 import java.util.Comparator;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Replays traces against recorded plans, without a device and without a clock: the same trace gives
@@ -30,7 +25,7 @@ public final class Simulator {
   private final SimulatorSettings settings;
   private final SimulatedMemory memory;
   private final Consumer<Copied> copies;
-  private final long objectiveNanos;
+  private final Admissions line;
 
   private enum Kind {
     CAME,
@@ -43,17 +38,10 @@ public final class Simulator {
 
   private final PriorityQueue<Event> events =
       new PriorityQueue<>(Comparator.comparingLong(Event::nanos).thenComparingLong(Event::number));
-  private final Deque<Integer> queue = new ArrayDeque<>();
   private long foreseen;
   private int idleLanes;
   private long linkFree;
   private long now;
-
-  /** What requests in the queue are expected to take, and when runs end. */
-  private final Map<Integer, Long> expectedNanos = new HashMap<>();
-
-  private final PriorityQueue<Long> ends = new PriorityQueue<>();
-  private long queuedNanos;
 
   /** The last request that has asked for its model's weights. */
   private int asked = -1;
@@ -69,9 +57,10 @@ public final class Simulator {
   }
 
   /**
-   * The same where every request has to be answered in time, or is refused: when it comes and
-   * cannot make it behind those that wait, or when its turn comes and it cannot make it any more,
-   * before any work was done for it (Gujarati et al., Clockwork, OSDI 2020).
+   * The same where every request has to be answered in time, or is refused, as the server's queue
+   * does it: when it comes and cannot make it behind those that wait, or when its turn comes and it
+   * cannot make it any more, before any work was done for it (Gujarati et al., Clockwork, OSDI
+   * 2020).
    *
    * @param objectiveNanos from a request's coming to its answer, at most
    */
@@ -82,8 +71,8 @@ public final class Simulator {
       long objectiveNanos) {
     this.settings = settings;
     this.copies = copies;
-    this.objectiveNanos = objectiveNanos;
     this.memory = new SimulatedMemory(settings, models);
+    this.line = new Admissions(memory, settings.lanes(), objectiveNanos);
     this.idleLanes = settings.lanes();
   }
 
@@ -100,13 +89,13 @@ public final class Simulator {
         case CAME -> come(event.subject, trace, recording);
         case RAN -> {
           idleLanes++;
-          ends.remove(now);
+          line.ended(event.subject);
           memory.ran(trace.get(event.subject).model());
         }
         case LINK_FREE -> {}
       }
       beginRuns(trace, recording);
-      fetchAhead(trace, recording);
+      fetchAhead(recording);
     }
     return recording.replay();
   }
@@ -116,34 +105,17 @@ public final class Simulator {
   }
 
   private void come(int request, List<TracedUse> trace, Recording recording) {
-    long own = memory.expectedNanos(trace.get(request).model(), now, linkFree);
-    long before = idleLanes > 0 || ends.isEmpty() ? 0 : ends.peek() - now;
-    if (before + queuedNanos / settings.lanes() + own > objectiveNanos) {
+    if (!line.come(request, trace.get(request).model(), now, linkFree)) {
       recording.refused(request);
-      return;
     }
-    expectedNanos.put(request, own);
-    queuedNanos += own;
-    queue.addLast(request);
-  }
-
-  /** Takes the first request out of the queue. */
-  private void unqueue() {
-    @Nullable Long expected = expectedNanos.remove(queue.removeFirst());
-    queuedNanos -= expected == null ? 0 : expected;
-  }
-
-  private boolean isTooLate(TracedUse request) {
-    long waited = now - request.nanos();
-    return waited > objectiveNanos - memory.expectedNanos(request.model(), now, linkFree);
   }
 
   private void beginRuns(List<TracedUse> trace, Recording recording) {
-    while (idleLanes > 0 && !queue.isEmpty()) {
-      int request = queue.getFirst();
+    while (idleLanes > 0 && !line.isEmpty()) {
+      int request = line.first();
       int model = trace.get(request).model();
-      if (isTooLate(trace.get(request))) {
-        unqueue();
+      if (line.isFirstTooLate(now, linkFree)) {
+        line.leave();
         recording.refused(request);
         continue;
       }
@@ -154,7 +126,7 @@ public final class Simulator {
       if (!memory.canBegin(model, now)) {
         return;
       }
-      unqueue();
+      line.begin(now);
       idleLanes--;
       run(request, model, recording);
     }
@@ -173,19 +145,16 @@ public final class Simulator {
       foresee(linkFree, Kind.LINK_FREE, model);
     }
     recording.ran(request, prediction.stallNanos(), end);
-    ends.add(end);
     foresee(end, Kind.RAN, request);
   }
 
   /** One page at a time: for requests in the queue, else for planned prefixes. */
-  private void fetchAhead(List<TracedUse> trace, Recording recording) {
+  private void fetchAhead(Recording recording) {
     if (linkFree > now || !settings.residency().prefetch()) {
       return;
     }
-    List<Integer> upcoming =
-        queue.stream().limit(LOOK_AHEAD).map(request -> trace.get(request).model()).toList();
     memory
-        .fetchAhead(upcoming, now)
+        .fetchAhead(line.upcoming(LOOK_AHEAD), now)
         .ifPresent(
             page -> {
               send(page.copied(), recording);

@@ -14,7 +14,13 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.simulator.SimulatedModel;
+import io.pipelane.switcher.simulator.SimulatedModels;
+import io.pipelane.switcher.simulator.Simulator;
+import io.pipelane.switcher.simulator.SimulatorSettings;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -188,6 +194,61 @@ class AnswerTimesTest {
       allRefused += refused.size();
     }
     assertTrue(allRefused > 0, "some are refused");
+  }
+
+  /** Of models whose weights are all there, after one request for each. */
+  @Test
+  void admit_firstComeFirstServed_refusesWhomTheSimulatorRefuses() {
+    for (int i = 0; i < MODELS.size(); i++) {
+      Requests.learn(estimates, MODELS.get(i), LONGEST >> (2 * i));
+    }
+    List<SimulatedModel> models = new ArrayList<>();
+    for (int i = 0; i < MODELS.size(); i++) {
+      models.add(SimulatedModels.model(MODELS.get(i), 1, LONGEST >> (2 * i)));
+    }
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    int allRefused = 0;
+    for (int schedule = 0; schedule < SCHEDULES; schedule++) {
+      int lanes = 1 + random.nextInt(3);
+      long objective = 2 * LONGEST + random.nextInt(200_000);
+      List<TracedUse> trace = new ArrayList<>();
+      for (int i = 0; i < MODELS.size(); i++) {
+        trace.add(new TracedUse(i * MILLISECOND, i));
+      }
+      long nanos = MODELS.size() * MILLISECOND;
+      for (int i = 0; i < 2 * ARRIVALS; i++) {
+        nanos += random.nextInt(16_000 / lanes);
+        trace.add(new TracedUse(nanos, random.nextInt(MODELS.size())));
+      }
+      SimulatorSettings settings =
+          new SimulatorSettings(
+              MODELS.size() * SimulatedModels.PAGE,
+              SimulatedModels.PAGE,
+              lanes,
+              new EqualBytesGrouping(1_000, 1),
+              PipelaneConfig.defaults().residency());
+      long[] simulated =
+          new Simulator(settings, models, _ -> {}, objective).replay(trace).latencyNanos();
+      Replay replay = new Replay(Policy.FIFO, lanes);
+      for (int i = MODELS.size(); i < trace.size(); i++) {
+        long came = trace.get(i).nanos();
+        String model = MODELS.get(trace.get(i).model());
+        QueuedRequest request =
+            replay.comes(new Arrival(came, model, OptionalLong.of(came + objective)));
+        boolean isAdmitted = replay.isAdmitted(request, came);
+        assertEquals(
+            isAdmitted,
+            simulated[i] != io.pipelane.switcher.simulator.Replay.REFUSED,
+            "seed %d, schedule %d, request %d".formatted(seed, schedule, i));
+        if (isAdmitted) {
+          replay.add(request, came);
+        } else {
+          allRefused++;
+        }
+      }
+    }
+    assertTrue(allRefused > SCHEDULES, "some are refused");
   }
 
   private RequestQueue queue(Policy policy) {

@@ -11,14 +11,14 @@ import java.util.Collections;
 import java.util.List;
 
 /** Models of equal segments of a page each, on a link that takes a microsecond a page. */
-final class SimulatedModels {
-  static final long PAGE = 1_000;
+public final class SimulatedModels {
+  public static final long PAGE = 1_000;
   static final long COPY_NANOS = 1_000;
 
   private SimulatedModels() {}
 
   /** A model of so many segments, each of which computes for so long. */
-  static SimulatedModel model(String name, int segments, long nanosPerSegment) {
+  public static SimulatedModel model(String name, int segments, long nanosPerSegment) {
     List<Plan.Segment> parts = new ArrayList<>();
     for (int i = 0; i < segments; i++) {
       parts.add(new Plan.Segment(i * PAGE, PAGE, 1));

@@ -7,10 +7,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class SharingModelTest {
+class AssumedSharingTest {
   private static final double NEAR = 1e-9;
 
-  private final SharingModel model = new SharingModel(GpuType.T4_LIKE, 1);
+  private final SharingModel model = new AssumedSharing(GpuType.T4_LIKE, 1);
   private final OnlineService online = OnlineService.ALL.getLast();
   private final OfflineModel offline = OfflineModel.ALL.getFirst();
 
@@ -41,11 +41,20 @@ class SharingModelTest {
   }
 
   @Test
+  void gatedSpace_leavesOfflineWorkMoreThanEitherAlone() {
+    double both = at(SharingWay.GATED_SPACE, 100, 0.4).speed();
+
+    assertTrue(both > at(SharingWay.GATES, 100, 0.4).speed());
+    assertTrue(both > at(SharingWay.SPACE, 100, 0.4).speed());
+  }
+
+  @Test
   void space_withoutContention_isAsAlone() {
-    GpuType calm = new GpuType("calm", 0, 1, 0, 0.5);
+    GpuType calm = new GpuType("calm", 1, 0, 1, 0, 0.5);
     OnlineService small = new OnlineService("small", 1, 1, 0.2, 0.5, 0.5, 0);
 
-    Effect effect = new SharingModel(calm, 1).shared(SharingWay.SPACE, small, 100, offline, 0.8, 1);
+    Effect effect =
+        new AssumedSharing(calm, 1).shared(SharingWay.SPACE, small, 100, offline, 0.8, 1);
 
     assertEquals(1, effect.speed(), NEAR);
     assertEquals(1, effect.requestMillis(), NEAR);
