@@ -29,7 +29,7 @@ public final class ImportCache implements AutoCloseable {
   /*
    * entries/<key>/   what is published; a manifest names each file's size and CRC-32C
    *                  (a file may be a link to another entry's of the same content; none is written
-   *                  to once it is there)
+   *                  to once it is there, but what is found out about one may be put beside it)
    * work/<key>.<n>/  under construction; renamed to entries/<key> once everything is on disk
    * locks/<key>      held by the process that builds the key
    * opened           locked by every process that has the cache open; its time is that of the

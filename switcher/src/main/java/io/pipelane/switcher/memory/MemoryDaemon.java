@@ -67,8 +67,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final OfflineQuota quota;
   private final UnitParts parts;
   private final LaneLoans loans;
-  private final boolean sharesPages;
-  private final boolean keepsTenantsApart;
+  private final PageContents contents;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
 
@@ -103,8 +102,9 @@ public final class MemoryDaemon implements AutoCloseable {
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
     this.staged = new StagedPage(device);
-    this.sharesPages = config.sharePages();
-    this.keepsTenantsApart = residency.zeroPages();
+    this.contents =
+        new PageContents(
+            hostWeights, pages.pageBytes(), config.sharePages(), residency.zeroPages());
     this.memory =
         new WeightMemory(
             pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal);
@@ -137,13 +137,14 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /**
    * Makes a model known, and holds in host memory what it reads there; nothing is transferred.
+   * Blocks while its weights are read, the first time that anybody asks what is in their pages.
    *
    * @return a range that its weights will lie in, shared with the other models of its structure
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
    */
   public StructureRange register(ImportedModel model) {
     memory.requireFits(model);
-    List<Content> contents = contents(model);
+    List<Content> pageContents = contents.of(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
     lock.lock();
@@ -154,7 +155,7 @@ public final class MemoryDaemon implements AutoCloseable {
       List<Grouping.Group> groups = grouping.groups(model.plan(), 0);
       Structure structure = structures.join(model.plan());
       Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
-      Residency residency = new Residency(model, structure, groups, holding, inPlace, contents);
+      Residency residency = new Residency(model, structure, groups, holding, inPlace, pageContents);
       memory.add(residency);
       published.put(model.version(), holding);
       stalls.refresh(residency, holdings);
@@ -166,17 +167,6 @@ public final class MemoryDaemon implements AutoCloseable {
         inPlace.close();
       }
     }
-  }
-
-  /** What is in each of a model's pages; empty where it shares none. */
-  private List<Content> contents(ImportedModel model) {
-    if (!sharesPages) {
-      return List.of();
-    }
-    List<String> hashes = hostWeights.pageHashes(model, pages.pageBytes());
-    boolean known = hashes.size() == Math.ceilDiv(model.plan().weightBytes(), pages.pageBytes());
-    String tenant = keepsTenantsApart ? model.tenant() : "";
-    return known ? hashes.stream().map(hash -> new Content(hash, tenant)).toList() : List.of();
   }
 
   /**

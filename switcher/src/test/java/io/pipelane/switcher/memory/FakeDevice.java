@@ -46,6 +46,7 @@ final class FakeDevice implements Device {
   private int openRanges;
   private boolean failingToShow;
   private volatile boolean failingToBeRead;
+  private volatile boolean vacatesPages;
   private boolean mapsLater;
   private @Nullable StatusException lateFailure;
   private final Deque<Settling> settling = new ArrayDeque<>();
@@ -159,6 +160,22 @@ final class FakeDevice implements Device {
   @Override
   public PagePool pages() {
     return new Pool();
+  }
+
+  /** Lets lanes have the memory of pages. */
+  void vacatePages() {
+    vacatesPages = true;
+  }
+
+  @Override
+  public boolean vacatesPages() {
+    return vacatesPages;
+  }
+
+  @Override
+  public synchronized void vacate(PagePool.Page page) {
+    require(lent.get(page.index()), "page " + page.index() + " is not lent");
+    fill(page, GARBAGE);
   }
 
   @Override

@@ -255,6 +255,27 @@ class SharedPagesTest {
     }
 
     @Test
+    void lend_countsAPageThatSeveralHoldOnce_andNotWhileOneOfThemRuns() {
+      device.vacatePages();
+      ImportedModel one = alone("abcd", "1");
+      ImportedModel two = alone("abcd", "2");
+      use(one);
+      use(two);
+      use(alone("wxyz", "0"));
+      try (Lease running = daemon.acquire(two.version())) {
+        assertEquals(0, daemon.loans().lend(7L * PAGE), "2 are free, 4 idle, and 4 in use");
+        requireContent(running, two);
+      }
+      assertEquals(0, daemon.loans().lend(11L * PAGE));
+      assertEquals(4, residentPages(one), "what is too much takes nothing");
+      assertEquals(10L * PAGE, daemon.loans().lend(10L * PAGE));
+      daemon.ledger().verify();
+      daemon.loans().giveBack(10L * PAGE);
+      use(one);
+      assertEquals(0, moved(two));
+    }
+
+    @Test
     void fetchAhead_joinsWhatOthersHaveAndSendsForTheRest() {
       ImportedModel one = variant("abcdef", "1");
       ImportedModel two = variant("abcdeF", "2");

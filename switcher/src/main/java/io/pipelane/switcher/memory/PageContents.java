@@ -1,0 +1,24 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.switcher.memory.SharedPages.Content;
+import java.util.List;
+
+/**
+ * Says what is in the pages of models, so that those that are alike can be shared. For any thread.
+ *
+ * @param tenantsApart whether models share with those of their own tenant alone
+ */
+record PageContents(HostWeights host, long pageBytes, boolean shares, boolean tenantsApart) {
+  /** By slot; empty for a model that shares no pages. Reads its weights the first time. */
+  List<Content> of(ImportedModel model) {
+    if (!shares) {
+      return List.of();
+    }
+    List<String> hashes = host.pageHashes(model, pageBytes);
+    boolean known = hashes.size() == Math.ceilDiv(model.plan().weightBytes(), pageBytes);
+    String tenant = tenantsApart ? model.tenant() : "";
+    return known ? hashes.stream().map(hash -> new Content(hash, tenant)).toList() : List.of();
+  }
+}
