@@ -108,7 +108,8 @@ class SimulatedBenchmarksTest {
 
     assertEquals(7, cases.size(), "ways that were not measured are left out: " + cases);
     assertEquals("A, ours", cases.at("/1/case").asText());
-    assertEquals(1.2, cases.at("/1/mean_to_alone/median").asDouble(), 0.15, cases.toString());
+    double slowdown = cases.at("/1/mean_to_alone/median").asDouble();
+    assertTrue(slowdown > 1 && slowdown < 1.2, "jobs are there at times only: " + cases);
     assertTrue(cases.at("/1/oversold/median").asDouble() > 0.5, cases.toString());
   }
 

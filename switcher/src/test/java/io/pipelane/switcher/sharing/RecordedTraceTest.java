@@ -27,13 +27,18 @@ class RecordedTraceTest {
   private String recorded = "";
 
   @BeforeEach
-  void read() throws IOException {
-    try (InputStream file = RecordedTraceTest.class.getResourceAsStream("cpu-busy.csv")) {
+  void readBusy() throws IOException {
+    read("cpu-busy.csv");
+    assertEquals(300, trace.size());
+  }
+
+  private void read(String name) throws IOException {
+    trace.clear();
+    try (InputStream file = RecordedTraceTest.class.getResourceAsStream(name)) {
       String text = new String(Objects.requireNonNull(file).readAllBytes(), StandardCharsets.UTF_8);
       recorded = text.substring(text.indexOf('\n') + 1); // Where it comes from is said first.
     }
     recorded.lines().skip(1).map(line -> line.split(",", -1)).forEach(this::add);
-    assertEquals(300, trace.size());
   }
 
   private void add(String... columns) {
@@ -110,6 +115,32 @@ class RecordedTraceTest {
       before = timed.nanos();
     }
     assertEquals(LaunchThrottle.LEAST_SHARE, share, 1e-9);
+  }
+
+  /** Two bursts with rests: offline work gives way in each, and has all again in the rests. */
+  @Test
+  void throttle_burstsAndRests_goesToEachBoundOnceAPhase() throws IOException {
+    read("cpu-bursts.csv");
+    assertEquals(recorded, SampleTrace.of(Map.of("cpu", trace)));
+    LaunchThrottle throttle = new LaunchThrottle(TARGET);
+    DeviceLoad load = new DeviceLoad(0.8, 4, 0.1);
+    List<Double> bounds = new ArrayList<>();
+    long restsSince = trace.getFirst().nanos();
+    long before = restsSince - 100_000_000;
+    for (Timed timed : trace) {
+      double active = timed.sample().activity().orElseThrow();
+      double share =
+          throttle.update(load.of(active, load.threshold()), (timed.nanos() - before) / 1e9);
+      before = timed.nanos();
+      restsSince = active < TARGET / 2 ? restsSince : timed.nanos();
+      boolean isAtBound = share == 1 || share == LaunchThrottle.LEAST_SHARE;
+      if (isAtBound && (bounds.isEmpty() || bounds.getLast() != share)) {
+        bounds.add(share);
+      }
+      assertTrue(share == 1 || timed.nanos() - restsSince < 1_500_000_000L, "it rests for long");
+    }
+    double least = LaunchThrottle.LEAST_SHARE;
+    assertEquals(List.of(1.0, least, 1.0, least, 1.0), bounds);
   }
 
   @Test
