@@ -15,8 +15,7 @@ public record PlacementConfig(
     @Key(
             about =
                 "Whether models are kept on several devices where that saves more waiting than the"
-                    + " memory would save others; otherwise they only move, where another device"
-                    + " saves that. With predicted routing",
+                    + " memory would save others; with predicted routing",
             standard = "true")
         boolean replicas,
     @Key(

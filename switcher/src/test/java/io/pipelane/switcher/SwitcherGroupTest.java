@@ -36,13 +36,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -98,18 +96,14 @@ class SwitcherGroupTest {
     runtime.close();
   }
 
-  private SwitcherGroup group(Routing routing, boolean replicas, Duration halfLife) {
+  private SwitcherGroup group(Routing routing, Duration halfLife) {
     SwitcherGroup group =
         new SwitcherGroup(
             switchers,
-            new PlacementConfig(routing, replicas, halfLife, true, Duration.ZERO),
+            new PlacementConfig(routing, true, halfLife, true, Duration.ZERO),
             System::nanoTime);
     groups.add(group);
     return group;
-  }
-
-  private SwitcherGroup group(Routing routing, Duration halfLife) {
-    return group(routing, true, halfLife);
   }
 
   private SwitcherGroup group(Routing routing) {
@@ -427,54 +421,5 @@ class SwitcherGroupTest {
       Thread.onSpinWait();
     }
     infer(group, hot, input(0));
-  }
-
-  /** Both have the same home; whichever is better off elsewhere goes there. */
-  @Test
-  void modelThatWaitsForAnother_movesAndLeavesNothingBehind() throws Exception {
-    SwitcherGroup group = group(Routing.PREDICTED, false, Duration.ofMillis(200));
-    List<ImportedModel> models = register(group, 3);
-    group.deregister(models.remove(1).version());
-    List<float[]> expected =
-        List.of(infer(group, models.get(0), input(0)), infer(group, models.get(1), input(1)));
-    assertEquals(group.devices(models.get(0).version()), group.devices(models.get(1).version()));
-    AtomicBoolean over = new AtomicBoolean();
-    List<Future<?>> clients = new ArrayList<>();
-    try (ExecutorService threads = Executors.newFixedThreadPool(9)) {
-      for (int c = 0; c < 9; c++) {
-        int i = c == 0 ? 1 : 0;
-        clients.add(
-            threads.submit(
-                () -> {
-                  while (!over.get()) {
-                    assertArrayEquals(expected.get(i), infer(group, models.get(i), input(i)));
-                  }
-                }));
-      }
-      while (homes(group, models).size() < 2 && clients.stream().noneMatch(Future::isDone)) {
-        Thread.onSpinWait();
-      }
-      over.set(true);
-      for (Future<?> client : clients) {
-        client.get();
-      }
-    }
-    for (ImportedModel model : models) {
-      assertEquals(1, group.devices(model.version()).size());
-    }
-    for (String name : NAMES) {
-      while (switcher(name).memory().weights().lentBytes() > WEIGHTS / 2) {
-        Thread.onSpinWait();
-      }
-    }
-    assertEquals(0, overview(group, "cpu:0").replicas() + overview(group, "cpu:1").replicas());
-    ImportedModel next = chain("next", 7);
-    group.register(next, ModelOptions.DEFAULT);
-    assertArrayEquals(expected.get(0), infer(group, models.get(0), input(0)));
-    assertArrayEquals(expected.get(1), infer(group, models.get(1), input(1)));
-  }
-
-  private static Set<List<String>> homes(SwitcherGroup group, List<ImportedModel> models) {
-    return models.stream().map(model -> group.devices(model.version())).collect(Collectors.toSet());
   }
 }

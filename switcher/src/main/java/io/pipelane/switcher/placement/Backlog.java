@@ -57,17 +57,6 @@ final class Backlog {
     return requests < lanes ? 0 : Math.max(0, nanos / lanes);
   }
 
-  /**
-   * How long an online request that came now would wait for a lane, were others here, too.
-   *
-   * @param more of them
-   * @param nanosEach what each is expected to take
-   */
-  long waitNanosWith(int more, long nanosEach) {
-    int requests = online.requests.get() + more;
-    return requests < lanes ? 0 : Math.max(0, (online.nanos.get() + more * nanosEach) / lanes);
-  }
-
   /** Requests that have come and not left. */
   int requests() {
     return online.requests.get() + offline.requests.get();

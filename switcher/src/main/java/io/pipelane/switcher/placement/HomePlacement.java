@@ -9,8 +9,7 @@ import java.util.stream.IntStream;
 
 /**
  * Which device is a version's first: all versions of a model have the same, so that they can share
- * a structure, until one moves, and a new model's is the one with the fewest bytes of weights. Safe
- * for any thread.
+ * a structure, and a new model's is the one with the fewest bytes of weights. Safe for any thread.
  */
 final class HomePlacement {
   private final long[] placedBytes;
@@ -39,18 +38,6 @@ final class HomePlacement {
     placedOn.put(version, device);
     placedBytes[device] += weightBytes;
     return device;
-  }
-
-  /** A version that is placed has gone elsewhere, and later ones of its model go after it. */
-  synchronized void moved(ModelVersion version, int device) {
-    Long bytes = bytesOf.get(version);
-    Integer before = placedOn.get(version);
-    if (bytes != null && before != null) {
-      placedBytes[before] -= bytes;
-      placedBytes[device] += bytes;
-      placedOn.put(version, device);
-      deviceOf.put(version.model(), device);
-    }
   }
 
   /** Takes a version away; its model may go elsewhere once none is left. */

@@ -11,15 +11,14 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives models devices, takes them away, and moves them, as {@link ReplicaRule} says. Not safe for
- * several threads; blocks while a model is made ready on a device.
+ * Gives models devices, and takes them away, as {@link ReplicaRule} says. Not safe for several
+ * threads; blocks while a model is made ready on a device.
  */
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
    * waits for that. One that is taken away gets no more requests, then, once those that it had have
-   * ended, loses the weights: what was counted there would keep them for minutes. A move is one and
-   * the other.
+   * ended, loses the weights: what was counted there would keep them for minutes.
    *
    * The rule's price is of pages. So that no session of another model has to leave for one here, a
    * device without room for one more is left alone.
@@ -32,7 +31,6 @@ final class Replicas {
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
   private final List<Member> members;
-  private final HomePlacement homes;
   private final Duration halfLife;
   private final ReplicaRule rule;
   private final LongSupplier nanoClock;
@@ -42,33 +40,17 @@ final class Replicas {
   /** When devices were given a model. */
   private final long[] openedNanos;
 
-  /**
-   * Looks after models' devices.
-   *
-   * @param homes told of models that move
-   * @param several whether a model may have several devices
-   */
-  Replicas(
-      List<Member> members,
-      HomePlacement homes,
-      boolean several,
-      Duration halfLife,
-      LongSupplier nanoClock) {
+  Replicas(List<Member> members, Duration halfLife, LongSupplier nanoClock) {
     this.members = members;
-    this.homes = homes;
     this.halfLife = halfLife;
-    this.rule = new ReplicaRule(halfLife.toNanos(), several);
+    this.rule = new ReplicaRule(halfLife.toNanos());
     this.nanoClock = nanoClock;
     this.openedNanos = new long[members.size()];
     Arrays.fill(openedNanos, nanoClock.getAsLong() - halfLife.toNanos());
   }
 
-  /**
-   * A model that would gain most by a device that it has not.
-   *
-   * @param from the device that it leaves; null for none
-   */
-  private record Wish(Route route, @Nullable Member from, int device, double gain) {}
+  /** A model that would gain most by one device more. */
+  private record Wish(Route route, Change.Open change) {}
 
   /** A device that a model has no more, and may have weights of it. */
   private record Leaving(Route route, Member member) {}
@@ -82,19 +64,22 @@ final class Replicas {
         long now = nanoClock.getAsLong();
         switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
           case Change.None _ -> {}
-          case Change.Open(int device, double gain) ->
-              best = better(best, new Wish(route, null, device, gain), now);
-          case Change.Move(int from, int device, double gain) ->
-              best = better(best, new Wish(route, members.get(from), device, gain), now);
+          case Change.Open open -> {
+            if (isSettled(open.device(), now)
+                && (best == null || open.gain() > best.change.gain())) {
+              best = new Wish(route, open);
+            }
+          }
           case Change.Close(int device) -> close(route, members.get(device));
         }
       }
     }
     if (best != null) {
+      int device = best.change.device();
       List<Integer> relieved = best.route.devices();
-      fulfil(best, members.get(best.device));
-      openedNanos[best.device] = nanoClock.getAsLong();
-      countAnew(routes, relieved, best.device);
+      open(best.route, members.get(device));
+      openedNanos[device] = nanoClock.getAsLong();
+      countAnew(routes, relieved, device);
     }
   }
 
@@ -108,11 +93,6 @@ final class Replicas {
         }
       }
     }
-  }
-
-  private @Nullable Wish better(@Nullable Wish best, Wish wish, long now) {
-    boolean isBetter = best == null || wish.gain > best.gain;
-    return isBetter && isSettled(wish.device, now) ? wish : best;
   }
 
   private boolean isSettled(int device, long now) {
@@ -167,11 +147,6 @@ final class Replicas {
     }
 
     @Override
-    public double movingSaves() {
-      return route.movingSaves(member.index, now);
-    }
-
-    @Override
     public double saves() {
       return route.saves(member.index, now);
     }
@@ -184,17 +159,12 @@ final class Replicas {
     }
   }
 
-  private void fulfil(Wish wish, Member member) {
-    Route route = wish.route;
-    if (!isMadeReady(route, member)) {
-      route.rest(nanoClock.getAsLong());
-    } else if (wish.from == null) {
+  private void open(Route route, Member member) {
+    if (isMadeReady(route, member)) {
       route.open(member.index, nanoClock.getAsLong());
       LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
-    } else if (route.move(wish.from.index, member.index, nanoClock.getAsLong())) {
-      homes.moved(route.version, member.index);
-      LOG.log(Level.DEBUG, "{0} has moved to {1}", route.version, member.name);
-      leaving.add(new Leaving(route, wish.from));
+    } else {
+      route.rest(nanoClock.getAsLong());
     }
   }
 

@@ -25,7 +25,6 @@ final class Route {
   private final AtomicIntegerArray underWay;
   private final Usage[] couldSave;
   private final Usage[] saves;
-  private final Usage[] movingSaves;
   private volatile List<Integer> devices;
   private volatile List<Integer> candidates;
   private long changedNanos;
@@ -52,7 +51,6 @@ final class Route {
     this.underWay = new AtomicIntegerArray(count);
     this.couldSave = usages(count, halfLife, nowNanos);
     this.saves = usages(count, halfLife, nowNanos);
-    this.movingSaves = usages(count, halfLife, nowNanos);
     this.changedNanos = nowNanos - halfLife.toNanos();
   }
 
@@ -105,11 +103,6 @@ final class Route {
     saves[device].used(nowNanos, (double) nanos);
   }
 
-  /** A request waits so much longer, or less, as the device does not have the model instead. */
-  synchronized void movingSaves(int device, long nanos, long nowNanos) {
-    movingSaves[device].used(nowNanos, (double) nanos);
-  }
-
   /** Waiting that the device would save, in nanoseconds each second, lately. */
   synchronized double couldSave(int device, long nowNanos) {
     return couldSave[device].perSecond(nowNanos);
@@ -120,19 +113,9 @@ final class Route {
     return saves[device].perSecond(nowNanos);
   }
 
-  /**
-   * Waiting that the device would save if it had the model instead, in nanoseconds each second,
-   * lately; below 0 where there would be more.
-   */
-  synchronized double movingSaves(int device, long nowNanos) {
-    return movingSaves[device].perSecond(nowNanos);
-  }
-
   /** What a device would save is to be counted anew, as it has more to do by now, or less. */
   synchronized void countAnew(int device, long nowNanos) {
-    for (Usage counted : List.of(couldSave[device], movingSaves[device])) {
-      counted.used(nowNanos, -counted.at(nowNanos));
-    }
+    couldSave[device].used(nowNanos, -couldSave[device].at(nowNanos));
   }
 
   /** How long the devices have been the same. */
@@ -153,20 +136,6 @@ final class Route {
     List<Integer> left = devices.stream().filter(other -> other != device).toList();
     devices = left.isEmpty() ? devices : left;
     changedNanos = nowNanos;
-  }
-
-  /**
-   * Has a device instead of the only one that it had.
-   *
-   * @return false where that is not so by now; all is as before then
-   */
-  synchronized boolean move(int from, int to, long nowNanos) {
-    changedNanos = nowNanos;
-    if (!devices.equals(List.of(from)) || !candidates.contains(to)) {
-      return false;
-    }
-    devices = List.of(to);
-    return true;
   }
 
   /** Keeps its devices for now. */

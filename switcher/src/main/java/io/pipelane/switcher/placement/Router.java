@@ -58,7 +58,7 @@ final class Router {
               .formatted(request.device().orElse("(unnamed)"), route.version));
     }
     if (chosen == null) {
-      chosen = unnamed(route, request.priority(), execution);
+      chosen = unnamed(route, request.priority());
     }
     Member member = chosen == null ? instead(route, request.priority()) : chosen;
     long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
@@ -75,13 +75,13 @@ final class Router {
     return null;
   }
 
-  private @Nullable Member unnamed(Route route, Priority priority, long executionNanos) {
+  private @Nullable Member unnamed(Route route, Priority priority) {
     return route.keepsState
         ? first(route.devices())
         : switch (routing) {
           case STATIC -> first(route.devices());
           case ROUND_ROBIN -> inTurn(route.candidates());
-          case PREDICTED -> soonest(route, priority, executionNanos);
+          case PREDICTED -> soonest(route, priority);
         };
   }
 
@@ -124,7 +124,7 @@ final class Router {
   /**
    * The soonest of the devices of a model, whose runs take the same on all; null when all are lost.
    */
-  private @Nullable Member soonest(Route route, Priority priority, long executionNanos) {
+  private @Nullable Member soonest(Route route, Priority priority) {
     List<Integer> devices = route.devices();
     @Nullable Member best = null;
     long least = Long.MAX_VALUE;
@@ -144,9 +144,6 @@ final class Router {
     }
     if (best != null && priority == Priority.ONLINE) {
       note(route, best, least, second);
-      if (devices.size() == 1 && executionNanos > 0) {
-        noteMoving(route, best, least, executionNanos);
-      }
     }
     return best;
   }
@@ -162,22 +159,6 @@ final class Router {
         long waits = members.get(device).backlog.waitNanos(Priority.ONLINE);
         if (waits < leastNanos && !route.devices().contains(device)) {
           route.couldSave(device, leastNanos - waits, now);
-        }
-      }
-    }
-  }
-
-  /**
-   * What each other device would save if it had the model instead of the only one: then the model's
-   * requests would wait for each other there, too.
-   */
-  private void noteMoving(Route route, Member only, long leastNanos, long executionNanos) {
-    int along = route.underWay(only.index);
-    for (int device : route.candidates()) {
-      if (device != only.index) {
-        long there = members.get(device).backlog.waitNanosWith(along, executionNanos);
-        if (there != leastNanos) {
-          route.movingSaves(device, leastNanos - there, nanoClock.getAsLong());
         }
       }
     }

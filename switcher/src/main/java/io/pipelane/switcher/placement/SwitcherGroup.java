@@ -94,9 +94,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   }
 
   private void startReviews() {
-    if (config.routing() == PlacementConfig.Routing.PREDICTED) {
+    if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
       Duration halfLife = config.replicaHalfLife();
-      Replicas replicas = new Replicas(members, homes, config.replicas(), halfLife, nanoClock);
+      Replicas replicas = new Replicas(members, halfLife, nanoClock);
       Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
       reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
     }

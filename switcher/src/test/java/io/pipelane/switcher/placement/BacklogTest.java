@@ -24,15 +24,6 @@ class BacklogTest {
   }
 
   @Test
-  void waitNanosWith_countsOthersAsIfTheyWereHere() {
-    assertEquals(0, backlog.waitNanosWith(1, 100));
-    assertEquals(100, backlog.waitNanosWith(2, 100));
-    backlog.came(Priority.ONLINE, 300);
-    assertEquals(200, backlog.waitNanosWith(1, 100));
-    assertEquals(0, backlog.waitNanosWith(0, 100));
-  }
-
-  @Test
   void waitNanos_onlinePassesOffline() {
     backlog.came(Priority.OFFLINE, 1000);
     backlog.came(Priority.OFFLINE, 1000);

@@ -48,18 +48,6 @@ class HomePlacementTest {
   }
 
   @Test
-  void moved_countsWhereItIs_andLaterVersionsFollow() {
-    place("a", 1, 100);
-    place("b", 1, 60);
-    placement.moved(new ModelVersion("a", 1), 1);
-    assertEquals(0, place("c", 1, 150));
-    assertEquals(1, place("a", 2, 1));
-    placement.moved(new ModelVersion("unknown", 1), 1);
-    placement.remove(new ModelVersion("a", 1));
-    assertEquals(1, place("d", 1, 1));
-  }
-
-  @Test
   void place_afterALoss_avoidsTheLostDevice() {
     assertEquals(0, place("a", 1, 100));
     lost.add(0);

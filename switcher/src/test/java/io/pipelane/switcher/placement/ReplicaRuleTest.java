@@ -2,7 +2,6 @@ package io.pipelane.switcher.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import io.pipelane.switcher.placement.ReplicaRule.Change;
 import java.util.ArrayList;
@@ -14,24 +13,18 @@ class ReplicaRuleTest {
   private static final long REST = 1_000;
   private static final double MILLI = 1e6;
 
-  private final ReplicaRule rule = new ReplicaRule(REST, true);
+  private final ReplicaRule rule = new ReplicaRule(REST);
 
   private record Seen(
-      int index,
-      boolean isUsable,
-      boolean has,
-      double couldSave,
-      double movingSaves,
-      double saves,
-      double price)
+      int index, boolean isUsable, boolean has, double couldSave, double saves, double price)
       implements ReplicaRule.Candidate {}
 
   private static Seen had(int index, double saves) {
-    return new Seen(index, true, true, 0, 0, saves, 0);
+    return new Seen(index, true, true, 0, saves, 0);
   }
 
   private static Seen other(int index, double couldSave, double price) {
-    return new Seen(index, true, false, couldSave, 0, 0, price);
+    return new Seen(index, true, false, couldSave, 0, price);
   }
 
   @Test
@@ -56,48 +49,8 @@ class ReplicaRuleTest {
 
   @Test
   void open_neverOnALostDevice() {
-    Seen lost = new Seen(1, false, false, 100 * MILLI, 100 * MILLI, 0, 0);
+    Seen lost = new Seen(1, false, false, 100 * MILLI, 0, 0);
     assertEquals(new Change.None(), rule.decide(List.of(had(0, 0), lost), REST));
-  }
-
-  /** Waiting in milliseconds a second: of which others' requests are the cause, and all of it. */
-  private static Seen crowded(int index, double byOthers, double all, double price) {
-    return new Seen(index, true, false, all * MILLI, byOthers * MILLI, 0, price * MILLI);
-  }
-
-  @Test
-  void move_whereOthersAreWaitedFor_elseOpen() {
-    assertEquals(
-        new Change.Move(0, 1, 80 * MILLI),
-        rule.decide(List.of(had(0, 0), crowded(1, 90, 100, 5)), REST));
-    assertEquals(
-        new Change.Open(1, 90 * MILLI),
-        rule.decide(List.of(had(0, 0), crowded(1, 60, 100, 5)), REST));
-    assertEquals(
-        new Change.Move(0, 2, 90 * MILLI),
-        rule.decide(List.of(had(0, 0), crowded(1, 90, 90, 5), crowded(2, 90, 90, 0)), REST));
-    assertEquals(
-        new Change.None(),
-        rule.decide(List.of(had(0, 0), crowded(1, 90, 90, 0)), REST - 1),
-        "it has moved just now");
-  }
-
-  @Test
-  void move_notForLessThanTwiceThePrice_orFromOneOfSeveral() {
-    assertEquals(new Change.None(), rule.decide(List.of(had(0, 0), crowded(1, 90, 90, 46)), REST));
-    assertEquals(new Change.None(), rule.decide(List.of(had(0, 0), crowded(1, 9, 9, 0)), REST));
-    List<Seen> several = List.of(had(0, 9 * MILLI), had(2, 9 * MILLI), crowded(1, 90, 90, 0));
-    assertEquals(new Change.Open(1, 90 * MILLI), rule.decide(several, REST));
-  }
-
-  @Test
-  void withoutReplicas_modelsMoveAlone() {
-    ReplicaRule alone = new ReplicaRule(REST, false);
-    assertEquals(
-        new Change.Move(0, 1, 20 * MILLI),
-        alone.decide(List.of(had(0, 0), crowded(1, 20, 100, 0)), REST));
-    assertEquals(
-        new Change.None(), alone.decide(List.of(had(0, 0), crowded(1, -20, 100, 0)), REST));
   }
 
   @Test
@@ -110,7 +63,7 @@ class ReplicaRuleTest {
 
   @Test
   void close_neverTheOnlyUsableDevice() {
-    Seen lost = new Seen(1, false, true, 0, 0, 0, 0);
+    Seen lost = new Seen(1, false, true, 0, 0, 0);
     assertEquals(new Change.None(), rule.decide(List.of(lost, had(0, 0)), REST));
     assertEquals(new Change.None(), rule.decide(List.of(had(0, 0)), REST));
   }
@@ -147,7 +100,6 @@ class ReplicaRuleTest {
               !lost.contains(device),
               mine,
               mine ? 0 : factor * couldSave,
-              0,
               mine ? factor * saves : 0,
               price));
     }
@@ -203,7 +155,6 @@ class ReplicaRuleTest {
               assertTrue(has.removeIf(other -> other == device) && !lost.contains(device), where);
               assertTrue(has.stream().anyMatch(other -> !lost.contains(other)), where);
             }
-            case Change.Move move -> fail(where + ": that would save nothing, " + move);
           }
         }
         assertTrue(changes < 2 * count, where + ": " + changes + " changes under a steady load");
