@@ -1,6 +1,5 @@
 package io.pipelane.server.state;
 
-import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.metrics.DeviceState;
@@ -26,7 +25,7 @@ public record ServerState(
     List<Model> models,
     Map<String, DeviceState> devices,
     List<OfflineJob> offlineJobs,
-    WorkersOverview workers) {
+    SeenWorkers workers) {
   public ServerState {
     models = List.copyOf(models);
     offlineJobs = List.copyOf(offlineJobs);
