@@ -226,8 +226,7 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   /** Jobs are placed where there are several devices to choose from. */
-  private Optional<JobPlacement> openPlacement(PipelaneConfig config, ImportTarget target)
-      throws IOException {
+  private Optional<JobPlacement> openPlacement(PipelaneConfig config, ImportTarget target) {
     Optional<Path> folder = config.jobs().folder().filter(Files::isDirectory);
     Duration interval = config.placement().offlineInterval();
     if (folder.isEmpty() || devices.count() == 1 || interval.isZero()) {
@@ -238,20 +237,24 @@ public final class PipelaneServer implements AutoCloseable {
           case PROCESSOR -> "cpu";
           case GPU -> target.deviceIdentity().lines().collect(Collectors.joining(" "));
         };
-    JobPlacement opening =
-        opened.add(
-            JobPlacement.open(
-                new PlacementSettings(folder.get().resolve(".placement"), gpuType, interval),
-                devices::readings,
-                devices::devicesThatCanServe,
-                System::nanoTime));
-    opening.start();
-    return Optional.of(opening);
+    Path learnt = folder.get().resolve(".placement");
+    try {
+      JobPlacement opening =
+          opened.add(
+              JobPlacement.open(
+                  new PlacementSettings(learnt, gpuType, interval),
+                  devices::readings,
+                  devices::devicesThatCanServe,
+                  System::nanoTime));
+      opening.start();
+      return Optional.of(opening);
+    } catch (IOException e) {
+      throw unusable("what placement has learnt, below jobs.folder,", learnt, e);
+    }
   }
 
   private @Nullable Jobs openJobs(
-      PipelaneConfig config, InferenceService service, InferenceStatistics statistics)
-      throws IOException {
+      PipelaneConfig config, InferenceService service, InferenceStatistics statistics) {
     Optional<Path> folder = config.jobs().folder();
     if (folder.isEmpty()) {
       return null;
@@ -271,15 +274,25 @@ public final class PipelaneServer implements AutoCloseable {
             JOB_RETRY_PAUSE,
             config.sharing().offlineNice(),
             config.sharing().offlineProcessors());
-    return opened.add(
-        Jobs.open(
-            settings,
-            models,
-            service,
-            statistics,
-            new SecureRandom(),
-            Clock.systemUTC(),
-            placement));
+    try {
+      return opened.add(
+          Jobs.open(
+              settings,
+              models,
+              service,
+              statistics,
+              new SecureRandom(),
+              Clock.systemUTC(),
+              placement));
+    } catch (IOException e) {
+      throw unusable("jobs.folder", folder.get(), e);
+    }
+  }
+
+  /** The cause with its class: the message of a refused access is no more than the path. */
+  private static StatusException unusable(String what, Path folder, IOException e) {
+    return new StatusException(
+        Status.UNAVAILABLE, "%s %s cannot be used: %s".formatted(what, folder, e), e);
   }
 
   /**
@@ -300,10 +313,7 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       return new PipelaneServer(config, announcements);
     } catch (IOException e) {
-      throw new StatusException(
-          Status.UNAVAILABLE,
-          "the cache folder " + config.repository().cache() + " cannot be used: " + e.getMessage(),
-          e);
+      throw unusable("the cache folder", config.repository().cache(), e);
     }
   }
 

@@ -44,6 +44,9 @@ class DeploymentFilesTest {
   private static final Map<String, String> ENVIRONMENT = Map.of("HOME", "/home/someone");
   private static final int SECONDS_TO_END = 5;
 
+  /** terminationGracePeriodSeconds where nobody sets it. */
+  private static final int SECONDS_OF_A_POD = 30;
+
   @TempDir private Path folder = Path.of("");
 
   @BeforeEach
@@ -133,6 +136,17 @@ class DeploymentFilesTest {
   }
 
   @Test
+  void kserve_containersDrainBeforeTheyAreKilled() {
+    for (String file : List.of("serving-runtime.yaml", "repository-runtime.yaml")) {
+      JsonNode container = read("kserve/" + file).at("/spec/containers/0");
+      long wait = container.at("/lifecycle/preStop/sleep/seconds").asLong();
+      long drain = configuration(texts(container.path("args"))).server().drainTimeout().toSeconds();
+      assertTrue(wait > 0, file);
+      assertTrue(SECONDS_OF_A_POD >= wait + drain + SECONDS_TO_END, file + " drains too long");
+    }
+  }
+
+  @Test
   void kserve_samplesNameRuntimesAndSettingsThatThereAre() throws IOException {
     Map<String, JsonNode> runtimes =
         Stream.of("serving-runtime.yaml", "repository-runtime.yaml")
@@ -194,6 +208,8 @@ class DeploymentFilesTest {
     assertTrue(text.contains("/dev/tcp/127.0.0.1/" + config.server().httpPort()));
     assertTrue(text.contains("GET /v2/health/live "));
     assertEquals("serve", parse(List.of("serve")).commandSpec().name());
+    String image = read("kubernetes/deployment.yaml").findValue("image").asText();
+    assertEquals(image, found(text, "docker build .*-t (\\S+)"));
     assertTrue(found(text, "USER (.+)").matches("[1-9][0-9]*"), "not root, by number");
   }
 

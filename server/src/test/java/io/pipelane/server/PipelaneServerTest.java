@@ -155,6 +155,20 @@ class PipelaneServerTest {
     }
   }
 
+  @Test
+  void jobsFolderThatCannotBeUsed_isNamed_withTheKindOfItsFault() throws IOException {
+    Path jobs = Files.createDirectory(folder.resolve("jobs"));
+    Files.createFile(jobs.resolve(".jobs")); // Where a folder is to be.
+    Map<String, String> settings = new HashMap<>(settings("127.0.0.1", 0));
+    settings.put("jobs.folder", jobs.toString());
+    StatusException refused =
+        assertThrows(
+            StatusException.class, () -> PipelaneServer.start(PipelaneConfig.of(settings)));
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.startsWith("jobs.folder " + jobs + " cannot be used: "), message);
+    assertTrue(message.contains("FileAlreadyExistsException"), message);
+  }
+
   private PipelaneConfig config(String device) {
     return PipelaneConfig.of(
         Map.of(

@@ -34,6 +34,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -264,8 +265,11 @@ final class ImportJob {
   private void noteInPlace(Layout layout) {
     for (InPlaceWeight weight : layout.inPlace()) {
       notes.add(
-          "read in place from host memory: %s, %.1f MB"
-              .formatted(weight.name(), weight.byteSize() / 1e6));
+          String.format(
+              Locale.ROOT,
+              "read in place from host memory: %s, %.1f MB",
+              weight.name(),
+              weight.byteSize() / 1e6));
     }
   }
 

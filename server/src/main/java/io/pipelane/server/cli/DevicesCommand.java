@@ -98,8 +98,11 @@ final class DevicesCommand implements Subcommand {
         link.copies().stream()
             .map(
                 copy ->
-                    "%s %.1f GB/s"
-                        .formatted(new ByteSize(copy.bytes()), link.bandwidth(copy.bytes()) / 1e9))
+                    String.format(
+                        Locale.ROOT,
+                        "%s %.1f GB/s",
+                        new ByteSize(copy.bytes()),
+                        link.bandwidth(copy.bytes()) / 1e9))
             .collect(Collectors.joining(", ")));
     line(out, "cost of a copy", micros(link.costPerCopyNanos()));
     line(

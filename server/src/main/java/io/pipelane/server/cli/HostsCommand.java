@@ -2,6 +2,7 @@ package io.pipelane.server.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintWriter;
+import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -77,6 +78,6 @@ final class HostsCommand implements Subcommand {
   }
 
   private static String millis(JsonNode micros) {
-    return "%.3f".formatted(micros.asLong() / MICROS_PER_MILLI);
+    return String.format(Locale.ROOT, "%.3f", micros.asLong() / MICROS_PER_MILLI);
   }
 }

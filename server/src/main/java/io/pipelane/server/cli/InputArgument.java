@@ -18,7 +18,7 @@ import java.util.List;
 
 /**
  * The value of one input as it is typed: JSON nested to the shape, or flat, or a single value; text
- * for BYTES needs no quotes.
+ * for BYTES needs no quotes, and is JSON only where it is a string or an array of strings.
  */
 final class InputArgument {
   private static final long MAX_FILE_BYTES = 1L << 30;
@@ -39,14 +39,29 @@ final class InputArgument {
    */
   static InputArgument read(TensorSpec declared, String text) {
     String json = text.startsWith("@") ? content(declared, Path.of(text.substring(1))) : text;
+    boolean isText = declared.type() == TensorType.BYTES;
     try {
-      return new InputArgument(declared, ServerClient.JSON.readTree(json));
+      JsonNode read = ServerClient.JSON.readTree(json);
+      return new InputArgument(
+          declared, isText && !isStrings(read) ? TextNode.valueOf(json) : read);
     } catch (JsonProcessingException e) {
-      if (declared.type() == TensorType.BYTES) {
+      if (isText) {
         return new InputArgument(declared, TextNode.valueOf(json));
       }
       throw invalid(declared, "is no JSON number or array, like 1.5 or [[1, 2], [3, 4]]");
     }
+  }
+
+  private static boolean isStrings(JsonNode node) {
+    if (!node.isArray()) {
+      return node.isTextual();
+    }
+    for (JsonNode element : node) {
+      if (!isStrings(element)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static String content(TensorSpec declared, Path file) {

@@ -66,7 +66,7 @@ final class LoadCommand implements Subcommand {
       body.set("parameters", parameters);
     }
     try (ServerClient client = address.connect()) {
-      client.post(body, "v2", "repository", "models", model, "load");
+      client.change(body, "v2", "repository", "models", model, "load");
     }
     spec.commandLine().getOut().println("Model " + model + " is in service.");
     spec.commandLine().getOut().flush();

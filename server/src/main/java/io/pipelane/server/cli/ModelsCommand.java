@@ -1,7 +1,10 @@
 package io.pipelane.server.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -12,6 +15,9 @@ import picocli.CommandLine.Spec;
 /** Lists what a running server knows. */
 @Command(name = "models", description = "List the models of a running server.")
 final class ModelsCommand implements Subcommand {
+  private static final int MOST_TRIES = 5;
+  private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   @Mixin private ServerAddress address = new ServerAddress();
@@ -27,17 +33,22 @@ final class ModelsCommand implements Subcommand {
         String name = entry.path("name").asText();
         String version = entry.path("version").asText();
         String state = entry.path("state").asText();
-        JsonNode metadata =
-            state.equals("READY")
-                ? client.get("v2", "models", name, "versions", version)
-                : ServerClient.JSON.createObjectNode();
+        String missing = "";
+        JsonNode metadata = ServerClient.JSON.createObjectNode();
+        if (state.equals("READY")) {
+          try {
+            metadata = described(client, name, version);
+          } catch (StatusException e) { // The others are listed all the same.
+            missing = "not described: " + e.getMessage();
+          }
+        }
         table.add(
             name,
             version,
             state,
             signature(metadata.path("inputs")),
             signature(metadata.path("outputs")),
-            notes(entry));
+            notes(entry, missing));
       }
       if (index.isEmpty()) {
         out.println("The server has no models.");
@@ -49,11 +60,36 @@ final class ModelsCommand implements Subcommand {
     return 0;
   }
 
-  /** Why it is not READY, or what its owner should know. */
-  private static String notes(JsonNode entry) {
+  /** What a version's metadata say; waits where the key has asked too much for now. */
+  private static JsonNode described(ServerClient client, String name, String version) {
+    for (int tries = 1; ; tries++) {
+      try {
+        return client.get("v2", "models", name, "versions", version);
+      } catch (StatusException e) {
+        Duration wait = e.retryAfter();
+        if (wait == null || wait.compareTo(LONGEST_WAIT) > 0 || tries == MOST_TRIES) {
+          throw e;
+        }
+        pause(wait);
+      }
+    }
+  }
+
+  private static void pause(Duration wait) {
+    try {
+      Thread.sleep(wait);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StatusException(Status.CANCELLED, "interrupted", e);
+    }
+  }
+
+  /** Why it is not READY, what its owner should know, or why its metadata are missing. */
+  private static String notes(JsonNode entry, String missing) {
     List<String> parts = new ArrayList<>();
     parts.add(entry.path("reason").asText());
     entry.path("notes").forEach(note -> parts.add(note.asText()));
+    parts.add(missing);
     parts.removeIf(String::isEmpty);
     return String.join("; ", parts);
   }

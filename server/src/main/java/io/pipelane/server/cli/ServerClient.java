@@ -14,10 +14,12 @@ import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +28,10 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.Optional;
 import java.util.function.LongConsumer;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +48,12 @@ final class ServerClient implements AutoCloseable {
   private static final long MAX_ANSWER_BYTES = 1L << 30;
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration ANSWER_TIMEOUT = Duration.ofMinutes(5);
-  private static final Duration UPLOAD_TIMEOUT = Duration.ofHours(1);
+
+  /** Of what may import a model, or wait for the requests that run. */
+  private static final Duration CHANGE_TIMEOUT = Duration.ofHours(1);
+
+  /** What a field of seconds says; it may be a date instead. */
+  private static final Predicate<String> SECONDS = Pattern.compile("[0-9]{1,9}").asMatchPredicate();
 
   private final HttpClient http;
   private final URI server;
@@ -80,15 +90,23 @@ final class ServerClient implements AutoCloseable {
 
   /** Posts JSON; otherwise like {@link #get}. */
   JsonNode post(JsonNode body, String... path) {
-    return send(
-        HttpRequest.newBuilder(resolve(path))
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString(body.toString())));
+    return send(posted(body, path), ANSWER_TIMEOUT);
   }
 
-  /** Deletes a resource; otherwise like {@link #get}. */
+  /** Posts what a server may work at for long, as imports are; otherwise like {@link #post}. */
+  JsonNode change(JsonNode body, String... path) {
+    return send(posted(body, path), CHANGE_TIMEOUT);
+  }
+
+  private HttpRequest.Builder posted(JsonNode body, String... path) {
+    return HttpRequest.newBuilder(resolve(path))
+        .header("Content-Type", "application/json")
+        .POST(BodyPublishers.ofString(body.toString()));
+  }
+
+  /** Deletes a resource, when the requests that run with it have ended; otherwise like get. */
   JsonNode delete(String... path) {
-    return send(HttpRequest.newBuilder(resolve(path)).DELETE());
+    return send(HttpRequest.newBuilder(resolve(path)).DELETE(), CHANGE_TIMEOUT);
   }
 
   /**
@@ -107,7 +125,7 @@ final class ServerClient implements AutoCloseable {
             .header("Content-Type", contentType)
             .header("Content-Digest", "sha-256=:" + sha256(file) + ":")
             .PUT(body),
-        UPLOAD_TIMEOUT);
+        CHANGE_TIMEOUT);
   }
 
   private static String sha256(Path file) throws IOException {
@@ -146,10 +164,17 @@ final class ServerClient implements AutoCloseable {
         throw refused(response);
       }
       return JSON.readTree(response.body());
-    } catch (ConnectException e) {
+    } catch (ConnectException | HttpConnectTimeoutException e) {
       throw new StatusException(
           Status.UNAVAILABLE,
           "no server answers at " + server + "; start one with: pipelane serve --repository DIR",
+          e);
+    } catch (HttpTimeoutException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          ("%s has not answered within %d min; the server goes on with what it has begun,"
+                  + " and pipelane models tells what has come of it")
+              .formatted(request.uri(), timeout.toMinutes()),
           e);
     } catch (JsonProcessingException e) {
       throw new StatusException(
@@ -175,8 +200,12 @@ final class ServerClient implements AutoCloseable {
           case 507 -> Status.INSUFFICIENT_MEMORY;
           default -> response.statusCode() < 500 ? Status.INVALID_ARGUMENT : Status.INTERNAL;
         };
-    return new StatusException(
-        status, "the server answered " + response.statusCode() + ": " + reason(response.body()));
+    String message =
+        "the server answered " + response.statusCode() + ": " + reason(response.body());
+    Optional<String> retryAfter = response.headers().firstValue("Retry-After");
+    return status == Status.RATE_LIMITED && retryAfter.filter(SECONDS).isPresent()
+        ? StatusException.rateLimited(message, Duration.ofSeconds(Long.parseLong(retryAfter.get())))
+        : new StatusException(status, message);
   }
 
   private static String reason(byte[] body) {

@@ -29,7 +29,7 @@ final class UnloadCommand implements Subcommand {
       body.putObject("parameters").put("unload_dependents", true);
     }
     try (ServerClient client = address.connect()) {
-      client.post(body, "v2", "repository", "models", model, "unload");
+      client.change(body, "v2", "repository", "models", model, "unload");
     }
     spec.commandLine().getOut().println("Model " + model + " is out of service.");
     spec.commandLine().getOut().flush();

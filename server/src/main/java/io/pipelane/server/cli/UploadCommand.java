@@ -61,7 +61,7 @@ final class UploadCommand implements Subcommand {
       if (load) {
         out.println("It is being imported.");
         out.flush();
-        client.post(
+        client.change(
             ServerClient.JSON.createObjectNode(), "v2", "repository", "models", model, "load");
         out.println("It is in service.");
       }

@@ -66,7 +66,7 @@ final class VersionsCommand implements Subcommand {
     ObjectNode change = change();
     try (ServerClient client = address.connect()) {
       String[] path = {"v2", "repository", "models", model, "versions"};
-      JsonNode now = change.isEmpty() ? client.get(path) : client.post(change, path);
+      JsonNode now = change.isEmpty() ? client.get(path) : client.change(change, path);
       out.println("Served: " + now.path("serve").asText("as its folder says"));
       out.println("Default: " + now.path("default").asText("the highest version that is READY"));
       TextTable table = new TextTable("VERSION", "STATE", "LABELS", "REASON");

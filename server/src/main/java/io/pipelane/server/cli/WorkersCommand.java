@@ -5,6 +5,7 @@ import io.pipelane.config.ByteSize;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -29,7 +30,7 @@ final class WorkersCommand implements Subcommand {
     PrintWriter out = spec.commandLine().getOut();
     try (ServerClient client = address.connect()) {
       if (recycled != 0) {
-        client.post(
+        client.change(
             ServerClient.JSON.createObjectNode(),
             "v2",
             "workers",
@@ -76,7 +77,8 @@ final class WorkersCommand implements Subcommand {
     String loss = overview.path("last_loss").asText();
     if (!loss.isEmpty()) {
       out.println("Last loss: " + loss);
-      out.println("Last pause: %.1f ms".formatted(overview.path("last_pause_us").asLong() / 1e3));
+      double pauseMillis = overview.path("last_pause_us").asLong() / 1e3;
+      out.println(String.format(Locale.ROOT, "Last pause: %.1f ms", pauseMillis));
     }
   }
 

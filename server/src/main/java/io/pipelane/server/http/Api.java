@@ -7,7 +7,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.protocol.grpc.ModelConfig;
@@ -34,6 +33,7 @@ import io.pipelane.server.protocol.StatisticsAnswer;
 import io.pipelane.server.protocol.UploadProgress;
 import io.pipelane.server.protocol.VersionChoiceForm;
 import io.pipelane.server.state.HostsOverview;
+import io.pipelane.server.state.SeenWorkers;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
@@ -323,7 +323,7 @@ final class Api {
           Route.CudaSharedMemory _ ->
           sharedMemory.answer(exchange, route, body);
       case Route.Workers _ -> {
-        WorkersOverview workers = service.workers();
+        SeenWorkers workers = new SeenWorkers(service.workers(), exchange.caller()::sees);
         answer(exchange, target -> Answers.workers(target, workers));
       }
       case Route.OtherHosts _ -> {

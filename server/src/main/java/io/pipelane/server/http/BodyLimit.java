@@ -27,11 +27,38 @@ record BodyLimit(int bytes, String name) {
           new BodyLimit(maxRequestBytes, "server.max-request-size");
       case Route.Index _,
           Route.Unload _,
+          Route.ChooseVersions _,
           Route.ChangeTraceSettings _,
           Route.ChangeLogSettings _,
           Route.RegisterSharedMemory _ ->
           new BodyLimit(Math.min(FEW_BYTES, maxRequestBytes), OF_PATH);
-      default -> new BodyLimit(Math.min(UNREAD_BYTES, maxRequestBytes), OF_PATH);
+      case Route.ServerMetadata _,
+          Route.Live _,
+          Route.Ready _,
+          Route.ModelMetadata _,
+          Route.ModelReady _,
+          Route.ModelConfiguration _,
+          Route.Statistics _,
+          Route.Metrics _,
+          Route.StoredVersion _,
+          Route.Delete _,
+          Route.Versions _,
+          Route.Workers _,
+          Route.Recycle _,
+          Route.OtherHosts _,
+          Route.State _,
+          Route.Events _,
+          Route.Samples _,
+          Route.Page _,
+          Route.JobList _,
+          Route.ShowJob _,
+          Route.RemoveJob _,
+          Route.TraceSettings _,
+          Route.LogSettings _,
+          Route.SharedMemoryStatus _,
+          Route.UnregisterSharedMemory _,
+          Route.CudaSharedMemory _ ->
+          new BodyLimit(Math.min(UNREAD_BYTES, maxRequestBytes), OF_PATH);
     };
   }
 

@@ -12,6 +12,7 @@ import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.state.HostsOverview;
+import io.pipelane.server.state.SeenWorkers;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -219,15 +220,16 @@ public final class Answers {
   }
 
   /** The worker processes. */
-  public static void workers(ByteBuf target, WorkersOverview workers) {
+  public static void workers(ByteBuf target, SeenWorkers workers) {
     Json.write(target, json -> writeWorkers(json, workers));
   }
 
-  static void writeWorkers(JsonGenerator json, WorkersOverview workers) throws IOException {
+  static void writeWorkers(JsonGenerator json, SeenWorkers seen) throws IOException {
+    WorkersOverview workers = seen.all();
     json.writeStartObject();
     json.writeNumberField("started", workers.started());
     json.writeNumberField("lost", workers.lost());
-    json.writeStringField("last_loss", workers.lastLoss());
+    json.writeStringField("last_loss", seen.lastLoss());
     json.writeNumberField("last_pause_us", workers.lastPauseNanos() / 1_000);
     json.writeArrayFieldStart("workers");
     for (WorkersOverview.Entry worker : workers.workers()) {
@@ -236,7 +238,7 @@ public final class Answers {
       json.writeNumberField("pid", worker.pid());
       json.writeStringField("state", worker.state().name());
       json.writeNumberField("sessions", worker.sessions());
-      writeModels(json, worker.models());
+      writeModels(json, seen.models(worker), worker.models().size());
       json.writeNumberField("warmed_up", worker.warmedUp());
       json.writeNumberField("memory_bytes", worker.memoryBytes());
       json.writeStringField("device", worker.device());
@@ -247,12 +249,12 @@ public final class Answers {
     json.writeEndObject();
   }
 
-  /** As many as people read; of others, how many there are. */
-  private static void writeModels(JsonGenerator json, List<WorkersOverview.BuiltModel> models)
-      throws IOException {
+  /** As many of those seen as people read; of others, how many there are. */
+  private static void writeModels(
+      JsonGenerator json, List<WorkersOverview.BuiltModel> seen, int models) throws IOException {
+    List<WorkersOverview.BuiltModel> named = seen.subList(0, Math.min(MOST_MODELS, seen.size()));
     json.writeArrayFieldStart("models");
-    for (WorkersOverview.BuiltModel model :
-        models.subList(0, Math.min(MOST_MODELS, models.size()))) {
+    for (WorkersOverview.BuiltModel model : named) {
       json.writeStartObject();
       json.writeStringField("name", model.version().model());
       json.writeStringField("version", Long.toString(model.version().version()));
@@ -260,7 +262,7 @@ public final class Answers {
       json.writeEndObject();
     }
     json.writeEndArray();
-    json.writeNumberField("more_models", Math.max(0, models.size() - MOST_MODELS));
+    json.writeNumberField("more_models", models - named.size());
   }
 
   /** The hosts that share models with this one. */

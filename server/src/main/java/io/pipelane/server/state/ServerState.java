@@ -1,6 +1,5 @@
 package io.pipelane.server.state;
 
-import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -27,7 +26,7 @@ public record ServerState(
     List<Model> models,
     Map<String, DeviceState> devices,
     List<OfflineJob> offlineJobs,
-    WorkersOverview workers) {
+    SeenWorkers workers) {
   public ServerState {
     models = List.copyOf(models);
     offlineJobs = List.copyOf(offlineJobs);

@@ -63,7 +63,8 @@ public final class StateSource {
   /**
    * The server now.
    *
-   * @param visible which models, by name; of others only what devices hold in sum is told
+   * @param visible which models, by name; of others only what devices and workers hold in sum is
+   *     told
    */
   public ServerState read(Predicate<String> visible) {
     Map<String, DeviceState> states = devices.get();
@@ -95,7 +96,13 @@ public final class StateSource {
     List<OfflineJob> jobs =
         offlineJobs.get().stream().filter(job -> visible.test(job.model().model())).toList();
     return new ServerState(
-        startedMillis, clock.millis(), catalog.isReady(), models, states, jobs, workers.get());
+        startedMillis,
+        clock.millis(),
+        catalog.isReady(),
+        models,
+        states,
+        jobs,
+        new SeenWorkers(workers.get(), visible));
   }
 
   /** Of devices that know a model: first those that it has, then those that hold some of it. */

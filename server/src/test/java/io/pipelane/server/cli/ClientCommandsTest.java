@@ -18,6 +18,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +45,10 @@ class ClientCommandsTest {
       """;
 
   private final Map<String, String> answers = new HashMap<>();
+
+  /** How often each request is still answered that its key has asked too much. */
+  private final Map<String, Integer> limited = new ConcurrentHashMap<>();
+
   private final List<String> bodies = Collections.synchronizedList(new ArrayList<>());
   private HttpServer server;
 
@@ -65,6 +70,12 @@ class ClientCommandsTest {
   private void answer(HttpExchange exchange) throws IOException {
     String request = exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath();
     bodies.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+    if (limited.merge(request, -1, Integer::sum) >= 0) {
+      exchange.getResponseHeaders().add("Retry-After", "0");
+      exchange.sendResponseHeaders(429, -1);
+      exchange.close();
+      return;
+    }
     String known = answers.get(request);
     String body = known == null ? "{\"error\":\"no such thing: " + request + "\"}" : known;
     byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
@@ -221,6 +232,27 @@ class ClientCommandsTest {
   }
 
   @Test
+  void models_listsAll_thoughOneIsNotDescribed_andAsksAgainWhereItAskedTooMuch() {
+    answers.put(
+        "POST /v2/repository/index",
+        """
+        [{"name":"gone","version":"1","state":"READY","reason":""},
+         {"name":"encoder","version":"2","state":"READY","reason":""}]
+        """);
+    answers.put("GET /v2/models/encoder/versions/2", ENCODER);
+    limited.put("GET /v2/models/encoder/versions/2", 2);
+    Outcome outcome = run("models");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    List<String> lines = outcome.out().lines().toList();
+    assertTrue(
+        lines.get(1).matches("gone +1 +READY +not described: the server answered 404: no such .*"),
+        outcome::out);
+    assertTrue(lines.get(2).contains("ids INT64 [-1,-1], mask INT64 [-1,-1]"), outcome::out);
+    limited.put("GET /v2/models/encoder/versions/2", Integer.MAX_VALUE);
+    assertTrue(run("models").out().contains("not described: the server answered 429"));
+  }
+
+  @Test
   void models_ofEmptyServer_saysSo() {
     answers.put("POST /v2/repository/index", "[]");
     assertEquals("The server has no models.\n", run("models").out());
@@ -272,6 +304,21 @@ class ClientCommandsTest {
     Outcome outcome = run("infer", "the speaker", "--input", "good morning = hello");
     assertEquals(0, outcome.exitCode(), outcome::err);
     assertEquals("[\"good morning = hello\"]", sentInput(0).path("data").toString());
+  }
+
+  @Test
+  void infer_textThatLooksLikeOtherJson_isSentAsTyped() throws IOException {
+    answers.put("GET /v2/models/the%20speaker", SPEAKER);
+    answers.put("POST /v2/models/the%20speaker/infer", "{}");
+    for (String text : List.of("1984", "true", "null", "", "{}", "[1]", "[sic]")) {
+      Outcome outcome = run("infer", "the speaker", "--input", "text=" + text);
+      assertEquals(0, outcome.exitCode(), outcome::err);
+      assertEquals(text, sentInput(0).path("data").path(0).textValue());
+    }
+    for (String text : List.of("\"hello\"", "[\"hello\"]")) {
+      assertEquals(0, run("infer", "the speaker", "--input", "text=" + text).exitCode());
+      assertEquals("[\"hello\"]", sentInput(0).path("data").toString());
+    }
   }
 
   @Test

@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.access.TestTokens;
@@ -174,6 +178,46 @@ class AccessMatrixTest {
       assertEquals("[]", ask(access, "POST", "/v2/repository/index", tenant).text());
       String state = ask(access, "GET", "/v2/pipelane/state", tenant).text();
       assertTrue(state.contains("\"models\":[]"), state);
+    }
+  }
+
+  @Test
+  void builtModelsOfOthers_areCountedButNotNamed() throws IOException {
+    EchoService service = EchoService.inline();
+    service.workers =
+        new WorkersOverview(
+            List.of(
+                new WorkersOverview.Entry(
+                    1,
+                    4711,
+                    WorkerState.ACTIVE,
+                    2,
+                    List.of(
+                        new BuiltModel(new ModelVersion("echo", 2), 1),
+                        new BuiltModel(new ModelVersion("pair", 2), 1)),
+                    0,
+                    1,
+                    "cpu",
+                    9)),
+            2,
+            1,
+            "killed by echo",
+            1);
+    try (AccessControl access = Keys.of(folder, Keys.usual())) {
+      String seen = ask(service, access, "/v2/workers", bearer("tenant")).text();
+      assertFalse(seen.contains("echo"), seen);
+      assertTrue(seen.contains("\"name\":\"pair\""), seen);
+      assertTrue(seen.contains("\"more_models\":1"), seen);
+      String all = ask(service, access, "/v2/workers", bearer("observe")).text();
+      assertTrue(all.contains("\"name\":\"echo\""), all);
+      assertTrue(all.contains("killed by echo"), all);
+    }
+  }
+
+  private static Reply ask(EchoService service, AccessControl access, String path, String fields) {
+    try (Conversation conversation =
+        new Conversation(Backends.of(FakeCatalog.usual(), service, access), Runnable::run)) {
+      return conversation.send("GET " + path + " HTTP/1.1\r\n" + fields + "\r\n").onlyReply();
     }
   }
 

@@ -1,10 +1,12 @@
 package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +39,7 @@ class BodyLimitTest {
       strings = {
         "POST /v2/repository/index",
         "POST /v2/repository/models/echo/unload",
+        "POST /v2/repository/models/echo/versions",
         "POST /v2/trace/setting",
         "POST /v2/models/echo/trace/setting",
         "POST /v2/logging",
@@ -49,6 +52,12 @@ class BodyLimitTest {
       target.write(new byte[FEW + 1]);
     }
     assertEquals(413, ask(start, packed.toByteArray(), "Content-Encoding: gzip\r\n").status());
+  }
+
+  @Test
+  void choiceOfVersions_mayBeLongerThanWhatNobodyReads() {
+    byte[] choice = ("{" + " ".repeat(UNREAD) + "}").getBytes(StandardCharsets.US_ASCII);
+    assertNotEquals(413, ask("POST /v2/repository/models/echo/versions", choice, "").status());
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -29,6 +30,7 @@ public final class EchoService implements InferenceService {
 
   public @Nullable RuntimeException refusal;
   public volatile boolean usable = true;
+  WorkersOverview workers = WorkersOverview.NONE;
 
   /** What a request fails on that nobody foresaw, once. */
   public @Nullable Error fault;
@@ -58,6 +60,11 @@ public final class EchoService implements InferenceService {
       catalog.leave(request.model().model());
       throw new StatusException(Status.NOT_FOUND, "version " + gone + " has gone");
     };
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return workers;
   }
 
   @Override

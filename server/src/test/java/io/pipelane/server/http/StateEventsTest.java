@@ -108,7 +108,7 @@ class StateEventsTest {
               .text()
               .contains(
                   "\"models\":[{\"name\":\"echo\",\"version\":\"2\",\"state\":\"READY\","
-                      + "\"reason\":\"\"},{\"name\":\"broken\""),
+                      + "\"reason\":\"\",\"class\":\"online\"},{\"name\":\"broken\""),
           state.text());
     }
   }

@@ -306,6 +306,43 @@ class WebPageInBrowserTest {
     }
   }
 
+  @Test
+  void rates_ofVersionsThatComeAndGo_areNeverThoseOfTheirWholeLife()
+      throws IOException, InterruptedException {
+    Optional<Path> program = Browser.program();
+    assumeTrue(program.isPresent(), "no Chromium is installed");
+    try (HttpServer server = start();
+        Browser browser = new Browser(program.get(), profile)) {
+      browser.open(server.url() + "/");
+      browser.evaluate("import('/page/rates.js').then(module => { window.rates = module; })");
+      browser.evaluate(
+          """
+          window.model = (name, n) => ({ name, version: "1", requests: { success: n, failure: n,
+            request_ns: n, queue_ns: n, stall_ns: n, durations: [n, 0] } });
+          window.between = (before, now) => new rates.Rates(
+            { time_ms: 0, devices: [], models: before },
+            { time_ms: 1000, devices: [], models: now, duration_limits_us: [100] }).all;
+          undefined;
+          """);
+      assertEquals(
+          "5",
+          browser.evaluate(
+              "between([model('a', 1), model('b', 2)]," + " [model('a', 4), model('b', 4)]).rate"));
+      assertEquals(
+          "3",
+          browser.evaluate(
+              "between([model('a', 1), model('gone', 900)]," + " [model('a', 4)]).rate"));
+      assertEquals(
+          "3",
+          browser.evaluate(
+              "between([model('a', 1)]," + " [model('a', 4), model('back', 900)]).rate"));
+      assertEquals("0", browser.evaluate("between([model('a', 900)], [model('a', 4)]).failures"));
+      assertEquals(
+          "7",
+          browser.evaluate("between([{ name: 'a', version: '1' }]," + " [model('a', 7)]).rate"));
+    }
+  }
+
   private static String cell(int row, int column) {
     return "document.querySelector('#models tbody tr:nth-child(%d) td:nth-child(%d)')"
         .formatted(row, column);

@@ -10,23 +10,28 @@ import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.state.SeenWorkers;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class WorkersAnswerTest {
   private static JsonNode answer(List<BuiltModel> models) throws IOException {
+    return answer(models, _ -> true).path("workers").path(0);
+  }
+
+  private static JsonNode answer(List<BuiltModel> models, Predicate<String> visible)
+      throws IOException {
     WorkersOverview.Entry worker =
         new WorkersOverview.Entry(
             7, 4711, WorkerState.STANDBY, models.size(), models, 3, 1 << 20, "cpu", 42);
     ByteBuf target = Unpooled.buffer();
-    Answers.workers(target, new WorkersOverview(List.of(worker), 5, 2, "killed", 1_000));
-    return new ObjectMapper()
-        .readTree(target.toString(StandardCharsets.UTF_8))
-        .path("workers")
-        .path(0);
+    WorkersOverview all = new WorkersOverview(List.of(worker), 5, 2, "killed", 1_000);
+    Answers.workers(target, new SeenWorkers(all, visible));
+    return new ObjectMapper().readTree(target.toString(StandardCharsets.UTF_8));
   }
 
   @Test
@@ -48,5 +53,20 @@ class WorkersAnswerTest {
                 .toList());
     assertEquals(Answers.MOST_MODELS, worker.path("models").size());
     assertEquals(5, worker.path("more_models").asInt());
+  }
+
+  @Test
+  void modelsThatAreNotVisible_areOnlyCounted() throws IOException {
+    List<BuiltModel> models =
+        List.of(
+            new BuiltModel(new ModelVersion("mine", 1), 1),
+            new BuiltModel(new ModelVersion("theirs", 1), 1));
+    JsonNode answer = answer(models, name -> name.equals("mine"));
+    JsonNode worker = answer.path("workers").path(0);
+    assertEquals(
+        "[{\"name\":\"mine\",\"version\":\"1\",\"sessions\":1}]", worker.path("models").toString());
+    assertEquals(1, worker.path("more_models").asInt());
+    assertEquals("", answer.path("last_loss").asText(), "it may name a model");
+    assertEquals("killed", answer(models, _ -> true).path("last_loss").asText());
   }
 }

@@ -7,7 +7,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
+import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.http.FakeCatalog;
@@ -45,10 +47,20 @@ class StateSourceTest {
           FakeCatalog.usual(),
           statistics,
           () -> Map.of("cpu", device()),
-          () -> WorkersOverview.NONE,
+          StateSourceTest::workers,
           _ -> List.of("cpu"),
           () -> List.of(offlineJob("seen", "echo"), offlineJob("hidden", "other")),
           InstantSource.fixed(Instant.ofEpochMilli(1234)));
+
+  private static WorkersOverview workers() {
+    List<BuiltModel> built = List.of(new BuiltModel(ECHO, 1));
+    return new WorkersOverview(
+        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 1, built, 0, 1, "cpu", 9)),
+        1,
+        1,
+        "killed by echo",
+        1);
+  }
 
   private static DeviceState device() {
     Ledger.Entry entry = new Ledger.Entry(ECHO, 75, 3, 40, true, 2, List.of(50L, 25L));

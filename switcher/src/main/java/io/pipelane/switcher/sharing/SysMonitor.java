@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -44,7 +45,8 @@ public final class SysMonitor {
 
   private record Finding(SharingMetric metric, double value, double threshold) {
     String text(String relation) {
-      return "%s is %.1f %%, %s %.1f %%".formatted(metric.text(), value, relation, threshold);
+      return String.format(
+          Locale.ROOT, "%s is %.1f %%, %s %.1f %%", metric.text(), value, relation, threshold);
     }
   }
 

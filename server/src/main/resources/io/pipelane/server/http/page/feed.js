@@ -13,7 +13,10 @@ export function useKey(key) {
   sessionStorage.setItem(KEY, key);
 }
 
-/** Tells every state that the server sends, and in a word how the connection does; never ends. */
+/**
+ * Tells every state that the server sends, and in a word how the connection does, with the server's
+ * reason where it refuses; never ends.
+ */
 export async function follow(onState, onStatus) {
   for (;;) {
     try {
@@ -23,12 +26,22 @@ export async function follow(onState, onStatus) {
         await read(response.body, onState);
         onStatus("offline");
       } else {
-        onStatus(response.status === 401 || response.status === 403 ? "key" : "refused");
+        const needsKey = response.status === 401 || response.status === 403;
+        onStatus(needsKey ? "key" : "refused", await reason(response));
       }
     } catch {
       onStatus("offline");
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MILLIS));
+  }
+}
+
+/** What an answer says of an error; empty where it says nothing. */
+async function reason(response) {
+  try {
+    return (await response.json()).error ?? "";
+  } catch {
+    return "";
   }
 }
 

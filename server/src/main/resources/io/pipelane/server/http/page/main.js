@@ -14,7 +14,7 @@ const at = (id) => document.getElementById(id);
 const WORDS = {
   live: ["live", "good"],
   offline: ["offline", "bad"],
-  refused: ["no listener more is let in", "busy"],
+  refused: ["refused", "busy"],
   key: ["needs an API key", "busy"],
 };
 
@@ -41,9 +41,9 @@ follow(
     say(at("version"), state.version);
     views.forEach((show) => show(state, rates, colours));
   },
-  (status) => {
+  (status, reason) => {
     const [word, kind] = WORDS[status];
-    say(at("status"), word);
+    say(at("status"), status === "refused" && reason ? reason : word);
     at("status").className = `pill ${kind}`;
     at("key-form").hidden = status !== "key";
   });

@@ -27,35 +27,39 @@ export class Rates {
     this.limits = now.duration_limits_us;
     this.models = new Map();
     const earlier = new Map(before.models.map((model) => [key(model), model.requests]));
+    const lately = [];
     for (const model of now.models) {
-      this.models.set(key(model), this.#requests(earlier.get(key(model)), model.requests));
+      // Counts of a version that was not listed then may be those of hours.
+      const counts = earlier.has(key(model))
+        ? difference(earlier.get(key(model)), model.requests)
+        : undefined;
+      lately.push(counts);
+      this.models.set(key(model), this.#requests(counts));
     }
     const devices = new Map(before.devices.map((device) => [device.name, device]));
     this.devices = new Map(
       now.devices.map((device) => [device.name, this.#device(devices.get(device.name), device)]));
-    this.all = this.#requests(sum(before.models), sum(now.models));
+    this.all = this.#requests(sum(lately));
   }
 
   #per(count) {
     return this.seconds > 0 ? count / this.seconds : 0;
   }
 
-  #requests(before, now) {
-    if (!now) {
+  #requests(counts) {
+    if (!counts) {
       return { rate: 0, failures: 0, mean: null, p50: null, p99: null, stall: null, queue: null };
     }
-    const since = (name) => now[name] - (before ? before[name] : 0);
-    const count = since("success");
-    const mean = (name) => (count > 0 ? since(name) / count / 1e9 : null);
-    const durations = now.durations.map((d, i) => d - (before ? before.durations[i] : 0));
+    const count = counts.success;
+    const mean = (name) => (count > 0 ? counts[name] / count / 1e9 : null);
     return {
       rate: this.#per(count),
-      failures: this.#per(since("failure")),
+      failures: this.#per(counts.failure),
       mean: mean("request_ns"),
       queue: mean("queue_ns"),
       stall: mean("stall_ns"),
-      p50: this.#quantile(durations, 0.5),
-      p99: this.#quantile(durations, 0.99),
+      p50: this.#quantile(counts.durations, 0.5),
+      p99: this.#quantile(counts.durations, 0.99),
     };
   }
 
@@ -92,18 +96,27 @@ export function key(model) {
   return `${model.name}/${model.version}`;
 }
 
-/** The counts of all models together. */
-function sum(models) {
-  const total = { success: 0, failure: 0, request_ns: 0, queue_ns: 0, stall_ns: 0, durations: [] };
-  for (const { requests } of models) {
-    if (requests) {
-      for (const name of ["success", "failure", "request_ns", "queue_ns", "stall_ns"]) {
-        total[name] += requests[name];
-      }
-      requests.durations.forEach((d, i) => {
-        total.durations[i] = (total.durations[i] ?? 0) + d;
-      });
-    }
+const COUNTS = ["success", "failure", "request_ns", "queue_ns", "stall_ns"];
+
+/** What has been added to a version's counts; nothing before it was asked for the first time. */
+function difference(before, now) {
+  if (!now) {
+    return undefined;
   }
-  return total.durations.length > 0 ? total : undefined;
+  const added = (later, earlier) => Math.max(0, later - (earlier ?? 0));
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, added(now[name], before?.[name])]));
+  counts.durations = now.durations.map((d, i) => added(d, before?.durations[i]));
+  return counts;
+}
+
+/** The counts of all versions together. */
+function sum(versions) {
+  const known = versions.filter((counts) => counts);
+  if (known.length === 0) {
+    return undefined;
+  }
+  const total = (read) => known.reduce((all, counts) => all + read(counts), 0);
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, total((of) => of[name])]));
+  counts.durations = known[0].durations.map((_, i) => total((of) => of.durations[i]));
+  return counts;
 }
