@@ -4,6 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -54,6 +55,11 @@ public final class FreeList {
 
   public long usedBytes() {
     return usedBytes;
+  }
+
+  /** What is allocated, by its offsets. */
+  Set<Long> allocatedOffsets() {
+    return Set.copyOf(allocated.keySet());
   }
 
   /**

@@ -1,8 +1,8 @@
 package io.pipelane.lanes.allocation;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,8 +17,11 @@ public final class TransferMemory implements AutoCloseable {
   /** How many may write to what they were lent although it is given back. */
   private int withheld;
 
-  /** Given back, and not to be lent yet. */
-  private final List<Long> setAside = new ArrayList<>();
+  /** What they were lent, among others, by offsets; not lent anew as long as they may write. */
+  private final Set<Long> doubtful = new HashSet<>();
+
+  /** Those of them that are given back. */
+  private final Set<Long> setAside = new HashSet<>();
 
   /**
    * Lends memory.
@@ -44,17 +47,21 @@ public final class TransferMemory implements AutoCloseable {
   /** Takes back what {@link #take} has lent; nobody uses it any more. */
   public synchronized void giveBack(MemorySegment stretch) {
     long offset = stretch.address() - memory.address();
-    if (withheld > 0) {
-      setAside.add(offset);
-    } else {
+    if (!doubtful.contains(offset)) {
       free(offset);
+    } else if (!setAside.add(offset)) {
+      throw notLent(offset);
     }
   }
 
   private void free(long offset) {
     if (!stretches.free(offset)) {
-      throw new IllegalArgumentException("not lent: " + memory.asSlice(offset, 0));
+      throw notLent(offset);
     }
+  }
+
+  private IllegalArgumentException notLent(long offset) {
+    return new IllegalArgumentException("not lent: " + memory.asSlice(offset, 0));
   }
 
   /**
@@ -63,6 +70,7 @@ public final class TransferMemory implements AutoCloseable {
    */
   public synchronized void withhold() {
     withheld++;
+    doubtful.addAll(stretches.allocatedOffsets());
   }
 
   /** Ends one {@link #withhold}. */
@@ -71,6 +79,7 @@ public final class TransferMemory implements AutoCloseable {
     if (withheld == 0) {
       setAside.forEach(this::free);
       setAside.clear();
+      doubtful.clear();
     }
   }
 

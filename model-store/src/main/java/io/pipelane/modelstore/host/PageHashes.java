@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -48,6 +49,15 @@ final class PageHashes {
 
   /** Empty where nothing is kept that fits. */
   private static List<String> read(Path kept, Path weights, long pageBytes) throws IOException {
+    try {
+      return readKept(kept, weights, pageBytes);
+    } catch (CharacterCodingException e) {
+      return List.of();
+    }
+  }
+
+  private static List<String> readKept(Path kept, Path weights, long pageBytes)
+      throws IOException {
     long byteSize = Files.size(weights);
     long pages = Math.ceilDiv(byteSize, pageBytes);
     long longest = (pages + 1) * (2 * HASH_BYTES + 1);
@@ -93,6 +103,9 @@ final class PageHashes {
         List<String> lines = new ArrayList<>(hashes);
         lines.addFirst(Long.toString(byteSize));
         Files.write(draft, lines);
+        try (FileChannel written = FileChannel.open(draft, StandardOpenOption.WRITE)) {
+          written.force(true);
+        }
         Files.move(draft, kept, StandardCopyOption.ATOMIC_MOVE);
       } finally {
         Files.deleteIfExists(draft);

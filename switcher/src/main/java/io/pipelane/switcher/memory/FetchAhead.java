@@ -9,6 +9,7 @@ import io.pipelane.lanes.completion.Completion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
+import java.lang.System.Logger.Level;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +22,8 @@ import java.util.function.LongSupplier;
  * <p>Guarded by the memory daemon's lock.
  */
 final class FetchAhead {
+  private static final System.Logger LOG = System.getLogger(FetchAhead.class.getName());
+
   /*
    * A device's copies pass one engine, first come, first served (decision 0015). So there is one
    * page under way at most, and none is sent for while a run's copies are: a run's copies come
@@ -178,7 +181,12 @@ final class FetchAhead {
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
   private boolean lacksAPage(Residency residency) {
     if (residency.canGain()) {
-      memory.join(residency);
+      try {
+        memory.join(residency);
+      } catch (RuntimeException e) {
+        LOG.log(Level.WARNING, "pages of " + residency.model.version() + " cannot be mapped", e);
+        residency.fetchFailed = true;
+      }
     }
     return residency.canGain();
   }

@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
@@ -231,9 +232,9 @@ final class WeightMemory {
     }
     for (Offer offer : joined) {
       int slot = residency.pages.size();
-      offer.filling().stream()
-          .map(arrival -> new Arrival(beginOf(slot), endOf(residency, slot), arrival.event()))
-          .forEach(arriving::add);
+      for (Arrival filling : offer.filling()) {
+        arriveWith(filling.event(), beginOf(slot), endOf(residency, slot), arriving);
+      }
       add(residency, offer.page());
       claim.given(residency, slot);
     }
@@ -242,6 +243,17 @@ final class WeightMemory {
     residency.arrivals.addAll(arriving);
     if (!arriving.isEmpty()) {
       Arrival.whenAllDone(arriving, whenJoined);
+    }
+  }
+
+  /** Bytes that come with an event; those that follow on others of the same are told with them. */
+  private static void arriveWith(
+      DeviceEvent event, long begin, long end, List<Arrival> arriving) {
+    @Nullable Arrival latest = arriving.isEmpty() ? null : arriving.getLast();
+    if (latest != null && latest.event().equals(event) && latest.end() == begin) {
+      arriving.set(arriving.size() - 1, new Arrival(latest.begin(), end, event));
+    } else {
+      arriving.add(new Arrival(begin, end, event));
     }
   }
 

@@ -8,6 +8,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
@@ -207,7 +208,7 @@ final class MovingSequence {
         Function<Member, Hold> devices) {
       this.request = request;
       this.of = of;
-      this.handler = handler;
+      this.handler = new PlacedOnce(handler);
       this.devices = devices;
     }
 

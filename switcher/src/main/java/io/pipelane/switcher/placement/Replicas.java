@@ -37,6 +37,9 @@ final class Replicas {
 
   private final List<Leaving> leaving = new ArrayList<>();
 
+  /** Those of the last half-life. */
+  private final List<Refusal> refused = new ArrayList<>();
+
   /** When devices were given a model. */
   private final long[] openedNanos;
 
@@ -52,12 +55,16 @@ final class Replicas {
   /** A model that would gain most by one device more. */
   private record Wish(Route route, Change.Open change) {}
 
+  /** A device that had no room for a model's session. */
+  private record Refusal(Route route, int device, long sinceNanos) {}
+
   /** A device that a model has no more, and may have weights of it. */
   private record Leaving(Route route, Member member) {}
 
   /** Looks at all models: takes away what is not needed, then gives one a device at most. */
   void review(Collection<Route> routes) {
     leaving.removeIf(Replicas::hasLeft);
+    refused.removeIf(refusal -> isOver(refusal, nanoClock.getAsLong()));
     @Nullable Wish best = null;
     for (Route route : routes) {
       if (!route.keepsState) {
@@ -77,9 +84,10 @@ final class Replicas {
     if (best != null) {
       int device = best.change.device();
       List<Integer> relieved = best.route.devices();
-      open(best.route, members.get(device));
-      openedNanos[device] = nanoClock.getAsLong();
-      countAnew(routes, relieved, device);
+      if (open(best.route, members.get(device))) {
+        openedNanos[device] = nanoClock.getAsLong();
+        countAnew(routes, relieved, device);
+      }
     }
   }
 
@@ -133,7 +141,7 @@ final class Replicas {
 
     @Override
     public boolean isUsable() {
-      return member.isUsable();
+      return member.isUsable() && (has || !isRefused(route, member));
     }
 
     @Override
@@ -159,13 +167,24 @@ final class Replicas {
     }
   }
 
-  private void open(Route route, Member member) {
-    if (isMadeReady(route, member)) {
-      route.open(member.index, nanoClock.getAsLong());
-      LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
-    } else {
-      route.rest(nanoClock.getAsLong());
+  /** Whether the device has the model now; where it does not, others are tried for a while. */
+  private boolean open(Route route, Member member) {
+    if (!isMadeReady(route, member)) {
+      refused.add(new Refusal(route, member.index, nanoClock.getAsLong()));
+      return false;
     }
+    route.open(member.index, nanoClock.getAsLong());
+    LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
+    return true;
+  }
+
+  private boolean isRefused(Route route, Member member) {
+    return refused.stream()
+        .anyMatch(refusal -> refusal.route.equals(route) && refusal.device == member.index);
+  }
+
+  private boolean isOver(Refusal refusal, long now) {
+    return now - refusal.sinceNanos >= halfLife.toNanos();
   }
 
   private static boolean isMadeReady(Route route, Member member) {

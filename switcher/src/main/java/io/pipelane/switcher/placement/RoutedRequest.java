@@ -2,6 +2,7 @@ package io.pipelane.switcher.placement;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -177,7 +178,10 @@ final class RoutedRequest implements ResultHandler, Ticket {
   @Override
   public void failed(StatusException error) {
     Member member = ended().member();
-    if (member.isUsable() || error.status() == Status.CANCELLED || isCancelled()) {
+    if (member.isUsable()
+        || error.status() == Status.CANCELLED
+        || error.getCause() instanceof WorkerStuckException // Who may still write to its places.
+        || isCancelled()) {
       handler.failed(error);
       return;
     }
