@@ -33,8 +33,8 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for. Pages of the first two are not taken for each other. All but the
-   * first are held back where copies slow runs down (Pacing), but for wishes whose time is nearly
-   * over.
+   * first are held back where copies slow runs down (Pacing), but for the wishes whose own time is
+   * nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;
@@ -95,12 +95,12 @@ final class FetchAhead {
     memory.settleAll();
     List<Residency> wished = wishes.open(nowNanos);
     queued.forEach(residency -> residency.lodged = false);
-    boolean sent = fetchFirst(queued, Set.copyOf(queued));
-    if (!sent && (wishes.isUrgent(nowNanos) || !pacing.holdsBack(runs, nowNanos))) {
+    Set<Residency> spared = union(queued, wished);
+    boolean sent =
+        fetchFirst(queued, Set.copyOf(queued)) || fetchFirst(wishes.urgent(nowNanos), spared);
+    if (!sent && !pacing.holdsBack(runs, nowNanos)) {
       sent =
-          fetchFirst(wished, union(queued, wished))
-              || fetchPlanned(Set.copyOf(queued), nowNanos)
-              || fetchLodger();
+          fetchFirst(wished, spared) || fetchPlanned(Set.copyOf(queued), nowNanos) || fetchLodger();
     }
     if (sent) {
       pacing.sent(nowNanos);
