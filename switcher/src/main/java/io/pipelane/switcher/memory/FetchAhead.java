@@ -154,7 +154,7 @@ final class FetchAhead {
           idleMoves
               .next(
                   memory.freeBytes() / pages.pageBytes(),
-                  holding -> memory.owner(holding).canGain(),
+                  holding -> memory.owner(holding).canGain(nowNanos),
                   holding -> canGiveWay(holding, spared),
                   nowNanos)
               .map(memory::owner);
@@ -177,10 +177,11 @@ final class FetchAhead {
 
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
   private boolean lacksAPage(Residency residency) {
-    if (residency.canGain()) {
+    long now = nanoClock.getAsLong();
+    if (residency.canGain(now)) {
       memory.join(residency);
     }
-    return residency.canGain();
+    return residency.canGain(now);
   }
 
   private boolean canGiveWay(Holding holding, Set<Residency> spared) {
@@ -211,13 +212,14 @@ final class FetchAhead {
     try {
       origin = peers.open(residency, offset + bytes);
     } catch (RuntimeException | Error e) {
-      residency.fetchFailed = true;
+      residency.fetchFailed(nanoClock.getAsLong());
       return 0;
     }
     residency.fetchFailed = true;
     try {
       underWay = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {
+      residency.fetchFailed(nanoClock.getAsLong());
       origin.close();
       return 0;
     }
