@@ -148,7 +148,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
-    estimates = new Estimates(daemon::stallNanos);
+    estimates = new Estimates(daemon::stallNanos, settings.residency().config().prefetch());
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(

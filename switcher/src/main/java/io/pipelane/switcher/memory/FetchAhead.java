@@ -36,8 +36,8 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for. Pages of the first two are not taken for each other. All but the
-   * first are held back where copies slow runs down (Pacing), but for wishes whose time is nearly
-   * over.
+   * first are held back where copies slow runs down (Pacing), but for the wishes whose own time is
+   * nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;
@@ -98,12 +98,12 @@ final class FetchAhead {
     memory.settleAll();
     List<Residency> wished = wishes.open(nowNanos);
     queued.forEach(residency -> residency.lodged = false);
-    boolean sent = fetchFirst(queued, Set.copyOf(queued));
-    if (!sent && (wishes.isUrgent(nowNanos) || !pacing.holdsBack(runs, nowNanos))) {
+    Set<Residency> spared = union(queued, wished);
+    boolean sent =
+        fetchFirst(queued, Set.copyOf(queued)) || fetchFirst(wishes.urgent(nowNanos), spared);
+    if (!sent && !pacing.holdsBack(runs, nowNanos)) {
       sent =
-          fetchFirst(wished, union(queued, wished))
-              || fetchPlanned(Set.copyOf(queued), nowNanos)
-              || fetchLodger();
+          fetchFirst(wished, spared) || fetchPlanned(Set.copyOf(queued), nowNanos) || fetchLodger();
     }
     if (sent) {
       pacing.sent(nowNanos);
@@ -157,7 +157,7 @@ final class FetchAhead {
           idleMoves
               .next(
                   memory.freeBytes() / pages.pageBytes(),
-                  holding -> memory.owner(holding).canGain(),
+                  holding -> memory.owner(holding).canGain(nowNanos),
                   holding -> canGiveWay(holding, spared),
                   nowNanos)
               .map(memory::owner);
@@ -180,15 +180,16 @@ final class FetchAhead {
 
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
   private boolean lacksAPage(Residency residency) {
-    if (residency.canGain()) {
+    long now = nanoClock.getAsLong();
+    if (residency.canGain(now)) {
       try {
         memory.join(residency);
       } catch (RuntimeException e) {
         LOG.log(Level.WARNING, "pages of " + residency.model.version() + " cannot be mapped", e);
-        residency.fetchFailed = true;
+        residency.fetchFailed(now);
       }
     }
-    return residency.canGain();
+    return residency.canGain(now);
   }
 
   private boolean canGiveWay(Holding holding, Set<Residency> spared) {
@@ -219,13 +220,14 @@ final class FetchAhead {
     try {
       origin = peers.open(residency, offset + bytes);
     } catch (RuntimeException | Error e) {
-      residency.fetchFailed = true;
+      residency.fetchFailed(nanoClock.getAsLong());
       return 0;
     }
     residency.fetchFailed = true;
     try {
       underWay = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {
+      residency.fetchFailed(nanoClock.getAsLong());
       origin.close();
       return 0;
     }

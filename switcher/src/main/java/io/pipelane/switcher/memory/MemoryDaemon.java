@@ -107,7 +107,7 @@ public final class MemoryDaemon implements AutoCloseable {
             hostWeights, pages.pageBytes(), config.sharePages(), residency.zeroPages());
     this.memory =
         new WeightMemory(
-            pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal);
+            pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal, nanoClock);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);

@@ -229,7 +229,7 @@ public final class PeerMemory {
   Optional<Residency> next() {
     for (Residency residency : wanted) {
       residency.lodged |= residency.pages.isEmpty() && residency.leases == 0;
-      if (residency.lodged && residency.canGain()) {
+      if (residency.lodged && residency.canGain(nanoClock.getAsLong())) {
         return makeRoom() ? Optional.of(residency) : Optional.empty();
       }
     }

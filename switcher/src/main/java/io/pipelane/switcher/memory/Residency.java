@@ -9,6 +9,7 @@ import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.memory.SharedPages.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Unit;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -23,6 +24,11 @@ final class Residency {
    * beginnings; they are kept until all are done. A model that is not mounted gains pages one by one
    * (FetchAhead).
    */
+  /** After a page could not be fetched; twice as long after each further one in a row. */
+  private static final Duration FIRST_REST = Duration.ofSeconds(1);
+
+  private static final int MOST_DOUBLINGS = 6;
+
   final ImportedModel model;
   final Structure structure;
   final Holding holding;
@@ -59,8 +65,11 @@ final class Residency {
 
   boolean retired;
 
-  /** Whether a page could not be fetched ahead; not tried again before a run has been here. */
+  /** Whether the latest page could not be fetched; not tried again ahead of runs at once. */
   boolean fetchFailed;
+
+  private int failures;
+  private long failedNanos;
 
   Residency(
       ImportedModel model,
@@ -162,11 +171,28 @@ final class Residency {
     return leaves && (unit == null || !unit.isWhole()) && isEvictable();
   }
 
+  /** A page could not be fetched. */
+  void fetchFailed(long nowNanos) {
+    fetchFailed = true;
+    failedNanos = nowNanos;
+    failures++;
+  }
+
+  /** What was fetched has come well. */
+  void arrived() {
+    failures = 0;
+  }
+
+  private boolean restsFromFailure(long nowNanos) {
+    long rest = FIRST_REST.toNanos() << Math.min(failures - 1, MOST_DOUBLINGS);
+    return fetchFailed && failures > 0 && nowNanos - failedNanos < rest;
+  }
+
   /** Whether a page may be fetched ahead for it; parts of units come with the others. */
-  boolean canGain() {
+  boolean canGain(long nowNanos) {
     return !retired
         && holding.unit() == null
-        && !fetchFailed
+        && !restsFromFailure(nowNanos)
         && !isComplete()
         && arrivals.isEmpty();
   }

@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +50,7 @@ final class WeightMemory {
   private final long capacityBytes;
   private final Holdings holdings;
   private final StagedPage staged;
+  private final LongSupplier nanoClock;
 
   /**
    * Memory that nobody has a part of.
@@ -63,7 +65,9 @@ final class WeightMemory {
       Holdings holdings,
       StagedPage staged,
       boolean zeroing,
-      Runnable whenJoined) {
+      Runnable whenJoined,
+      LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
     this.shared = new SharedPages(pages);
     this.whenJoined = whenJoined;
     this.tenants = new PageTenants(zeroing, pages.total());
@@ -368,8 +372,10 @@ final class WeightMemory {
           residency.arrivals.stream().filter(Arrival::hasFailed).findFirst().orElseThrow();
       int good = (int) (failed.begin() / pages.pageBytes());
       takeBack(residency, residency.pages.size() - good);
-      residency.fetchFailed = true;
+      residency.fetchFailed(nanoClock.getAsLong());
       counters.failedLoads++;
+    } else {
+      residency.arrived();
     }
     residency.arrivals.clear();
   }

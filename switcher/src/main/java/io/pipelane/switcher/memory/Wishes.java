@@ -39,9 +39,12 @@ final class Wishes {
     wishes.removeIf(wish -> wish.residency == residency);
   }
 
-  /** Whether one of the {@link #open open} ones has to be fulfilled at once. */
-  boolean isUrgent(long nowNanos) {
-    return !wishes.isEmpty() && wishes.getFirst().deadlineNanos - nowNanos < URGENT.toNanos();
+  /** Those of the {@link #open open} ones that have to be fulfilled at once. */
+  List<Residency> urgent(long nowNanos) {
+    return wishes.stream()
+        .takeWhile(wish -> wish.deadlineNanos - nowNanos < URGENT.toNanos())
+        .map(Wish::residency)
+        .toList();
   }
 
   /** Those that are not fulfilled, and whose time is not over. */

@@ -97,9 +97,10 @@ public final class StallCurves {
             there -> stalls[there] > targetNanos ? TARGETS_COUNTED_WHEN_OVER * targetNanos : 0);
   }
 
-  /** What a transfer costs others. */
+  /** What a transfer costs others; nothing where there is nothing to move. */
   private static double othersNanos(double copyNanos, double wholeModelNanos) {
-    return LINK_SHARE * copyNanos * (1 + copyNanos / wholeModelNanos) / 2;
+    double ofTheModel = copyNanos == 0 ? 0 : copyNanos / wholeModelNanos;
+    return LINK_SHARE * copyNanos * (1 + ofTheModel) / 2;
   }
 
   private int pages(Plan plan) {

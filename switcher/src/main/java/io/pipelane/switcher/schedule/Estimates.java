@@ -18,6 +18,7 @@ public final class Estimates {
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final ToLongFunction<ModelVersion> stallNanos;
+  private final boolean weightsComeAhead;
   private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
   private final EstimateErrors answerErrors = new EstimateErrors();
@@ -29,7 +30,18 @@ public final class Estimates {
    *     often
    */
   public Estimates(ToLongFunction<ModelVersion> stallNanos) {
+    this(stallNanos, true);
+  }
+
+  /**
+   * The same.
+   *
+   * @param weightsComeAhead whether missing weights come also when a request is refused on account
+   *     of them; where they come with runs alone none is refused so, or all would be
+   */
+  public Estimates(ToLongFunction<ModelVersion> stallNanos, boolean weightsComeAhead) {
     this.stallNanos = stallNanos;
+    this.weightsComeAhead = weightsComeAhead;
   }
 
   /** What a run would lose by missing weights if it began now. */
@@ -77,7 +89,8 @@ public final class Estimates {
     OptionalLong deadline = queued.request().deadlineNanos();
     return deadline.isPresent()
         && deadline.getAsLong() - nowNanos
-            < stallNanos(queued.key()) + history.of(queued.key()).leastNanos();
+            < (weightsComeAhead ? stallNanos(queued.key()) : 0)
+                + history.of(queued.key()).leastNanos();
   }
 
   /** Why a request that {@link #isTooLate} is not run. */

@@ -26,7 +26,7 @@ abstract class DaemonTest {
 
   final AtomicLong clock = new AtomicLong();
   final FakeModels models = new FakeModels();
-  final FakeDevice device = new FakeDevice(PAGES);
+  final FakeDevice device = new FakeDevice(PAGES, copiesSlowRuns());
   final Map<ModelVersion, FakeDevice.Range> rangeOf = new ConcurrentHashMap<>();
   volatile boolean roomForRange;
   final MemoryDaemon daemon =
@@ -57,6 +57,10 @@ abstract class DaemonTest {
   /** What the daemon decides by. */
   ResidencyConfig.Policy policy() {
     return ResidencyConfig.Policy.EXPECTED_STALL;
+  }
+
+  boolean copiesSlowRuns() {
+    return false;
   }
 
   ResidencySettings residency() {

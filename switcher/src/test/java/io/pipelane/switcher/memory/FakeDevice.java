@@ -39,6 +39,7 @@ final class FakeDevice implements Device {
 
   private final byte[] memory;
   private final int totalPages;
+  private final boolean copiesSlowRuns;
   private final BitSet lent = new BitSet();
   private final Deque<Copy> pending = new ArrayDeque<>();
   private int maximumLent;
@@ -53,7 +54,13 @@ final class FakeDevice implements Device {
   private final Map<Long, Range> ranges = new HashMap<>();
 
   FakeDevice(int pages) {
+    this(pages, false);
+  }
+
+  /** Says of itself whether copies slow runs down. */
+  FakeDevice(int pages, boolean copiesSlowRuns) {
     this.totalPages = pages;
+    this.copiesSlowRuns = copiesSlowRuns;
     this.memory = new byte[pages * PAGE_BYTES];
   }
 
@@ -189,6 +196,11 @@ final class FakeDevice implements Device {
     Range range = new Range((int) Math.ceilDiv(bytes, PAGE_BYTES), ranges.size() * 1_000_000L);
     ranges.put(range.address(), range);
     return range;
+  }
+
+  @Override
+  public boolean copiesSlowRuns() {
+    return copiesSlowRuns;
   }
 
   @Override

@@ -148,6 +148,27 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
+  void fetch_pageHasFailedToCome_isTriedAgainAfterAWhile_aLongerOneEachTime() {
+    ImportedModel model = registered("a", 2);
+    models.failAt(0);
+    assertTrue(fetch(model));
+    device.completeAll();
+    assertFalse(fetch(model));
+    clock.addAndGet(Duration.ofSeconds(1).toNanos());
+    assertTrue(fetch(model));
+    device.completeAll();
+    assertFalse(fetch(model));
+    clock.addAndGet(Duration.ofSeconds(1).toNanos());
+    assertFalse(fetch(model), "twice as long");
+    models.failAt(Long.MAX_VALUE);
+    clock.addAndGet(Duration.ofSeconds(1).toNanos());
+    while (fetch(model)) {
+      device.completeAll();
+    }
+    assertEquals(2, residentPages(model));
+  }
+
+  @Test
   void fetch_hostHasNotTheWeights_leavesNothingAndLetsTheRunSayWhy() {
     ImportedModel model = registered("a", 2);
     models.failToOpen(true);

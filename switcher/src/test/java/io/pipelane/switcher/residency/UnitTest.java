@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.memory.FakeModels;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,6 +61,17 @@ class UnitTest {
     assertEquals(50, unit.stallNanos());
     here.remove(second);
     assertEquals(40, unit.stallNanos());
+  }
+
+  /** As with a model whose weights are all read in place. */
+  @Test
+  void part_withoutWeightsToBringIn_costsNothingAndLeavesTheOthersTheirWorth() {
+    StallCurves curves = new StallCurves(new EqualBytesGrouping(100, 1), 64, 0);
+    Holding empty = here.add(curves.of(FakeModels.ofBytes("empty").plan()), 0);
+    here.join(add(here, 2, 10), unit);
+    here.join(empty, unit);
+    assertEquals(20, unit.stallNanos());
+    assertEquals(0, empty.stallNanos());
   }
 
   @Test

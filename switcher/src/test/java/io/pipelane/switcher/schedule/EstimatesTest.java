@@ -76,6 +76,13 @@ class EstimatesTest {
   }
 
   @Test
+  void isTooLate_weightsComeWithRunsAlone_theStallRefusesNobody() {
+    stall.set(3_000_000);
+    assertTrue(estimates.isTooLate(due(1_000_000), 0));
+    assertFalse(new Estimates(_ -> stall.get(), false).isTooLate(due(1_000_000), 0));
+  }
+
+  @Test
   void take_deadlineThatPassedInTheQueue_isRefusedAndNotRun() {
     queue.submit(Requests.request("m", OptionalLong.of(5_000)), due(0).handler());
     QueuedRequest next =
