@@ -2,7 +2,7 @@ package io.pipelane.config;
 
 import java.util.Set;
 
-/** Rules that bind two settings. */
+/** Rules that bind two settings, or one more tightly than its type does. */
 final class Consistency {
   private static final Set<String> THIS_MACHINE = Set.of("localhost", "127.0.0.1", "[::1]");
 
@@ -17,12 +17,13 @@ final class Consistency {
   /**
    * Checks all rules.
    *
-   * @throws ConfigException naming both settings of the first rule that is broken
+   * @throws ConfigException naming the settings of the first rule that is broken
    */
   static void check(EffectiveConfig effective) {
     PipelaneConfig config = effective.config();
     Consistency rules = new Consistency(effective);
     rules.noShareAcrossProcesses(config);
+    rules.thresholds(config.sharing());
     config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
     rules.together(
         "server.tls-certificate",
@@ -60,6 +61,30 @@ final class Consistency {
               .formatted(
                   effective.describe("workers.offline"),
                   effective.describe("sharing.multiprocessors")));
+    }
+  }
+
+  private void thresholds(SharingConfig sharing) {
+    rises("sharing.utilization", sharing.utilization());
+    rises("sharing.activity", sharing.activity());
+    falls("sharing.clock", sharing.clock());
+    rises("sharing.memory", sharing.memory());
+    rises("sharing.memory-pressure", sharing.memoryPressure());
+    rises("sharing.host-memory", sharing.hostMemory());
+    falls("sharing.attainment", sharing.attainment());
+  }
+
+  private void rises(String key, Thresholds thresholds) {
+    if (!thresholds.rise()) {
+      throw new ConfigException(
+          "%s must rise, like 90/95/98: more of it is worse".formatted(effective.describe(key)));
+    }
+  }
+
+  private void falls(String key, Thresholds thresholds) {
+    if (!thresholds.fall()) {
+      throw new ConfigException(
+          "%s must fall, like 98/95/90: less of it is worse".formatted(effective.describe(key)));
     }
   }
 

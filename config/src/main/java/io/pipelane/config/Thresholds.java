@@ -30,12 +30,20 @@ public record Thresholds(int healthy, int unhealthy, int overlimit) {
             Integer.parseInt(three.group(1)),
             Integer.parseInt(three.group(2)),
             Integer.parseInt(three.group(3)));
-    boolean rise = read.healthy <= read.unhealthy && read.unhealthy <= read.overlimit;
-    boolean fall = read.healthy >= read.unhealthy && read.unhealthy >= read.overlimit;
-    if (!(rise || fall) || Math.max(read.healthy, read.overlimit) > MOST) {
+    if (!(read.rise() || read.fall()) || Math.max(read.healthy, read.overlimit) > MOST) {
       throw new IllegalArgumentException("they must rise, or fall, and be at most " + MOST);
     }
     return read;
+  }
+
+  /** Whether none is below the one before; equal ones rise and fall. */
+  boolean rise() {
+    return healthy <= unhealthy && unhealthy <= overlimit;
+  }
+
+  /** Whether none is above the one before. */
+  boolean fall() {
+    return healthy >= unhealthy && unhealthy >= overlimit;
   }
 
   public boolean isOff() {

@@ -715,6 +715,35 @@ class SectionsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "sharing.utilization",
+        "sharing.activity",
+        "sharing.memory",
+        "sharing.memory-pressure",
+        "sharing.host-memory"
+      })
+  void sharing_thresholdsOfWhatIsWorseTheMoreThereIsFall_areRefused(String key) {
+    requireRefused(key, "99/97/95", "rise");
+    changed(Map.of(key, "97/97/97"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sharing.clock", "sharing.attainment"})
+  void sharing_thresholdsOfWhatIsWorseTheLessThereIsRise_areRefused(String key) {
+    requireRefused(key, "95/97/99", "fall");
+    changed(Map.of(key, "97/97/97"));
+  }
+
+  private static void requireRefused(String key, String text, String order) {
+    ConfigException error = assertThrows(ConfigException.class, () -> changed(Map.of(key, text)));
+    String message = String.valueOf(error.getMessage());
+    assertTrue(message.contains(key), message);
+    assertTrue(message.contains(text), message);
+    assertTrue(message.contains("must " + order), message);
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"", "-1", "3-1", "0-9999", "a", "1,,2", "1-"})
   void sharing_impossibleProcessors_areRefused(String text) {
     assertThrows(ConfigException.class, () -> changed(Map.of("sharing.offline-processors", text)));

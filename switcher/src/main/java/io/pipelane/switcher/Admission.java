@@ -202,9 +202,6 @@ final class Admission implements AutoCloseable {
     return ticket;
   }
 
-  /**
-   * Has weights come that are missing for a request's deadline, so that the next one finds them.
-   */
   private Ticket admitted(InferenceRequest request, ResultHandler handler) {
     boolean isOnline = request.priority() == Priority.ONLINE;
     ResultHandler told = isOnline ? online.begin(handler) : handler;
@@ -215,9 +212,6 @@ final class Admission implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       if (isOnline) {
         online.end();
-      }
-      if (request.deadlineNanos().isPresent()) {
-        fetchAhead.ifPresent(thread -> thread.missed(request.model()));
       }
       throw e;
     }

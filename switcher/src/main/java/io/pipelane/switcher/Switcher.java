@@ -163,6 +163,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         settings.residency().config().prefetch()
             ? Optional.of(new FetchAheadThread(daemon, queue::upcoming))
             : Optional.empty();
+    fetchAhead.ifPresent(thread -> queue.onWeightsMissed(thread::missed));
     execution =
         new Execution(
             settings.lanes(),
@@ -325,12 +326,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Has a model count as used once, and just now, whatever it has run.
+   * Has a model count as used once, and just now, by work of a class, whatever it has run.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void forgetUses(ModelVersion version) {
-    daemon.forgetUses(version);
+  public void forgetUses(ModelVersion version, Priority priority) {
+    daemon.forgetUses(version, priority);
   }
 
   /**
@@ -424,11 +425,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * nothing more urgent to do, if the settings let anything come in ahead of requests.
    *
    * @param within how soon it should be there; empty for when there is time
+   * @param priority of those who will ask
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void wish(ModelVersion version, Optional<Duration> within) {
+  public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
     if (fetchAhead.isPresent()) {
-      daemon.wish(version, within);
+      daemon.wish(version, within, priority);
     }
   }
 

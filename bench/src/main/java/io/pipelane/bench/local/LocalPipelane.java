@@ -212,7 +212,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** Says that a model will be asked soon; its weights come in while nobody waits for the link. */
   public void wish(String model) {
-    server.switcher().wish(new ModelVersion(model, 1), Optional.empty());
+    server.switcher().wish(new ModelVersion(model, 1), Optional.empty(), Priority.ONLINE);
   }
 
   /** Who holds what of the device's memory, now. */

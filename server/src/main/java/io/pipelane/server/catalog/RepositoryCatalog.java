@@ -332,7 +332,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       throw CatalogThreads.stopped();
     }
     outcome.orThrow();
-    devices.wish(model.resolve(null).version(), within);
+    ServedModel served = model.resolve(null);
+    devices.wish(served.version(), within, served.priority(null));
   }
 
   @Override

@@ -122,7 +122,7 @@ final class VersionLifecycle {
     try {
       devices.warmUp(version);
       warmUps.accept(next.served(List.of(version.version())));
-      devices.forgetUses(version);
+      devices.forgetUses(version, next.options().priority());
     } catch (RuntimeException | Error e) {
       devices.deregister(version);
       throw e;

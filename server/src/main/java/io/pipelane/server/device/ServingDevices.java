@@ -9,6 +9,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.placement.DeviceReading;
 import io.pipelane.switcher.InferenceRequest;
@@ -160,13 +161,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   }
 
   /** Has a model count as used once, and just now, whatever it has run. */
-  public void forgetUses(ModelVersion version) {
-    group.forgetUses(version);
+  public void forgetUses(ModelVersion version, Priority priority) {
+    group.forgetUses(version, priority);
   }
 
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
-  public void wish(ModelVersion version, Optional<Duration> within) {
-    group.wish(version, within);
+  public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
+    group.wish(version, within, priority);
   }
 
   /** Takes a model's weights off every device; see {@link Switcher#evict}. */

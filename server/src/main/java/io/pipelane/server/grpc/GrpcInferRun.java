@@ -17,6 +17,7 @@ import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -233,8 +234,11 @@ final class GrpcInferRun implements ResultHandler {
     if (cancelled) {
       throw callerHasGone();
     }
-    InferenceService.Ticket submitted =
-        parts.backend().service().submit(origin.classed(decoded.request()), this);
+    InferenceRequest request = origin.classed(decoded.request());
+    if (account != null) {
+      account.classed(request.priority());
+    }
+    InferenceService.Ticket submitted = parts.backend().service().submit(request, this);
     ticket = submitted;
     if (cancelled) {
       submitted.cancel();

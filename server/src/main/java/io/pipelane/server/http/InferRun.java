@@ -80,8 +80,11 @@ final class InferRun implements ResultHandler {
         BatchRows.of(call.model().inputs(), call.request().inputs()));
     try {
       InferenceRequest request =
-          RequestPriority.classed(call.request(), exchange.headers().get(PRIORITY));
-      ticket = service.submit(exchange.caller().classed(request), this);
+          exchange
+              .caller()
+              .classed(RequestPriority.classed(call.request(), exchange.headers().get(PRIORITY)));
+      account.classed(request.priority());
+      ticket = service.submit(request, this);
     } catch (RuntimeException e) {
       call.close();
       throw e;

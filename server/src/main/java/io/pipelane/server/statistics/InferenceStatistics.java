@@ -3,7 +3,6 @@ package io.pipelane.server.statistics;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
-import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.switcher.sharing.Attainment;
 import java.util.Comparator;
 import java.util.List;
@@ -68,15 +67,19 @@ public final class InferenceStatistics {
     return tracing != null;
   }
 
-  /** The requests of all models that had to be answered by a time and were not refused. */
+  /**
+   * The online requests of all models that had to be answered by a time and were not refused, nor
+   * rejected for what they ask.
+   */
   public Attainment.Objectives objectives() {
     long met = 0;
-    long others = 0;
+    long judged = 0;
     for (ModelCounters counters : models.values()) {
-      met += counters.objectives(Objective.MET);
-      others += counters.objectives(Objective.MISSED) + counters.objectives(Objective.FAILED);
+      Attainment.Objectives ofModel = counters.judged();
+      met += ofModel.met();
+      judged += ofModel.judged();
     }
-    return new Attainment.Objectives(met, met + others);
+    return new Attainment.Objectives(met, judged);
   }
 
   /** Those that exist, ordered by name and version. */

@@ -298,14 +298,15 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Has a model count as used online once, and just now, whatever it was used for before.
+   * Has a model count as used once by work of a class, and just now, whatever it was used for
+   * before.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void forgetUses(ModelVersion version) {
+  public void forgetUses(ModelVersion version, Priority priority) {
     lock.lock();
     try {
-      holdings.usedOnce(known(version).holding, nanoClock.getAsLong());
+      holdings.usedOnce(known(version).holding, priority, nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }
@@ -340,19 +341,25 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /** The same as below for online work. */
+  public void wish(ModelVersion version, Optional<Duration> within) {
+    wish(version, within, Priority.ONLINE);
+  }
+
   /**
    * Notes that a model will be asked soon, as if it had been asked; returns at once. It is brought
    * in before the deadline if {@link #fetchAhead} can, behind those that are more urgent.
    *
    * @param within how soon; empty for when there is time
+   * @param priority of those who will ask
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void wish(ModelVersion version, Optional<Duration> within) {
+  public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
     lock.lock();
     try {
       Residency residency = known(version);
       long now = nanoClock.getAsLong();
-      holdings.used(residency.holding, now);
+      holdings.used(residency.holding, priority, now);
       residency.lodged = false;
       fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
     } finally {

@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.ResultHandler;
@@ -338,13 +339,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   }
 
   /** Has a model count as used once on its home; see {@link Switcher#forgetUses}. */
-  public void forgetUses(ModelVersion version) {
-    home(version).forgetUses(version);
+  public void forgetUses(ModelVersion version, Priority priority) {
+    home(version).forgetUses(version, priority);
   }
 
   /** Says that a model will be asked soon; see {@link Switcher#wish}. */
-  public void wish(ModelVersion version, Optional<Duration> within) {
-    home(version).wish(version, within);
+  public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
+    home(version).wish(version, within, priority);
   }
 
   /** Takes a model's weights off every device; see {@link Switcher#evict}. */

@@ -104,11 +104,12 @@ public final class Holdings {
     rank(holding);
   }
 
-  /** Notes an online use, as if there had been none before. */
-  public void usedOnce(Holding holding, long nowNanos) {
+  /** Notes a use, as if there had been none before. */
+  public void usedOnce(Holding holding, Priority priority, long nowNanos) {
     holders.remove(holding);
+    holding.offline = priority == Priority.OFFLINE;
     holding.usage = new Usage(halfLife, nowNanos);
-    used(holding, nowNanos);
+    used(holding, priority, nowNanos);
   }
 
   /** Notes how many leading pages a model holds from now on. */

@@ -93,6 +93,14 @@ public final class Estimates {
                 + history.of(queued.key()).leastNanos();
   }
 
+  /** Whether a request that is refused for its deadline might be in time if weights were there. */
+  boolean lacksWeights(QueuedRequest queued, long nowNanos) {
+    RunKey key = queued.key();
+    return stallNanos(key) > 0
+        && queued.request().deadlineNanos().orElseThrow() - nowNanos
+            >= history.of(key).leastNanos();
+  }
+
   /** Why a request that {@link #isTooLate} is not run. */
   StatusException tooLate(QueuedRequest queued, long nowNanos) {
     long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;

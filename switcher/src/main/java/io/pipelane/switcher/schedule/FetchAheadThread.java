@@ -3,6 +3,8 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -33,8 +35,10 @@ public final class FetchAheadThread implements AutoCloseable {
   private final MemoryDaemon daemon;
   private final IntFunction<List<ModelVersion>> upcoming;
   private final Thread thread;
-  private final Queue<ModelVersion> missed = new ArrayBlockingQueue<>(MOST_MISSED);
+  private final Queue<Missed> missed = new ArrayBlockingQueue<>(MOST_MISSED);
   private volatile boolean closed;
+
+  private record Missed(ModelVersion model, Priority priority) {}
 
   /**
    * Starts.
@@ -65,8 +69,8 @@ public final class FetchAheadThread implements AutoCloseable {
    * Says that a request was refused because a model's weights cannot come in time; for any thread,
    * and at once. They come now, so that others find them.
    */
-  public void missed(ModelVersion model) {
-    if (missed.offer(model)) {
+  public void missed(InferenceRequest request) {
+    if (missed.offer(new Missed(request.model(), request.priority()))) {
       wake();
     }
   }
@@ -90,11 +94,11 @@ public final class FetchAheadThread implements AutoCloseable {
   }
 
   private void wishForMissed() {
-    for (@Nullable ModelVersion model = missed.poll(); model != null; model = missed.poll()) {
+    for (@Nullable Missed one = missed.poll(); one != null; one = missed.poll()) {
       try {
-        daemon.wish(model, Optional.empty());
+        daemon.wish(one.model, Optional.empty(), one.priority);
       } catch (StatusException e) {
-        LOG.log(Level.DEBUG, model + " was missed, and is gone", e);
+        LOG.log(Level.DEBUG, one.model + " was missed, and is gone", e);
       }
     }
   }

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -45,6 +46,7 @@ public final class RequestQueue {
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
   private volatile BooleanSupplier repeatsWhile = () -> true;
+  private volatile Consumer<InferenceRequest> whenWeightsMissed = _ -> {};
 
   /**
    * An empty queue.
@@ -149,7 +151,7 @@ public final class RequestQueue {
     QueuedRequest queued = new QueuedRequest(this, request, handler, now);
     queued.takes(estimates.history().of(queued.key()));
     if (estimates.isTooLate(queued, now)) {
-      counters.late();
+      countLate(queued, now);
       throw estimates.tooLate(queued, now);
     }
     boolean isTimed = answerTimes.isTimed(queued);
@@ -176,9 +178,24 @@ public final class RequestQueue {
     try {
       answerTimes.admit(request, runs, bounds.leastNanos(), now);
     } catch (StatusException e) {
-      counters.late();
+      countLate(request, now);
       throw e;
     }
+  }
+
+  private void countLate(QueuedRequest refused, long now) {
+    counters.late();
+    if (estimates.lacksWeights(refused, now)) {
+      whenWeightsMissed.accept(refused.request());
+    }
+  }
+
+  /**
+   * Has somebody told of requests that are refused for their deadlines and might have met them with
+   * their models' weights on the device; told at once, perhaps with this queue locked.
+   */
+  public void onWeightsMissed(Consumer<InferenceRequest> listener) {
+    whenWeightsMissed = listener;
   }
 
   /**

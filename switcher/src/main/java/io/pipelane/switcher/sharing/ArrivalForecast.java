@@ -10,11 +10,15 @@ final class ArrivalForecast {
   /*
    * Mean and mean absolute deviation of gaps are averaged exponentially, as TCP does with round
    * trips (Jacobson, 1988). Random arrivals (Poisson) have no memory: their deviation is 0.74 of the
-   * mean, and what has passed since the latest says nothing. Below REGULAR it does.
+   * mean, and what has passed since the latest says nothing. Below REGULAR it does. A pause is no
+   * gap: it says nothing of requests after it, so with them the averages begin anew. Random arrivals
+   * have a gap of so many means once in millions.
    */
   private static final double WEIGHT = 1.0 / 8;
   private static final double REGULAR = 0.25;
   private static final int LEAST_GAPS = 4;
+  private static final int MEANS_OF_A_PAUSE = 16;
+  private static final long QUIET_NANOS = 1_000_000_000;
 
   private long latestNanos;
   private long arrivals;
@@ -23,6 +27,10 @@ final class ArrivalForecast {
 
   /** Notes a request. */
   void arrived(long nowNanos) {
+    if (isAfterPause(nowNanos)) {
+      arrivals = 0;
+      deviationNanos = 0;
+    }
     if (arrivals > 0) {
       double gap = Math.max(0, nowNanos - latestNanos);
       if (arrivals == 1) {
@@ -33,6 +41,12 @@ final class ArrivalForecast {
     }
     latestNanos = nowNanos;
     arrivals++;
+  }
+
+  private boolean isAfterPause(long nowNanos) {
+    return arrivals > LEAST_GAPS
+        && isQuiet(nowNanos)
+        && nowNanos - latestNanos > MEANS_OF_A_PAUSE * gapNanos;
   }
 
   /**
@@ -60,13 +74,14 @@ final class ArrivalForecast {
     return expected == null || workNanos <= 0 ? 0 : expected.waitNanos(workNanos, nowNanos);
   }
 
-  /** Whether no request has come for so long. */
-  boolean isQuiet(long nanos, long nowNanos) {
-    return arrivals == 0 || nowNanos - latestNanos >= nanos;
+  /** Whether no request has come for a while. */
+  boolean isQuiet(long nowNanos) {
+    return arrivals == 0 || nowNanos - latestNanos >= QUIET_NANOS;
   }
 
-  /** Requests a second, lately; 0 while that is not known. */
-  double perSecond() {
-    return arrivals > LEAST_GAPS && gapNanos > 0 ? 1e9 / gapNanos : 0;
+  /** Requests a second, lately, of which none may have come since; 0 while that is not known. */
+  double perSecond(long nowNanos) {
+    double gap = Math.max(gapNanos, (double) (nowNanos - latestNanos));
+    return arrivals > LEAST_GAPS && gap > 0 ? 1e9 / gap : 0;
   }
 }

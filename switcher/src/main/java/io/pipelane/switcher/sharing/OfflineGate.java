@@ -362,7 +362,12 @@ public final class OfflineGate {
   /** What there is to know of it. */
   public Counts counts() {
     int running = runs.size() + (shareRun == null ? 0 : 1);
-    return new Counts(online.requests(), online.perSecond(), running, ended.sum(), heldNanos.sum());
+    return new Counts(
+        online.requests(),
+        online.perSecond(nanoClock.getAsLong()),
+        running,
+        ended.sum(),
+        heldNanos.sum());
   }
 
   /**

@@ -14,8 +14,6 @@ public final class OnlineWork {
    * A request is in flight from its submission to its answer, but for the time that its run waits
    * for memory: that may be a held offline run's, which then has to go on.
    */
-  private static final long QUIET_NANOS = 1_000_000_000;
-
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicInteger waiting = new AtomicInteger();
   private final LongAdder requests = new LongAdder();
@@ -126,13 +124,13 @@ public final class OnlineWork {
   /** Whether no request has come for a while. */
   boolean isQuiet(long nowNanos) {
     synchronized (forecast) {
-      return forecast.isQuiet(QUIET_NANOS, nowNanos);
+      return forecast.isQuiet(nowNanos);
     }
   }
 
-  double perSecond() {
+  double perSecond(long nowNanos) {
     synchronized (forecast) {
-      return forecast.perSecond();
+      return forecast.perSecond(nowNanos);
     }
   }
 

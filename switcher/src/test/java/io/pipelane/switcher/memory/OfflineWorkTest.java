@@ -10,6 +10,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.Optional;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
@@ -86,6 +87,25 @@ class OfflineWorkTest extends DaemonTest {
     requireContent(lease, held);
     lease.close();
     assertEquals(PAGE, daemon.takeBackOffline());
+  }
+
+  @Test
+  void wish_forOfflineWork_leavesTheModelToIt() throws Exception {
+    ImportedModel model = registered("offline", 2);
+    brought(offline(model)).close();
+    daemon.wish(model.version(), Optional.empty(), Priority.OFFLINE);
+    assertEquals(2 * PAGE, daemon.takeBackOffline());
+    daemon.wish(model.version(), Optional.empty(), Priority.ONLINE);
+    use(model);
+    assertEquals(0, daemon.takeBackOffline(), "online work wants it too");
+  }
+
+  @Test
+  void forgetUses_ofAnOfflineModelThatWasWarmedUp_leavesItToOfflineWork() {
+    ImportedModel model = registered("offline", 2);
+    use(model);
+    daemon.forgetUses(model.version(), Priority.OFFLINE);
+    assertEquals(2 * PAGE, daemon.takeBackOffline());
   }
 
   @Test

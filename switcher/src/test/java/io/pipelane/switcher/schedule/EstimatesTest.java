@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceRequest;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -98,5 +102,34 @@ class EstimatesTest {
     StatusException failure = requests.failure;
     assertTrue(failure != null, "the late one was answered");
     return failure;
+  }
+
+  @Test
+  void onWeightsMissed_isToldOfRequestsThatWeightsAloneMakeLate() {
+    List<Priority> missed = new ArrayList<>();
+    queue.onWeightsMissed(request -> missed.add(request.priority()));
+    Requests.learn(estimates, "m", 1_000);
+    stall.set(5_000);
+    InferenceRequest late = due(3_000).request();
+    refused(late);
+    refused(late.offline());
+    assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), missed);
+
+    refused(due(500).request());
+    for (int i = 0; i < 10; i++) {
+      queue.submit(due(1_000_000).request(), new Ignored());
+    }
+    refused(due(1_000_000).request());
+    assertEquals(2, missed.size(), "too late with its weights too, or no room in line");
+
+    stall.set(0);
+    refused(due(500).request());
+    assertEquals(2, missed.size(), "nothing is missing");
+  }
+
+  private void refused(InferenceRequest request) {
+    StatusException error =
+        assertThrows(StatusException.class, () -> queue.submit(request, new Ignored()));
+    assertEquals(Status.UNAVAILABLE, error.status());
   }
 }

@@ -24,16 +24,44 @@ class ArrivalForecastTest {
   void waitNanos_tooFewRequests_doesNotWait() {
     regular(4);
     assertEquals(0, forecast.waitNanos(SEGMENT, now + GAP - 1));
-    assertEquals(0, forecast.perSecond());
+    assertEquals(0, forecast.perSecond(now));
   }
 
   @Test
   void waitNanos_regularRequests_waitsForTheNextOneOnly() {
     regular(50);
-    assertEquals(100, forecast.perSecond(), 1);
+    assertEquals(100, forecast.perSecond(now), 1);
     assertEquals(0, forecast.waitNanos(SEGMENT, now + SEGMENT), "there is time");
     assertTrue(forecast.waitNanos(SEGMENT, now + GAP - SEGMENT / 2) >= SEGMENT / 2);
     assertEquals(0, forecast.waitNanos(SEGMENT, now + 2 * GAP), "it did not come");
+  }
+
+  @Test
+  void perSecond_requestsHaveEnded_falls() {
+    regular(50);
+    assertEquals(100, forecast.perSecond(now + GAP / 2), 1);
+    assertEquals(1, forecast.perSecond(now + 100 * GAP), 0.01);
+    assertEquals(0, forecast.perSecond(now + 10_000_000 * GAP), 0.01);
+  }
+
+  @Test
+  void waitNanos_regularRequestsAfterAPause_areKnownAsSoonAsTheFirstOnes() {
+    regular(50);
+    now += 6_000 * GAP;
+    regular(5);
+    assertEquals(100, forecast.perSecond(now), 1);
+    assertTrue(forecast.waitNanos(SEGMENT, now + GAP - SEGMENT / 2) >= SEGMENT / 2);
+  }
+
+  @Test
+  void waitNanos_regularRequestsFarApart_areNoPauses() {
+    long gap = 2_000_000_000;
+    for (int i = 0; i < 20; i++) {
+      now += gap;
+      forecast.arrived(now);
+    }
+    assertEquals(0.5, forecast.perSecond(now), 0.01);
+    assertTrue(forecast.waitNanos(SEGMENT, now + gap - SEGMENT / 2) > 0);
   }
 
   /** Whatever comes, work is put off by no more than a request may reasonably be late. */
