@@ -24,8 +24,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Two versions of all demo models from memory for 40 % of their weights: no wrong answer, ever. */
+/**
+ * Two versions of all demo models from memory for 40 % of their weights: no wrong answer, ever. The
+ * versions are alike, so where pages are shared there is memory for half as many.
+ */
 class MixedLoadTest {
   private static final long SEED = 20_260_114;
   private static final int CLIENTS = 32;
@@ -38,10 +43,11 @@ class MixedLoadTest {
 
   @TempDir private Path folder;
 
-  @Test
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
   @Timeout(300)
-  void shouldAnswerRightlyWhileModelsEvictEachOther() throws Exception {
-    Watcher watcher = load(1_000);
+  void shouldAnswerRightlyWhileModelsEvictEachOther(boolean sharePages) throws Exception {
+    Watcher watcher = load(1_000, sharePages);
 
     assertTrue(watcher.checks() > 100, watcher.checks() + " checks");
   }
@@ -50,17 +56,17 @@ class MixedLoadTest {
   @Tag("long")
   @Timeout(1_800)
   void shouldAnswerRightlyAndKeepToItsMemoryOverManyRequests() throws Exception {
-    Watcher watcher = load(10_000);
+    Watcher watcher = load(10_000, false);
 
     MemoryTrend trend = watcher.secondHalf();
     System.out.println("anonymous memory over the second half: " + trend);
     assertTrue(trend.growthMebibytes() < FLAT_MEBIBYTES, trend + ": " + watcher.samples());
   }
 
-  private Watcher load(int count) throws Exception {
+  private Watcher load(int count, boolean sharePages) throws Exception {
     Path repository = folder.resolve("repository");
     Workload workload = new Workload(repository, SEED);
-    try (PipelaneServer server = PipelaneServer.start(config(repository))) {
+    try (PipelaneServer server = PipelaneServer.start(config(repository, sharePages))) {
       Readiness.await(server);
       Switcher switcher = server.switcher();
       Watcher watcher = new Watcher(switcher);
@@ -89,8 +95,9 @@ class MixedLoadTest {
     }
   }
 
-  private PipelaneConfig config(Path repository) {
-    long memory = Math.round(2 * DemoModel.totalByteSize() * MEMORY_SHARE);
+  private PipelaneConfig config(Path repository, boolean sharePages) {
+    int versions = sharePages ? 1 : 2;
+    long memory = Math.round(versions * DemoModel.totalByteSize() * MEMORY_SHARE);
     return PipelaneConfig.of(
         Map.of(
             "repository.path",
@@ -103,6 +110,8 @@ class MixedLoadTest {
             memory + "B",
             "device.page-size",
             "256KiB",
+            "residency.share-pages",
+            Boolean.toString(sharePages),
             "server.http-port",
             "0"));
   }

@@ -56,8 +56,7 @@ final class PageHashes {
     }
   }
 
-  private static List<String> readKept(Path kept, Path weights, long pageBytes)
-      throws IOException {
+  private static List<String> readKept(Path kept, Path weights, long pageBytes) throws IOException {
     long byteSize = Files.size(weights);
     long pages = Math.ceilDiv(byteSize, pageBytes);
     long longest = (pages + 1) * (2 * HASH_BYTES + 1);

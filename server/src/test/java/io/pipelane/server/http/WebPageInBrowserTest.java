@@ -311,7 +311,7 @@ class WebPageInBrowserTest {
       throws IOException, InterruptedException {
     Optional<Path> program = Browser.program();
     assumeTrue(program.isPresent(), "no Chromium is installed");
-    try (HttpServer server = start();
+    try (HttpServer server = start(catalog());
         Browser browser = new Browser(program.get(), profile)) {
       browser.open(server.url() + "/");
       browser.evaluate("import('/page/rates.js').then(module => { window.rates = module; })");

@@ -251,8 +251,7 @@ final class WeightMemory {
   }
 
   /** Bytes that come with an event; those that follow on others of the same are told with them. */
-  private static void arriveWith(
-      DeviceEvent event, long begin, long end, List<Arrival> arriving) {
+  private static void arriveWith(DeviceEvent event, long begin, long end, List<Arrival> arriving) {
     @Nullable Arrival latest = arriving.isEmpty() ? null : arriving.getLast();
     if (latest != null && latest.event().equals(event) && latest.end() == begin) {
       arriving.set(arriving.size() - 1, new Arrival(latest.begin(), end, event));
