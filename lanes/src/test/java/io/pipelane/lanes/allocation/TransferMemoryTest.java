@@ -48,6 +48,8 @@ class TransferMemoryTest {
     MemorySegment meanwhile = Objects.requireNonNull(memory.take(BYTES / 2));
     assertTrue(before.address() != meanwhile.address());
     assertNull(memory.take(1));
+    memory.giveBack(meanwhile);
+    assertEquals(meanwhile, memory.take(BYTES / 2), "what is lent later is lent again at once");
     memory.release();
     assertNull(memory.take(1));
     memory.release();
