@@ -294,7 +294,7 @@ class ProcessSessionTest {
   }
 
   /** Weights that are there, of a run that is stopped from its beginning. */
-  private static final class StoppedWeights implements WeightArrivals {
+  private static final class StoppedWeights implements PresentWeights {
     final CompletableFuture<StopWord> word = new CompletableFuture<>();
     final AtomicBoolean isBack = new AtomicBoolean();
 
@@ -309,45 +309,15 @@ class ProcessSessionTest {
       word.complete(stopWord);
       return () -> isBack.set(true);
     }
-
-    @Override
-    public void await(int segment) {
-      PRESENT.await(segment);
-    }
-
-    @Override
-    public List<DeviceEvent> before(int segment) {
-      return PRESENT.before(segment);
-    }
-
-    @Override
-    public void stalled(long nanos) {
-      PRESENT.stalled(nanos);
-    }
   }
 
   /** Weights that are there, of a run that is ended before it begins. */
-  private record EndedWeights(StatusException reason) implements WeightArrivals {
+  private record EndedWeights(StatusException reason) implements PresentWeights {
     @Override
     public Elsewhere computesElsewhere(StopWord word) {
       assertFalse(word.stops());
       word.end(reason);
       return () -> {};
-    }
-
-    @Override
-    public void await(int segment) {
-      PRESENT.await(segment);
-    }
-
-    @Override
-    public List<DeviceEvent> before(int segment) {
-      return PRESENT.before(segment);
-    }
-
-    @Override
-    public void stalled(long nanos) {
-      PRESENT.stalled(nanos);
     }
   }
 

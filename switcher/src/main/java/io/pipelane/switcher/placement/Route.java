@@ -138,11 +138,6 @@ final class Route {
     changedNanos = nowNanos;
   }
 
-  /** Keeps its devices for now. */
-  synchronized void rest(long nowNanos) {
-    changedNanos = nowNanos;
-  }
-
   /** Has another device instead of those it had, all of which are lost. */
   synchronized void moveTo(int device, List<Integer> lost, long nowNanos) {
     if (devices.equals(lost)) { // Another request may have been first.
