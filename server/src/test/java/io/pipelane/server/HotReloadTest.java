@@ -71,7 +71,7 @@ class HotReloadTest {
                   assertTrue(contents.add(owned.answer(server, "small")), "it is as before");
                 }
               });
-      assertTrue(contents.containsAll(answers));
+      OwnedRepository.requireKnown(contents, answers);
       assertEquals(List.of(new Entry("small", "1", State.READY, "")), plain(server, "small"));
       assertEquals(
           1, server.devices().memory().values().iterator().next().weights().entries().size());
@@ -111,7 +111,7 @@ class HotReloadTest {
                   assertTrue(contents.add(owned.answer(server, "small")), "it is as before");
                 }
               });
-      assertTrue(contents.containsAll(answers));
+      OwnedRepository.requireKnown(contents, answers);
       server.devices().verify();
     }
   }

@@ -20,9 +20,11 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -161,6 +163,31 @@ final class OwnedRepository implements AutoCloseable {
 
   static String data(String body) {
     return body.substring(body.indexOf("\"data\":"));
+  }
+
+  /**
+   * Requires that every answer is one of the contents'. On a GPU it need not be so to the bit: a
+   * product of more rows, where requests ran together, adds up in another order.
+   */
+  static void requireKnown(Set<String> contents, List<String> answers) {
+    List<double[]> known = contents.stream().map(OwnedRepository::numbers).toList();
+    for (String answer : Set.copyOf(answers)) {
+      double[] numbers = numbers(answer);
+      assertTrue(
+          known.stream().anyMatch(content -> areClose(content, numbers)),
+          () -> answer + " is none of " + contents);
+    }
+  }
+
+  private static boolean areClose(double[] expected, double[] answer) {
+    return expected.length == answer.length
+        && IntStream.range(0, expected.length)
+            .allMatch(i -> Math.abs(expected[i] - answer[i]) < 2e-3);
+  }
+
+  private static double[] numbers(String data) {
+    String list = data.substring(data.indexOf('[') + 1, data.indexOf(']'));
+    return Arrays.stream(list.split(",")).mapToDouble(Double::parseDouble).toArray();
   }
 
   static List<Entry> index(PipelaneServer server, String model) {

@@ -69,6 +69,11 @@ class VersionChoiceTest {
     return response.body();
   }
 
+  /** What it says of captures depends on what has been run until then. */
+  private static String withoutCaptures(String versions) {
+    return versions.replaceAll(",\"[^\"]*captured[^\"]*\"", "");
+  }
+
   private String refusal(PipelaneServer server, String json) throws Exception {
     String before = owned.get(server, VERSIONS).body();
     HttpResponse<String> response = owned.post(server, VERSIONS, json);
@@ -104,7 +109,7 @@ class VersionChoiceTest {
                       "{\"serve\":null,\"labels\":{\"stable\":3,\"canary\":2},\"default\":null}");
                 }
               });
-      assertTrue(contents.containsAll(answers));
+      OwnedRepository.requireKnown(contents, answers);
       assertEquals(owned.answer(server, "small/versions/3"), owned.answer(server, "small"));
       server.devices().verify();
     }
@@ -212,7 +217,7 @@ class VersionChoiceTest {
                 "{\"serve\":\"1,2\",\"labels\":{\"stable\":1,\"canary\":2},\"default\":\"stable\"}");
       }
       try (PipelaneServer server = owned.start()) {
-        assertEquals(chosen, owned.get(server, VERSIONS).body());
+        assertEquals(withoutCaptures(chosen), withoutCaptures(owned.get(server, VERSIONS).body()));
         assertEquals(owned.answer(server, "small/versions/1"), owned.answer(server, "small"));
         assertEquals(404, owned.ask(server, "small/versions/3").statusCode());
         server.catalog().load("small").join();

@@ -67,8 +67,10 @@ class FlightRecorderTest {
     assertEquals("chain", first.getString("model"));
     assertEquals("OK", first.getString("outcome"));
     assertTrue(first.getDuration().compareTo(first.getDuration("execute")) >= 0);
-    assertTrue(first.getInt("segments") > 0);
-    assertTrue(first.getDuration("longestSegment").isPositive());
+    // A device may tell segments' times only of runs that have not waited for weights.
+    RecordedEvent measured =
+        inferences.stream().filter(event -> event.getInt("segments") > 0).findFirst().orElseThrow();
+    assertTrue(measured.getDuration("longestSegment").isPositive());
     assertEquals(1, switches.size(), "the second request finds the weights there");
     assertEquals("chain", switches.getFirst().getString("model"));
     assertTrue(switches.getFirst().getLong("moved") > 0);
