@@ -481,7 +481,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public boolean isUsable() {
-    return !sessions.isLost();
+    return !sessions.isLost() && !execution.standsStill();
   }
 
   /** ONNX Runtime's version. */
