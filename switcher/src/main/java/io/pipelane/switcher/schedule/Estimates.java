@@ -176,8 +176,11 @@ public final class Estimates {
     if (usual > 0 && executeNanos > 0) {
       errors.observed(estimatedNanos, executeNanos);
     }
-    if (usual == 0 || expectedStallNanos == 0) {
-      past.ran(Math.max(1, executeNanos - stallNanos));
+    long computed = Math.max(1, executeNanos - stallNanos);
+    if (expectedStallNanos == 0) {
+      past.ran(computed);
+    } else {
+      past.ranCold(computed);
     }
   }
 
