@@ -148,7 +148,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
-    estimates = new Estimates(daemon::stallNanos, settings.residency().config().prefetch());
+    boolean comeAhead = settings.residency().config().prefetch();
+    estimates = new Estimates(daemon::stallNanos, comeAhead ? daemon::leastStallNanos : _ -> 0);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(

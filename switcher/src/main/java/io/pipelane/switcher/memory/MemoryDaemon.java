@@ -435,6 +435,16 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
+   * What a run of a model will lose by missing weights whatever happens until it begins, unless
+   * they come sooner than their bytes can over the host's link: 0 where they may, and while nothing
+   * is known of the link or the run. For any thread, and at once.
+   */
+  public long leastStallNanos(ModelVersion version) {
+    @Nullable Holding holding = published.get(version);
+    return holding == null || peers.hasPeers() ? 0 : holding.leastStallNanos();
+  }
+
+  /**
    * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
    * that is missing of a model; 0 where there is room, or it is not registered.
    */

@@ -95,10 +95,12 @@ class EstimatesTest {
   }
 
   @Test
-  void isTooLate_weightsComeWithRunsAlone_theStallRefusesNobody() {
+  void isTooLate_stallThatIsNotCertain_refusesNobody() {
     stall.set(3_000_000);
     assertTrue(estimates.isTooLate(due(1_000_000), 0));
-    assertFalse(new Estimates(_ -> stall.get(), false).isTooLate(due(1_000_000), 0));
+    Estimates uncertain = new Estimates(_ -> stall.get(), _ -> 900_000);
+    assertFalse(uncertain.isTooLate(due(1_000_000), 0));
+    assertTrue(uncertain.isTooLate(due(800_000), 0));
   }
 
   @Test
