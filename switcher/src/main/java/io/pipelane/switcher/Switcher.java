@@ -178,7 +178,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
             sharing.gate(),
             clock);
     admission =
-        new Admission(sequences, queue, execution, sharing.gate().online(), fetchAhead, clock);
+        new Admission(
+            sequences,
+            queue,
+            execution,
+            sharing.gate().online(),
+            sharing.objectives(),
+            fetchAhead,
+            clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     sharing.onEviction(daemon::takeBackOffline);
