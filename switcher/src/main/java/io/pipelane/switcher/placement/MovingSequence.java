@@ -2,6 +2,7 @@ package io.pipelane.switcher.placement;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -161,10 +162,11 @@ final class MovingSequence {
     if (current == null) {
       return;
     }
-    if (!current.add(step.request)) {
+    boolean wasKept = step.of.start() || !current.isClosed();
+    if (!current.add(step.request) && wasKept) {
       LOG.log(
-          Level.DEBUG,
-          "sequence {0} is kept on its device alone: host-tier.states has no room",
+          Level.WARNING,
+          "sequence {0} is kept on its device alone from now on, and ends with that: host-tier.states has no room for its steps",
           step.of.id());
     }
   }
@@ -185,10 +187,19 @@ final class MovingSequence {
       Optional<SequenceState> state =
           at.switcher.sequence(step.request.model(), step.of.owner(), step.of.id());
       if (state.isPresent()) {
-        boolean _ = state.get().read(current::replace);
+        boolean _ = state.get().read(reached -> keepState(current, reached, step));
       }
     } catch (IOException | RuntimeException e) { // The steps are there still.
       LOG.log(Level.DEBUG, "no checkpoint of sequence " + step.of.id(), e);
+    }
+  }
+
+  private static void keepState(SequenceLog log, List<InputTensor> state, Step step) {
+    if (!log.replace(state)) {
+      LOG.log(
+          Level.DEBUG,
+          "sequence {0} is kept by its steps for longer: host-tier.states has no room for its state",
+          step.of.id());
     }
   }
 
