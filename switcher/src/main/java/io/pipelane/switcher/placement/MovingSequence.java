@@ -13,6 +13,7 @@ import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.sequence.StepTicket;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
@@ -77,7 +78,7 @@ final class MovingSequence {
               Duration.ofSeconds(1));
         }
         waiting.add(step);
-        return step;
+        return step.ticket;
       }
       running = true;
     }
@@ -87,7 +88,7 @@ final class MovingSequence {
       next(step);
       throw e;
     }
-    return step;
+    return step.ticket;
   }
 
   /** A step has ended: the next one begins, if there is one. */
@@ -204,13 +205,12 @@ final class MovingSequence {
   }
 
   /** One request of the sequence. */
-  private final class Step implements Ticket {
+  private final class Step {
     private final InferenceRequest request;
     private final SequenceStep of;
     private final ResultHandler handler;
     private final Function<Member, Hold> devices;
-    private volatile @Nullable Ticket ticket;
-    private volatile boolean cancelled;
+    private final StepTicket ticket;
 
     Step(
         InferenceRequest request,
@@ -221,6 +221,7 @@ final class MovingSequence {
       this.of = of;
       this.handler = new PlacedOnce(handler);
       this.devices = devices;
+      this.ticket = new StepTicket(this::leavesLine, this.handler);
     }
 
     /** Gives it to the device that has the state, or to another one behind all before it. */
@@ -290,11 +291,8 @@ final class MovingSequence {
               attempt,
               member -> attempt.at(member),
               attempt::lost);
-      ticket = routed;
+      ticket.becomes(routed); // Before it is submitted: it may end, and another attempt begin.
       routed.submit();
-      if (cancelled) {
-        routed.cancel();
-      }
     }
 
     private void failed(StatusException error) {
@@ -327,36 +325,10 @@ final class MovingSequence {
       }
     }
 
-    @Override
-    public void cancel() {
-      if (leavesLine()) {
-        return;
-      }
-      cancelled = true;
-      @Nullable Ticket submitted = ticket;
-      if (submitted != null) {
-        submitted.cancel();
-      }
-    }
-
-    @Override
-    public void withdraw() {
-      @Nullable Ticket submitted = leavesLine() ? null : ticket;
-      if (submitted != null) {
-        submitted.withdraw();
-      }
-    }
-
-    /** Ends the step if it waits for the one before it. */
     private boolean leavesLine() {
-      boolean waited;
       synchronized (MovingSequence.this) {
-        waited = waiting.remove(this);
+        return waiting.remove(this);
       }
-      if (waited) {
-        handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
-      }
-      return waited;
     }
   }
 
