@@ -32,6 +32,7 @@ final class StuckThreads {
 
   private boolean roomIsStuck;
   private int stuck;
+  private volatile boolean areAll; // Written under the lock; asked for each request.
 
   /** Of so many threads, none is. */
   StuckThreads(int threads, RequestQueue queue) {
@@ -46,6 +47,7 @@ final class StuckThreads {
     lock.lock();
     try {
       all = ++stuck == threads;
+      areAll = all;
       if (all) {
         queue.standStill(refusal);
       }
@@ -66,6 +68,7 @@ final class StuckThreads {
     lock.lock();
     try {
       if (stuck-- == threads) {
+        areAll = false;
         queue.standStill(null);
       }
     } finally {
@@ -73,14 +76,9 @@ final class StuckThreads {
     }
   }
 
-  /** Whether all are. */
+  /** Whether all are; at once. */
   boolean areAll() {
-    lock.lock();
-    try {
-      return stuck == threads;
-    } finally {
-      lock.unlock();
-    }
+    return areAll;
   }
 
   /**
