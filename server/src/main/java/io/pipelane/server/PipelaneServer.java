@@ -124,7 +124,6 @@ public final class PipelaneServer implements AutoCloseable {
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
-      devices.judgeBy(statistics::objectives);
       models =
           new EnsembleCatalog(catalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);

@@ -10,6 +10,7 @@ import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sharing.ObjectiveCounts;
 import io.pipelane.switcher.sharing.OnlineWork;
 import java.util.Map;
 import java.util.Objects;
@@ -29,6 +30,7 @@ final class Admission implements AutoCloseable {
   private final RequestQueue queue;
   private final Execution execution;
   private final OnlineWork online;
+  private final ObjectiveCounts objectives;
   private final Optional<FetchAheadThread> fetchAhead;
   private final LongSupplier clock;
 
@@ -41,12 +43,14 @@ final class Admission implements AutoCloseable {
       RequestQueue queue,
       Execution execution,
       OnlineWork online,
+      ObjectiveCounts objectives,
       Optional<FetchAheadThread> fetchAhead,
       LongSupplier clock) {
     this.sequences = sequences;
     this.queue = queue;
     this.execution = execution;
     this.online = online;
+    this.objectives = objectives;
     this.fetchAhead = fetchAhead;
     this.clock = clock;
   }
@@ -109,11 +113,12 @@ final class Admission implements AutoCloseable {
     }
     long now = clock.getAsLong();
     online.arrived(now);
-    if (!keepsState && execution.runAtOnce(request, handler, now)) {
+    ResultHandler judged = objectives.judging(request, handler, clock);
+    if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }
     return service.count(
-        handler,
+        judged,
         told -> {
           if (!answers.test(
               service)) { // It has begun to leave; one of its name may have come since.

@@ -148,7 +148,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
             clock);
     lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
-    estimates = new Estimates(daemon::stallNanos, settings.residency().config().prefetch());
+    boolean comeAhead = settings.residency().config().prefetch();
+    estimates = new Estimates(daemon::stallNanos, comeAhead ? daemon::leastStallNanos : _ -> 0);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(
@@ -177,7 +178,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
             sharing.gate(),
             clock);
     admission =
-        new Admission(sequences, queue, execution, sharing.gate().online(), fetchAhead, clock);
+        new Admission(
+            sequences,
+            queue,
+            execution,
+            sharing.gate().online(),
+            sharing.objectives(),
+            fetchAhead,
+            clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     sharing.onEviction(daemon::takeBackOffline);
@@ -481,7 +489,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   @Override
   public boolean isUsable() {
-    return !sessions.isLost();
+    return !sessions.isLost() && !execution.standsStill();
   }
 
   /** ONNX Runtime's version. */

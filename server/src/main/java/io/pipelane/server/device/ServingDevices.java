@@ -23,7 +23,6 @@ import io.pipelane.switcher.memory.Demand;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;
-import io.pipelane.switcher.sharing.Attainment;
 import io.pipelane.switcher.sharing.SampleRing;
 import java.time.Duration;
 import java.util.HashMap;
@@ -34,7 +33,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -337,11 +335,6 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   /** How many devices there are, lost ones included. */
   public int count() {
     return places.size();
-  }
-
-  /** Has each device's state be judged by counts of online requests, too. */
-  public void judgeBy(Supplier<Attainment.Objectives> counts) {
-    places.forEach(place -> place.switcher.sharing().judgeBy(counts));
   }
 
   /** How the weights kept in host memory have been used. */

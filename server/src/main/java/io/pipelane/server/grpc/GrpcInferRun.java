@@ -235,9 +235,6 @@ final class GrpcInferRun implements ResultHandler {
       throw callerHasGone();
     }
     InferenceRequest request = origin.classed(decoded.request());
-    if (account != null) {
-      account.classed(request.priority());
-    }
     InferenceService.Ticket submitted = parts.backend().service().submit(request, this);
     ticket = submitted;
     if (cancelled) {

@@ -83,7 +83,6 @@ final class InferRun implements ResultHandler {
           exchange
               .caller()
               .classed(RequestPriority.classed(call.request(), exchange.headers().get(PRIORITY)));
-      account.classed(request.priority());
       ticket = service.submit(request, this);
     } catch (RuntimeException e) {
       call.close();

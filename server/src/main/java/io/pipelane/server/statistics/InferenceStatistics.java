@@ -3,7 +3,6 @@ package io.pipelane.server.statistics;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
-import io.pipelane.switcher.sharing.Attainment;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -65,21 +64,6 @@ public final class InferenceStatistics {
   /** Whether requests may be traced at all. */
   public boolean traces() {
     return tracing != null;
-  }
-
-  /**
-   * The online requests of all models that had to be answered by a time and were not refused, nor
-   * rejected for what they ask.
-   */
-  public Attainment.Objectives objectives() {
-    long met = 0;
-    long judged = 0;
-    for (ModelCounters counters : models.values()) {
-      Attainment.Objectives ofModel = counters.judged();
-      met += ofModel.met();
-      judged += ofModel.judged();
-    }
-    return new Attainment.Objectives(met, judged);
   }
 
   /** Those that exist, ordered by name and version. */

@@ -3,7 +3,6 @@ package io.pipelane.server.statistics;
 import io.pipelane.config.Status;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.sharing.Attainment;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -73,8 +72,6 @@ public final class ModelCounters {
   private final DurationBuckets durations = new DurationBuckets();
   private final DurationBuckets stallDurations = new DurationBuckets();
   private long begun;
-  private long judged;
-  private long judgedMet;
   private long succeeded;
   private long successNanos;
   private long failureNanos;
@@ -152,17 +149,6 @@ public final class ModelCounters {
 
   synchronized void objective(Objective outcome) {
     objectives.merge(outcome, 1L, Long::sum);
-  }
-
-  /** An online request that had to be answered by a time tells something of its device. */
-  synchronized void judged(boolean met) {
-    judged++;
-    judgedMet += met ? 1 : 0;
-  }
-
-  /** Online requests that had to be answered by a time, were not refused, and could be met. */
-  synchronized Attainment.Objectives judged() {
-    return new Attainment.Objectives(judgedMet, judged);
   }
 
   /** Requests that had to be answered by a time, by what became of them. */

@@ -1,10 +1,8 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.config.Status;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.observability.InferenceEvent;
 import io.pipelane.server.observability.RequestTrace;
-import io.pipelane.server.statistics.ModelCounters.Failure;
 import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.switcher.InferenceTimings;
 import java.util.OptionalLong;
@@ -24,7 +22,6 @@ public final class RequestAccount {
   private long rows = 1;
   private OptionalLong deadlineNanos = OptionalLong.empty();
   private @Nullable InferenceTimings timings;
-  private boolean offline;
   private boolean ended;
 
   RequestAccount(ModelCounters counters, @Nullable RequestTrace trace) {
@@ -51,11 +48,6 @@ public final class RequestAccount {
   public void decoded(OptionalLong deadline, long ofBatch) {
     decoded(deadline);
     rows = ofBatch;
-  }
-
-  /** The request's class is known; offline ones tell nothing of how online work fares. */
-  public void classed(Priority priority) {
-    offline = priority == Priority.OFFLINE;
   }
 
   /** Its run has ended well, whatever becomes of the answer. */
@@ -107,9 +99,6 @@ public final class RequestAccount {
     if (deadlineNanos.isPresent()) {
       boolean met = deadlineNanos.getAsLong() - now >= 0;
       counters.objective(met ? Objective.MET : Objective.MISSED);
-      if (!offline) {
-        counters.judged(met);
-      }
     }
   }
 
@@ -126,9 +115,6 @@ public final class RequestAccount {
       }
       if (deadlineNanos.isPresent() && status != Status.CANCELLED) {
         counters.objective(status == Status.UNAVAILABLE ? Objective.REFUSED : Objective.FAILED);
-        if (!offline && Failure.of(status) != Failure.REJECTED) {
-          counters.judged(false);
-        }
       }
     }
   }

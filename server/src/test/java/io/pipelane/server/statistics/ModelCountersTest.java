@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.pipelane.config.Status;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.statistics.ModelCounters.Total;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.sharing.Attainment;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
@@ -100,27 +98,5 @@ class ModelCountersTest {
     return Arrays.stream(shapes)
         .map(shape -> new InputTensor("x", TensorType.FP32, shape, MemorySegment.NULL))
         .toList();
-  }
-
-  @Test
-  void objectives_areOfOnlineRequestsThatCouldBeMet() {
-    due(Priority.ONLINE).answered();
-    due(Priority.OFFLINE).answered();
-    assertEquals(new Attainment.Objectives(1, 1), statistics.objectives());
-    due(Priority.ONLINE).failed(Status.INVALID_ARGUMENT);
-    due(Priority.ONLINE).failed(Status.UNAVAILABLE);
-    due(Priority.ONLINE).failed(Status.CANCELLED);
-    due(Priority.OFFLINE).failed(Status.DEADLINE_EXCEEDED);
-    assertEquals(new Attainment.Objectives(1, 1), statistics.objectives());
-    due(Priority.ONLINE).failed(Status.DEADLINE_EXCEEDED);
-    assertEquals(new Attainment.Objectives(1, 2), statistics.objectives());
-  }
-
-  private RequestAccount due(Priority priority) {
-    RequestAccount account = statistics.begin(MODEL);
-    account.decoded(OptionalLong.of(System.nanoTime() + Long.MAX_VALUE / 2));
-    account.classed(priority);
-    account.ran(new InferenceTimings(1, 0, 100));
-    return account;
   }
 }

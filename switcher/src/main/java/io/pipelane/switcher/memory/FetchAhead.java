@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Brings weights in ahead of runs while the link has nothing else to do: one page, then the next.
@@ -84,9 +85,11 @@ final class FetchAhead {
    *
    * @param queued models of requests that wait, the first to run first
    * @param runs under way
+   * @param offlineWaits whether offline work waits for memory: it is passed for models alone that
+   *     online work wants
    * @return whether one is on its way now
    */
-  boolean next(List<Residency> queued, int runs, long nowNanos) {
+  boolean next(List<Residency> queued, int runs, boolean offlineWaits, long nowNanos) {
     if (!underWay.isDone()) {
       return true;
     }
@@ -96,14 +99,18 @@ final class FetchAhead {
     }
     staged.clear();
     memory.settleAll();
-    List<Residency> wished = wishes.open(nowNanos);
-    queued.forEach(residency -> residency.lodged = false);
-    Set<Residency> spared = union(queued, wished);
-    boolean sent =
-        fetchFirst(queued, Set.copyOf(queued)) || fetchFirst(wishes.urgent(nowNanos), spared);
+    Predicate<Residency> may = residency -> !offlineWaits || !residency.holding.isOffline();
+    List<Residency> asked = queued.stream().filter(may).toList();
+    List<Residency> wished = wishes.open(nowNanos).stream().filter(may).toList();
+    List<Residency> urgent = wishes.urgent(nowNanos).stream().filter(may).toList();
+    asked.forEach(residency -> residency.lodged = false);
+    Set<Residency> spared = union(asked, wished);
+    boolean sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
     if (!sent && !pacing.holdsBack(runs, nowNanos)) {
-      sent =
-          fetchFirst(wished, spared) || fetchPlanned(Set.copyOf(queued), nowNanos) || fetchLodger();
+      sent = fetchFirst(wished, spared);
+      if (!sent && !offlineWaits) {
+        sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger();
+      }
     }
     if (sent) {
       pacing.sent(nowNanos);

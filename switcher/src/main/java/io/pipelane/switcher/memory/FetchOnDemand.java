@@ -24,7 +24,8 @@ final class FetchOnDemand {
    * range, or pages, stand in the structure's line: only its first stands in the other one, too.
    *
    * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
-   * else is under way (FetchAhead): what a run sends for online waits for one page at most.
+   * else is under way (FetchAhead): what a run sends for online waits for one page at most. Nor do
+   * they keep pages back that are fetched ahead for online work, or runs that find theirs there.
    */
   private final Condition changed;
   private final WeightMemory memory;
@@ -55,14 +56,17 @@ final class FetchOnDemand {
     this.quota = quota;
   }
 
-  /** Whether somebody waits for memory that others might take; offline work's quota is none. */
-  boolean isAwaited() {
-    return line.isContended();
+  /**
+   * Whether somebody waits for memory whom work of a class must not pass; offline work's quota is
+   * none.
+   */
+  boolean isAwaited(Priority priority) {
+    return line.isContended(priority);
   }
 
   /** Whether somebody waits whom a run of a model must not pass. */
-  boolean isAwaitedBefore(Residency residency) {
-    return isAwaited() || !residency.structure.line.isEmpty();
+  boolean isAwaitedBefore(Residency residency, Priority priority) {
+    return isAwaited(priority) || !residency.structure.line.isEmpty();
   }
 
   /**
@@ -154,7 +158,7 @@ final class FetchOnDemand {
     if (!structures.mount(residency, waited.getAndSet(true))) {
       return false;
     }
-    if (isAwaited() || turn.isOffline() || !residency.isComplete()) {
+    if (isAwaited(Priority.ONLINE) || turn.isOffline() || !residency.isComplete()) {
       inTurn(line, turn, residency, () -> bringIn(residency, turn), beforeWaiting);
     }
     return true;

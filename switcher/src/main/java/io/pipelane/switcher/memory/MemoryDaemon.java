@@ -256,7 +256,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Residency residency = known(version);
       residency.leaves = false;
       holdings.used(residency.holding, priority, nanoClock.getAsLong());
-      boolean mustWait = fetchOnDemand.isAwaitedBefore(residency);
+      boolean mustWait = fetchOnDemand.isAwaitedBefore(residency, priority);
       if (priority == Priority.OFFLINE) {
         quota.requireFits(residency);
         mustWait |= !quota.admits(residency);
@@ -283,7 +283,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       Residency residency = known(version);
-      if (fetchOnDemand.isAwaitedBefore(residency)
+      if (fetchOnDemand.isAwaitedBefore(residency, Priority.ONLINE)
           || !residency.isMounted()
           || !residency.isComplete()
           || residency.isArriving()) {
@@ -382,12 +382,12 @@ public final class MemoryDaemon implements AutoCloseable {
       pacing.begin();
       long now = nanoClock.getAsLong();
       plan.ifPresent(solved -> fetchAhead.follow(solved, now));
-      if (fetchOnDemand.isAwaited()) {
+      if (fetchOnDemand.isAwaited(Priority.ONLINE)) {
         return false; // Whoever waits for memory goes first.
       }
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      return fetchAhead.next(upcoming, runs, now);
+      return fetchAhead.next(upcoming, runs, fetchOnDemand.isAwaited(Priority.OFFLINE), now);
     } finally {
       lock.unlock();
     }
@@ -432,6 +432,16 @@ public final class MemoryDaemon implements AutoCloseable {
   public long stallNanos(ModelVersion version) {
     @Nullable Holding holding = published.get(version);
     return holding == null ? 0 : holding.stallNanos();
+  }
+
+  /**
+   * What a run of a model will lose by missing weights whatever happens until it begins, unless
+   * they come sooner than their bytes can over the host's link: 0 where they may, and while nothing
+   * is known of the link or the run. For any thread, and at once.
+   */
+  public long leastStallNanos(ModelVersion version) {
+    @Nullable Holding holding = published.get(version);
+    return holding == null || peers.hasPeers() ? 0 : holding.leastStallNanos();
   }
 
   /**

@@ -85,6 +85,11 @@ public final class PeerMemory {
   /** A model of which weights are missing here, and how large all of them are. */
   public record Missed(ModelVersion version, long weightBytes) {}
 
+  /** Whether weights may come out of other devices' pages; for any thread. */
+  boolean hasPeers() {
+    return !peers.isEmpty();
+  }
+
   /** Such models, those first whose requests lose most time by it, seen over a while. */
   public List<Missed> missed(int most) {
     lock.lock();

@@ -4,10 +4,12 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +30,7 @@ final class SharedPages {
   private final int[] holders;
   private final @Nullable Content[] offered;
   private final Map<Content, Offer> offers = new HashMap<>();
+  private final Map<Content, Set<Residency>> owners = new HashMap<>();
 
   /**
    * What is in a page.
@@ -47,6 +50,29 @@ final class SharedPages {
     this.pages = pages;
     this.holders = new int[pages.total()];
     this.offered = new Content[pages.total()];
+  }
+
+  /** For each page of a model that is new here, one that has the same, if any: itself, perhaps. */
+  Set<Residency> alike(Residency residency) {
+    Set<Residency> alike = new HashSet<>();
+    for (Content content : residency.contents) {
+      Set<Residency> models = owners.computeIfAbsent(content, _ -> new HashSet<>());
+      models.stream().findFirst().ifPresent(alike::add); // Others know of each other already.
+      models.add(residency);
+    }
+    return alike;
+  }
+
+  /** A model is going. */
+  void forget(Residency residency) {
+    for (Content content : residency.contents) {
+      owners.computeIfPresent(
+          content,
+          (_, models) -> {
+            models.remove(residency);
+            return models.isEmpty() ? null : models;
+          });
+    }
   }
 
   /** Lends a page that nobody holds, to be held once. */

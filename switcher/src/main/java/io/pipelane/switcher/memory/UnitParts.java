@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.Unit;
 import java.util.List;
@@ -124,7 +125,7 @@ public final class UnitParts {
   private boolean isThere(Residency residency) {
     return residency.isMounted()
         && residency.isComplete()
-        && !fetchOnDemand.isAwaitedBefore(residency);
+        && !fetchOnDemand.isAwaitedBefore(residency, Priority.ONLINE);
   }
 
   /** Holds once more what is held; waits for nobody, as others may wait for who holds it. */

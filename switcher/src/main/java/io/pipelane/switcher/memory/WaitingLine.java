@@ -66,10 +66,13 @@ final class WaitingLine {
   }
 
   /**
-   * Whether somebody waits for what others may take: not for a quota, and not behind one who does.
+   * Whether somebody waits for what others may take, and goes before work of a class: not for a
+   * quota, nor behind one who does, and offline ones before their own class alone.
    */
-  boolean isContended() {
-    return !turns.isEmpty() && !first().waitsForQuota;
+  boolean isContended(Priority priority) {
+    return !turns.isEmpty()
+        && !first().waitsForQuota
+        && (priority == Priority.OFFLINE || !first().offline);
   }
 
   /** Whether it is a turn's time. */

@@ -114,12 +114,18 @@ final class WeightMemory {
   void add(Residency residency) {
     residencies.put(residency.model.version(), residency);
     owners.put(residency.holding, residency);
+    Set<Residency> alike = shared.alike(residency);
+    if (!alike.isEmpty()) {
+      holdings.shares(residency.holding);
+      alike.forEach(other -> holdings.shares(other.holding));
+    }
   }
 
   /** Forgets a model that has no pages any more. */
   void remove(Residency residency) {
     residencies.remove(residency.model.version());
     owners.remove(residency.holding);
+    shared.forget(residency);
     holdings.remove(residency.holding);
   }
 

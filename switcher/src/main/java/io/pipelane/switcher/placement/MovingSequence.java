@@ -2,6 +2,7 @@ package io.pipelane.switcher.placement;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -12,6 +13,7 @@ import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.sequence.StepTicket;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
@@ -76,7 +78,7 @@ final class MovingSequence {
               Duration.ofSeconds(1));
         }
         waiting.add(step);
-        return step;
+        return step.ticket;
       }
       running = true;
     }
@@ -86,7 +88,7 @@ final class MovingSequence {
       next(step);
       throw e;
     }
-    return step;
+    return step.ticket;
   }
 
   /** A step has ended: the next one begins, if there is one. */
@@ -161,10 +163,11 @@ final class MovingSequence {
     if (current == null) {
       return;
     }
-    if (!current.add(step.request)) {
+    boolean wasKept = step.of.start() || !current.isClosed();
+    if (!current.add(step.request) && wasKept) {
       LOG.log(
-          Level.DEBUG,
-          "sequence {0} is kept on its device alone: host-tier.states has no room",
+          Level.WARNING,
+          "sequence {0} is kept on its device alone from now on, and ends with that: host-tier.states has no room for its steps",
           step.of.id());
     }
   }
@@ -185,21 +188,29 @@ final class MovingSequence {
       Optional<SequenceState> state =
           at.switcher.sequence(step.request.model(), step.of.owner(), step.of.id());
       if (state.isPresent()) {
-        boolean _ = state.get().read(current::replace);
+        boolean _ = state.get().read(reached -> keepState(current, reached, step));
       }
     } catch (IOException | RuntimeException e) { // The steps are there still.
       LOG.log(Level.DEBUG, "no checkpoint of sequence " + step.of.id(), e);
     }
   }
 
+  private static void keepState(SequenceLog log, List<InputTensor> state, Step step) {
+    if (!log.replace(state)) {
+      LOG.log(
+          Level.DEBUG,
+          "sequence {0} is kept by its steps for longer: host-tier.states has no room for its state",
+          step.of.id());
+    }
+  }
+
   /** One request of the sequence. */
-  private final class Step implements Ticket {
+  private final class Step {
     private final InferenceRequest request;
     private final SequenceStep of;
     private final ResultHandler handler;
     private final Function<Member, Hold> devices;
-    private volatile @Nullable Ticket ticket;
-    private volatile boolean cancelled;
+    private final StepTicket ticket;
 
     Step(
         InferenceRequest request,
@@ -210,6 +221,7 @@ final class MovingSequence {
       this.of = of;
       this.handler = new PlacedOnce(handler);
       this.devices = devices;
+      this.ticket = new StepTicket(this::leavesLine, this.handler);
     }
 
     /** Gives it to the device that has the state, or to another one behind all before it. */
@@ -279,11 +291,8 @@ final class MovingSequence {
               attempt,
               member -> attempt.at(member),
               attempt::lost);
-      ticket = routed;
+      ticket.becomes(routed); // Before it is submitted: it may end, and another attempt begin.
       routed.submit();
-      if (cancelled) {
-        routed.cancel();
-      }
     }
 
     private void failed(StatusException error) {
@@ -316,36 +325,10 @@ final class MovingSequence {
       }
     }
 
-    @Override
-    public void cancel() {
-      if (leavesLine()) {
-        return;
-      }
-      cancelled = true;
-      @Nullable Ticket submitted = ticket;
-      if (submitted != null) {
-        submitted.cancel();
-      }
-    }
-
-    @Override
-    public void withdraw() {
-      @Nullable Ticket submitted = leavesLine() ? null : ticket;
-      if (submitted != null) {
-        submitted.withdraw();
-      }
-    }
-
-    /** Ends the step if it waits for the one before it. */
     private boolean leavesLine() {
-      boolean waited;
       synchronized (MovingSequence.this) {
-        waited = waiting.remove(this);
+        return waiting.remove(this);
       }
-      if (waited) {
-        handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
-      }
-      return waited;
     }
   }
 

@@ -17,11 +17,14 @@ import java.util.OptionalLong;
 final class SequenceLog {
   /*
    * Memory is the collector's to free: what is made again may still be read when a later state
-   * takes its place. It is charged for as long as it is here.
+   * takes its place. It is charged for as long as it is here, and a state beside the one that it
+   * takes the place of. Where there is no room for both, the old one stays with all steps since, and
+   * the next is tried after twice as many.
    */
   private static final int MOST_STEPS = 32;
   private static final long LEAST_BYTES = 64 << 10;
   private static final long ALIGNMENT = 64;
+  private static final int MOST_PATIENCE = 1 << 10;
 
   private final HostRoom room;
   private final SequenceStep of;
@@ -29,6 +32,7 @@ final class SequenceLog {
   private List<InputTensor> state = List.of();
   private long stateBytes;
   private long sinceBytes;
+  private int patience = 1;
   private boolean closed;
 
   /**
@@ -39,7 +43,9 @@ final class SequenceLog {
   SequenceLog(HostRoom room, SequenceStep begins) {
     this.room = room;
     this.of = new SequenceStep(begins.owner(), begins.id(), false, false, List.of());
-    boolean _ = replace(begins.initial());
+    if (!replace(begins.initial())) {
+      close();
+    }
   }
 
   /**
@@ -82,14 +88,19 @@ final class SequenceLog {
   /** Whether the steps are many, or larger than the state that they have led to. */
   synchronized boolean isLong() {
     return !closed
-        && (since.size() >= MOST_STEPS || sinceBytes > Math.max(LEAST_BYTES, stateBytes));
+        && (since.size() / patience >= MOST_STEPS
+            || sinceBytes / patience > Math.max(LEAST_BYTES, stateBytes));
   }
 
-  /** Has a state take the place of the steps that have led to it; it is copied. */
+  /**
+   * Has a state take the place of the steps that have led to it; it is copied.
+   *
+   * @return false when the host has no room for it; the steps are there still
+   */
   synchronized boolean replace(List<InputTensor> reached) {
     long bytes = reached.stream().mapToLong(tensor -> tensor.data().byteSize()).sum();
     if (closed || !room.tryTake(bytes)) {
-      close();
+      patience = Math.min(2 * patience, MOST_PATIENCE);
       return false;
     }
     state = copied(reached);
@@ -97,6 +108,7 @@ final class SequenceLog {
     stateBytes = bytes;
     sinceBytes = 0;
     since.clear();
+    patience = 1;
     return true;
   }
 

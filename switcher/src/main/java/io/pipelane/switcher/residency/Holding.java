@@ -20,6 +20,12 @@ public final class Holding {
   /** Read by any thread. */
   private volatile long stallNanos;
 
+  /** What it would lose for certain. Read by any thread. */
+  private volatile long leastStallNanos;
+
+  /** Whether other models may bring pages of its own, or hold them already. */
+  private boolean shared;
+
   /** What a run would lose if nothing were here. Read by any thread. */
   private volatile double wholeNanos;
 
@@ -48,7 +54,14 @@ public final class Holding {
   /** Has other threads see what has changed. */
   void publish() {
     stallNanos = (long) curve.nanos(pages);
+    leastStallNanos = shared ? 0 : (long) curve.leastNanos(pages);
     wholeNanos = curve.nanos(0);
+  }
+
+  /** Others have pages that are alike. */
+  void shares() {
+    shared = true;
+    publish();
   }
 
   double wholeNanos() {
@@ -85,6 +98,14 @@ public final class Holding {
   /** What a run would lose by missing pages if it began now; for any thread. */
   public long stallNanos() {
     return stallNanos;
+  }
+
+  /**
+   * What it loses at least, whatever is fetched before it begins: the bytes have to come over the
+   * link all the same. 0 where other models may bring them. For any thread.
+   */
+  public long leastStallNanos() {
+    return leastStallNanos;
   }
 
   /** Whether offline work alone uses the model. */

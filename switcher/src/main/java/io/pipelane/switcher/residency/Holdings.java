@@ -128,6 +128,11 @@ public final class Holdings {
     rank(holding);
   }
 
+  /** Notes that another model has pages that are alike, which either may bring for both. */
+  public void shares(Holding holding) {
+    holding.shares();
+  }
+
   private void rank(Holding holding) {
     if (holding.pages > 0) {
       holding.worth = policy.worth(holding);

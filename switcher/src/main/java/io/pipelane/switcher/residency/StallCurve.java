@@ -16,10 +16,12 @@ public final class StallCurve {
    */
   private final double[] costs;
   private final double[] gains;
+  private final double[] leasts;
 
-  private StallCurve(double[] costs, double[] gains) {
+  private StallCurve(double[] costs, double[] gains, double[] leasts) {
     this.costs = costs;
     this.gains = gains;
+    this.leasts = leasts;
   }
 
   /**
@@ -31,7 +33,7 @@ public final class StallCurve {
    */
   public static StallCurve of(int pages, IntToDoubleFunction cost) {
     double[] costs = falling(pages, cost);
-    return new StallCurve(costs, gainsOfEnvelope(costs));
+    return new StallCurve(costs, gainsOfEnvelope(costs), new double[pages + 1]);
   }
 
   /**
@@ -41,7 +43,16 @@ public final class StallCurve {
    */
   StallCurve withPenalty(IntToDoubleFunction penalty) {
     double[] sums = falling(pages(), there -> costs[there] + penalty.applyAsDouble(there));
-    return new StallCurve(costs, gainsOfEnvelope(sums));
+    return new StallCurve(costs, gainsOfEnvelope(sums), leasts);
+  }
+
+  /**
+   * The same, with what a run loses at least; nothing is certain otherwise.
+   *
+   * @param least by leading pages that are there
+   */
+  StallCurve withLeast(IntToDoubleFunction least) {
+    return new StallCurve(costs, gains, falling(pages(), least));
   }
 
   private static double[] falling(int pages, IntToDoubleFunction cost) {
@@ -87,6 +98,13 @@ public final class StallCurve {
   /** What a run costs with so many leading pages there. */
   public double nanos(int pagesThere) {
     return costs[pagesThere];
+  }
+
+  /**
+   * What a run loses for certain with so many leading pages there; its link is as fast as known.
+   */
+  public double leastNanos(int pagesThere) {
+    return leasts[pagesThere];
   }
 
   /**

@@ -66,7 +66,8 @@ public final class StallCurves {
     }
     fillBetween(stalls, step);
     fillBetween(others, step);
-    return curve(stalls, others);
+    return curve(stalls, others)
+        .withLeast(there -> stalls[Math.min(pages, Math.ceilDiv(there, step) * step)]);
   }
 
   /** Reads what lies between every so many values off the lines between those. */

@@ -16,11 +16,24 @@ final class Answer {
 
   private final ModelVersion model;
   private final ResultHandler handler;
+  private Consumer<StatusException> whenStuck = _ -> {};
   private boolean given;
+  private boolean stuck;
 
   Answer(ModelVersion model, ResultHandler handler) {
     this.model = model;
     this.handler = handler;
+  }
+
+  /** Has somebody told, behind the caller, where the run fails and is not over. */
+  Answer whenStuck(Consumer<StatusException> told) {
+    whenStuck = told;
+    return this;
+  }
+
+  /** Whether the run has failed so. */
+  boolean wasStuck() {
+    return stuck;
   }
 
   /** Whether the caller knows the end. */
@@ -64,6 +77,8 @@ final class Answer {
       @Override
       public void failed(StatusException reason) {
         fail(reason);
+        stuck = true;
+        whenStuck.accept(reason);
       }
     };
   }

@@ -155,7 +155,7 @@ final class AnswerTimes {
         ? Long.MAX_VALUE
         : deadline.getAsLong()
             - nowNanos
-            - estimates.stallNanos(request.key())
+            - estimates.leastStallNanos(request.key())
             - request.leastNanos();
   }
 

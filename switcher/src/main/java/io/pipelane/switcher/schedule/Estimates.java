@@ -18,7 +18,7 @@ public final class Estimates {
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final ToLongFunction<ModelVersion> stallNanos;
-  private final boolean weightsComeAhead;
+  private final ToLongFunction<ModelVersion> leastStallNanos;
   private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
   private final EstimateErrors answerErrors = new EstimateErrors();
@@ -26,27 +26,33 @@ public final class Estimates {
   /**
    * Knows nothing of runs yet.
    *
-   * @param stallNanos what a run of a model would lose by missing weights if it began now; asked
-   *     often
+   * @param stallNanos what a run of a model would lose by missing weights if it began now, which is
+   *     certain; asked often
    */
   public Estimates(ToLongFunction<ModelVersion> stallNanos) {
-    this(stallNanos, true);
+    this(stallNanos, stallNanos);
   }
 
   /**
    * The same.
    *
-   * @param weightsComeAhead whether missing weights come also when a request is refused on account
-   *     of them; where they come with runs alone none is refused so, or all would be
+   * @param leastStallNanos the part of it that is certain. Where weights come with runs alone none
+   *     is: they come also when a request is refused on account of them, or all would be
    */
-  public Estimates(ToLongFunction<ModelVersion> stallNanos, boolean weightsComeAhead) {
+  public Estimates(
+      ToLongFunction<ModelVersion> stallNanos, ToLongFunction<ModelVersion> leastStallNanos) {
     this.stallNanos = stallNanos;
-    this.weightsComeAhead = weightsComeAhead;
+    this.leastStallNanos = leastStallNanos;
   }
 
   /** What a run would lose by missing weights if it began now. */
   long stallNanos(RunKey key) {
     return stallNanos.applyAsLong(key.model());
+  }
+
+  /** What it will lose so for certain, whenever it begins. */
+  long leastStallNanos(RunKey key) {
+    return leastStallNanos.applyAsLong(key.model());
   }
 
   /** The usual time of a run, without its stall; 0 for one that is not known. */
@@ -82,15 +88,15 @@ public final class Estimates {
   /**
    * Whether a request cannot be answered in time even if it ran now, and everything went well.
    *
-   * <p>The best time counts, not the usual one: a request that is refused says nothing new, so an
-   * estimate that is too long for a model's requests must not keep them out for good.
+   * <p>The best time counts, and the least stall, not the usual ones: a request that is refused
+   * says nothing new, so an estimate that is too long for a model's requests must not keep them out
+   * for good.
    */
   boolean isTooLate(QueuedRequest queued, long nowNanos) {
     OptionalLong deadline = queued.request().deadlineNanos();
     return deadline.isPresent()
         && deadline.getAsLong() - nowNanos
-            < (weightsComeAhead ? stallNanos(queued.key()) : 0)
-                + history.of(queued.key()).leastNanos();
+            < leastStallNanos(queued.key()) + history.of(queued.key()).leastNanos();
   }
 
   /** Whether a request that is refused for its deadline might be in time if weights were there. */
@@ -176,8 +182,11 @@ public final class Estimates {
     if (usual > 0 && executeNanos > 0) {
       errors.observed(estimatedNanos, executeNanos);
     }
-    if (usual == 0 || expectedStallNanos == 0) {
-      past.ran(Math.max(1, executeNanos - stallNanos));
+    long computed = Math.max(1, executeNanos - stallNanos);
+    if (expectedStallNanos == 0) {
+      past.ran(computed);
+    } else {
+      past.ranCold(computed);
     }
   }
 

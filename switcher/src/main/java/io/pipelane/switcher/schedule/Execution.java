@@ -104,6 +104,11 @@ public final class Execution {
     share.ifPresent(ShareThread::modelLeaves);
   }
 
+  /** Whether no request is run for now, as worker processes that do not end hold all lanes. */
+  public boolean standsStill() {
+    return lanes.standStill();
+  }
+
   /** Forgets what a model's runs were like: it is registered no longer. */
   public void forget(ModelVersion version) {
     lanes.forget(version);

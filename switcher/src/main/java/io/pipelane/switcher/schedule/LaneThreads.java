@@ -15,7 +15,6 @@ import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -46,9 +45,7 @@ public final class LaneThreads {
   private final LaneRuns runs;
   private final LaneTrial trial;
 
-  /** Whose run waits for weights of others to give way to its lane: one at a time. */
-  private final ReentrantLock failsafe = new ReentrantLock(true);
-
+  private final StuckThreads stuck;
   private final List<Thread> threads;
 
   /**
@@ -91,6 +88,7 @@ public final class LaneThreads {
             gate,
             preemption,
             nanoClock);
+    this.stuck = new StuckThreads(count + spare, queue);
     this.threads =
         IntStream.range(0, count + spare)
             .mapToObj(i -> Thread.ofPlatform().name("lane-" + i).daemon().start(this::serve))
@@ -135,6 +133,11 @@ public final class LaneThreads {
   /** How many runs may compute at once at present. */
   public int lanes() {
     return trial.lanes();
+  }
+
+  /** Whether no request is run for now, as worker processes that do not end hold all threads. */
+  boolean standStill() {
+    return stuck.areAll();
   }
 
   /** What has been interrupted so far. */
@@ -184,12 +187,16 @@ public final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
-    Answer answer = new Answer(queued.request().model(), queued.handler());
+    Answer answer =
+        new Answer(queued.request().model(), queued.handler()).whenStuck(stuck::isStuck);
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
       queued.failed();
       answer.fail(queued.told(e));
+    }
+    if (answer.wasStuck()) {
+      stuck.goesOn();
     }
   }
 
@@ -223,7 +230,7 @@ public final class LaneThreads {
     LaneWaitsForWeightsException needs = refused;
     int losses = 0;
     turn.leave();
-    failsafe.lock();
+    stuck.awaitRoom(refused.refusal());
     try {
       while (true) {
         try {
@@ -238,7 +245,7 @@ public final class LaneThreads {
         }
       }
     } finally {
-      failsafe.unlock();
+      stuck.leaveRoom();
     }
   }
 

@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule;
 import java.util.Arrays;
 
 /**
- * What the runs of one model and one combination of shapes took: how long they computed with all
- * weights there, and how much run-time memory, the E of Salus' jobs. Safe for any thread.
+ * What the runs of one model and one combination of shapes took: how long they computed, and how
+ * much run-time memory, the E of Salus' jobs. Safe for any thread.
  */
 final class PastRuns {
   /** What a new run counts in the mean. */
@@ -18,20 +18,39 @@ final class PastRuns {
 
   private final long[] recent = new long[9];
   private int runs;
+  private boolean hasRunWarm;
   private volatile double mean;
-  private volatile double least; // 0 until a few have run.
+  private volatile double least; // 0 until a few have run with all weights there.
   private double best = Double.POSITIVE_INFINITY;
   private volatile long peakBytes;
 
-  /** A run has computed for so long. */
+  /** A run has computed for so long, with all weights there; those without count no longer. */
   synchronized void ran(long nanos) {
-    mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
+    if (!hasRunWarm) {
+      hasRunWarm = true;
+      runs = 0;
+    }
+    count(nanos);
     best = Math.min(best * FORGETTING, (double) nanos);
-    recent[runs % recent.length] = nanos;
-    runs = runs + 1 < 2 * recent.length ? runs + 1 : recent.length;
     if (runs >= FIRST_RUNS) {
       least = best;
     }
+  }
+
+  /**
+   * A run has computed for so long beside the transfer of its weights. That tells what is usual
+   * while no run has found them there, and never what is the least.
+   */
+  synchronized void ranCold(long nanos) {
+    if (!hasRunWarm) {
+      count(nanos);
+    }
+  }
+
+  private void count(long nanos) {
+    mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
+    recent[runs % recent.length] = nanos;
+    runs = runs + 1 < 2 * recent.length ? runs + 1 : recent.length;
   }
 
   /** As if a few runs had all taken so long. */

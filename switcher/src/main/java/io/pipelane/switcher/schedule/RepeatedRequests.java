@@ -56,6 +56,11 @@ final class RepeatedRequests {
     return wasHere;
   }
 
+  /** Takes all. */
+  List<QueuedRequest> dropAll() {
+    return requests.stream().filter(this::drop).toList();
+  }
+
   /** Takes those whose model leaves service. */
   List<QueuedRequest> dropLeaving() {
     return requests.stream().filter(QueuedRequest::isLeaving).filter(this::drop).toList();

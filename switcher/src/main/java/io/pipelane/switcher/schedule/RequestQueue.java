@@ -311,14 +311,50 @@ public final class RequestQueue {
 
   private void runAgain(List<QueuedRequest> claimed) {
     List<QueuedRequest> unwanted;
+    @Nullable String nobodyRuns;
     lock.lock();
     try {
       unwanted = inLine.addAgain(claimed);
+      nobodyRuns = inLine.standstill();
       takers.lookAgain();
     } finally {
       lock.unlock();
     }
     endUnwanted(unwanted);
+    if (nobodyRuns != null) {
+      refuseAll(nobodyRuns);
+    }
+  }
+
+  /**
+   * Has nothing more come in, with a reason; null where all may again. {@link #refuseAll} follows a
+   * reason; what has been taken is its taker's.
+   */
+  void standStill(@Nullable String reason) {
+    lock.lock();
+    try {
+      inLine.standStill(reason);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Refuses all that waits. */
+  void refuseAll(String reason) {
+    List<QueuedRequest> claimed;
+    lock.lock();
+    try {
+      claimed = inLine.dropAgain();
+    } finally {
+      lock.unlock();
+    }
+    StatusException refusal = StatusException.unavailable(reason, RETRY_AFTER);
+    claimed.forEach(request -> Lateness.tell(request, () -> request.handler().failed(refusal)));
+    List<QueuedRequest> first = first(Integer.MAX_VALUE);
+    while (!first.isEmpty()) { // Policies name the first of each kind alone.
+      first.forEach(request -> Lateness.tell(request, () -> request.withdraw(refusal)));
+      first = first(Integer.MAX_VALUE);
+    }
   }
 
   /** What was taken has ended. */
@@ -454,11 +490,13 @@ public final class RequestQueue {
 
   /** Models of the first requests in line, in the order of their runs. */
   public List<ModelVersion> upcoming(int count) {
+    return first(count).stream().map(queued -> queued.request().model()).toList();
+  }
+
+  private List<QueuedRequest> first(int count) {
     lock.lock();
     try {
-      return policy.first(count, nanoClock.getAsLong()).stream()
-          .map(queued -> queued.request().model())
-          .toList();
+      return policy.first(count, nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

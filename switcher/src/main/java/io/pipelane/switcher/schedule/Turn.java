@@ -175,6 +175,10 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     turns.lock.lock();
     try {
       while (true) {
+        if (held && turns.free < 0) { // What is owed is paid before anybody goes on with it.
+          held = false;
+          turns.free++;
+        }
         @Nullable Turn best = held ? turns.nextPaused() : null;
         if (held && best == null) {
           held = false;
@@ -223,12 +227,12 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     return next;
   }
 
-  /** Gives the turn to the paused run that is next. */
+  /** Gives the turn to the paused run that is next, unless it is owed meanwhile. */
   private void handOn() {
     turns.lock.lock();
     try {
       @Nullable Turn next = turns.nextPaused();
-      if (next != null) {
+      if (next != null && turns.free >= 0) {
         held = false;
         next.resume();
       }

@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Predicate;
@@ -17,10 +18,13 @@ final class WaitingRequests {
    * passed over. `again` holds requests that were out already and run once more: they count for no
    * bound, and go first, where their class may run.
    */
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final SchedulingPolicy policy;
   private final QueueBounds bounds;
   private final RepeatedRequests again;
   private final QueueCounters counters;
+  private @Nullable String standstill;
 
   /**
    * Nothing yet.
@@ -37,16 +41,29 @@ final class WaitingRequests {
   /**
    * Counts a request, which {@link #add} follows.
    *
-   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room, {@link
-   *     Status#NOT_FOUND} for an offline one of a model that leaves
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room, or nobody to run it,
+   *     {@link Status#NOT_FOUND} for an offline one of a model that leaves
    */
   void admit(QueuedRequest request) {
+    if (standstill != null) {
+      throw StatusException.unavailable(standstill, RETRY_AFTER);
+    }
     try {
       bounds.admit(request);
     } catch (StatusException e) {
       counters.full();
       throw e;
     }
+  }
+
+  /** Admits nothing, with a reason; null where it does again. */
+  void standStill(@Nullable String reason) {
+    standstill = reason;
+  }
+
+  /** Why nothing is admitted; null where something may be. */
+  @Nullable String standstill() {
+    return standstill;
   }
 
   /** Takes a request in that has been admitted. */
@@ -115,6 +132,11 @@ final class WaitingRequests {
   /** One that was out already is not to run again; false when it is not here. */
   boolean drop(QueuedRequest claimed) {
     return again.drop(claimed);
+  }
+
+  /** The same of all that were out. */
+  List<QueuedRequest> dropAgain() {
+    return again.dropAll();
   }
 
   /** The same of all whose model leaves service. */

@@ -83,7 +83,7 @@ final class Sequence {
               Duration.ofSeconds(1));
         }
         waiting.add(step);
-        return step;
+        return step.ticket;
       }
       running = true;
     }
@@ -97,7 +97,7 @@ final class Sequence {
       next(step.of.start());
       throw e;
     }
-    return step;
+    return step.ticket;
   }
 
   /** Whether memory has to be taken before a step, which belongs on no event loop or lane. */
@@ -277,17 +277,17 @@ final class Sequence {
   }
 
   /** One request of the sequence. */
-  private final class Step implements Ticket, ResultHandler {
+  private final class Step implements ResultHandler {
     private final InferenceRequest request;
     private final SequenceStep of;
     private final ResultHandler handler;
-    private volatile @Nullable Ticket ticket;
-    private volatile boolean cancelled;
+    private final StepTicket ticket;
 
     Step(InferenceRequest request, SequenceStep of, ResultHandler handler) {
       this.request = request;
       this.of = of;
       this.handler = handler;
+      this.ticket = new StepTicket(this::leavesLine, handler);
     }
 
     /** Submits the request with the state; nobody else touches that until its end. */
@@ -305,11 +305,7 @@ final class Sequence {
       } else {
         kept.bringBack();
       }
-      Ticket submitted = queue.apply(withState(kept), this);
-      ticket = submitted;
-      if (cancelled) {
-        submitted.cancel();
-      }
+      ticket.becomes(queue.apply(withState(kept), this));
     }
 
     private InferenceRequest withState(KeptState kept) {
@@ -364,36 +360,10 @@ final class Sequence {
       }
     }
 
-    @Override
-    public void cancel() {
-      if (leavesLine()) {
-        return;
-      }
-      cancelled = true;
-      @Nullable Ticket submitted = ticket;
-      if (submitted != null) {
-        submitted.cancel();
-      }
-    }
-
-    @Override
-    public void withdraw() {
-      @Nullable Ticket submitted = leavesLine() ? null : ticket;
-      if (submitted != null) {
-        submitted.withdraw();
-      }
-    }
-
-    /** Ends the step if it waits for the one before it. */
     private boolean leavesLine() {
-      boolean waited;
       synchronized (Sequence.this) {
-        waited = waiting.remove(this);
+        return waiting.remove(this);
       }
-      if (waited) {
-        handler.failed(new StatusException(Status.CANCELLED, "the request was withdrawn"));
-      }
-      return waited;
     }
   }
 }

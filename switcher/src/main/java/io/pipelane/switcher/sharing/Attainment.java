@@ -6,8 +6,8 @@ import java.util.Deque;
 import java.util.OptionalDouble;
 
 /**
- * Of the online requests of the last seconds that had an objective, the share that met it. Belongs
- * to one thread.
+ * Of a device's online requests of the last seconds that had an objective, the share that met it.
+ * Belongs to one thread.
  */
 public final class Attainment {
   private static final Duration WINDOW = Duration.ofSeconds(10);
@@ -21,10 +21,7 @@ public final class Attainment {
    * @param met requests that met their objective
    * @param judged these and those that did not
    */
-  public record Objectives(long met, long judged) {
-    /** Nobody has an objective. */
-    public static final Objectives NONE = new Objectives(0, 0);
-  }
+  record Objectives(long met, long judged) {}
 
   private record Timed(long nanos, Objectives objectives) {}
 

@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 
 /**
  * What online and offline work share of a device: looks at it, steers the throttle and the state,
@@ -38,7 +37,7 @@ public final class Sharing implements AutoCloseable {
   private final ErrorWatch errors = new ErrorWatch();
   private final EvictionWatch evictions;
   private final LongSupplier nanoClock;
-  private volatile Supplier<Attainment.Objectives> objectives = () -> Attainment.Objectives.NONE;
+  private final ObjectiveCounts objectives = new ObjectiveCounts();
   private volatile Predicate<String> reset = reason -> false;
   private volatile SharingOverview latest;
   private String reason = "";
@@ -132,9 +131,9 @@ public final class Sharing implements AutoCloseable {
     return samples;
   }
 
-  /** Has attainment be judged by counts of online requests, asked at every look. */
-  public void judgeBy(Supplier<Attainment.Objectives> counts) {
-    objectives = counts;
+  /** What attainment is judged by, told of the device's online requests. */
+  public ObjectiveCounts objectives() {
+    return objectives;
   }
 
   /**
@@ -208,7 +207,7 @@ public final class Sharing implements AutoCloseable {
     put(readings, SharingMetric.MEMORY, sample.memory());
     put(readings, SharingMetric.MEMORY_PRESSURE, sample.memoryPressure());
     put(readings, SharingMetric.HOST_MEMORY, sample.hostMemory());
-    put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.get(), now));
+    put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.soFar(), now));
     return readings;
   }
 

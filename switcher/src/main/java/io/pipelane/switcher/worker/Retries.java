@@ -2,6 +2,7 @@ package io.pipelane.switcher.worker;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
@@ -43,7 +44,7 @@ final class Retries {
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-  /** Losses for which others are to blame that one request bears. */
+  /** Losses for which others are to blame that one request bears, and shortages a suspicion. */
   private static final int PATIENCE = 4;
 
   /**
@@ -54,7 +55,7 @@ final class Retries {
 
   private final BooleanSupplier deviceIsLost;
   private final boolean offlineApart;
-  private final Map<Kind, Blame> suspects = new ConcurrentHashMap<>();
+  private final Map<Kind, Suspicion> suspects = new ConcurrentHashMap<>();
   private final Map<ModelVersion, String> quarantined = new ConcurrentHashMap<>();
   private final ReentrantReadWriteLock onlineRuns = new ReentrantReadWriteLock();
   private final ReentrantReadWriteLock offlineRuns = new ReentrantReadWriteLock();
@@ -64,6 +65,22 @@ final class Retries {
 
   /** Runs of a model in one of the processes, if there are several. */
   private record Kind(ModelVersion model, boolean offline) {}
+
+  /**
+   * Why a model is a suspect.
+   *
+   * @param shortages runs that have ended since for want of memory
+   */
+  private record Suspicion(Blame blame, int shortages) {
+    Suspicion(Blame blame) {
+      this(blame, 0);
+    }
+
+    /** Whose run hung keeps nobody else waiting. */
+    boolean runsAlone() {
+      return blame != Blame.NAMED;
+    }
+  }
 
   /**
    * Holds nothing against any model.
@@ -121,14 +138,21 @@ final class Retries {
     boolean isRetry = false;
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
-      @Nullable Blame suspicion = suspects.get(kind);
+      @Nullable Suspicion suspicion = suspects.get(kind);
       try {
-        attemptOnce(runs, suspicion != null && suspicion != Blame.NAMED, control, work);
+        attemptOnce(runs, suspicion != null && suspicion.runsAlone(), control, work);
         cameToItsEnd(kind, isRun, isRetry);
         return;
       } catch (StatusException e) {
         if (isOfTheRun(e.status())) {
           cameToItsEnd(kind, isRun, isRetry);
+        } else if (isRun && e.status() == Status.INSUFFICIENT_MEMORY) {
+          lackedMemory(kind);
+        }
+        throw e;
+      } catch (OutOfDeviceMemoryException e) {
+        if (isRun) {
+          lackedMemory(kind);
         }
         throw e;
       } catch (WorkerStuckException e) {
@@ -172,15 +196,29 @@ final class Retries {
     count(done, isRetry);
   }
 
-  /** Whether a run failed so by itself; others did not begin, or were not to go on. */
+  /**
+   * It may have computed, and may not have begun: a few times without a loss, and it is no suspect.
+   */
+  private void lackedMemory(Kind kind) {
+    suspects.computeIfPresent(
+        kind,
+        (_, suspicion) ->
+            suspicion.shortages + 1 == PATIENCE
+                ? null
+                : new Suspicion(suspicion.blame, suspicion.shortages + 1));
+  }
+
+  /**
+   * Whether a run failed so by itself, which is too large for its caller once it has computed;
+   * others did not begin, or were not to go on.
+   */
   private static boolean isOfTheRun(Status failure) {
     return switch (failure) {
-      case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL -> true;
+      case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL, TOO_LARGE -> true;
       case UNAUTHENTICATED,
           PERMISSION_DENIED,
           RATE_LIMITED,
           NOT_FOUND,
-          TOO_LARGE,
           UNAVAILABLE,
           INSUFFICIENT_MEMORY,
           DEADLINE_EXCEEDED,
@@ -275,14 +313,14 @@ final class Retries {
     return switch (blame) {
       case OTHERS -> false;
       case UNKNOWN -> {
-        suspects.put(kind, blame);
+        suspects.put(kind, new Suspicion(blame));
         yield false;
       }
       case NAMED, ALONE -> {
         if (suspect) {
           quarantined.put(kind.model, reason);
         } else {
-          suspects.put(kind, blame);
+          suspects.put(kind, new Suspicion(blame));
         }
         yield suspect;
       }

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,9 +11,12 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Offline work on a device of ten pages, of which it may hold four. */
 class OfflineWorkTest extends DaemonTest {
@@ -171,5 +175,38 @@ class OfflineWorkTest extends DaemonTest {
     first.close();
     brought(second).close();
     brought(third).close();
+  }
+
+  /** Offline work waits for a page more than there is; its first three would give way. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void offlineWaitsForMemory_onlineWorkIsFetchedAheadAndRunsAtOnce(boolean isWished)
+      throws Exception {
+    ImportedModel online = registered("queued", 1);
+    use(online);
+    daemon.evict(online.version(), 0);
+    ImportedModel held = registered("held", 7);
+    use(held);
+    Lease holding = daemon.acquire(held.version());
+    ImportedModel model = registered("offline", 4);
+    Future<Lease> offline = offline(model);
+    await(
+        () -> {
+          device.completeAll();
+          return residentPages(model) == 3 && device.pending() == 0;
+        });
+    Lease atOnce = daemon.tryAcquire(held.version(), clock.get());
+    assertNotNull(atOnce, "a short run passes offline work that waits");
+    atOnce.close();
+    assertFalse(daemon.fetchAhead(List.of(model.version())), "nothing that online work wants");
+    if (isWished) {
+      daemon.wish(online.version(), Optional.empty());
+    }
+    assertTrue(
+        daemon.fetchAhead(isWished ? List.of() : List.of(model.version(), online.version())));
+    assertEquals(1, residentPages(online));
+    assertFalse(offline.isDone());
+    holding.close();
+    brought(offline).close();
   }
 }

@@ -50,6 +50,21 @@ class EstimatesTest {
     assertEquals(1_000, estimates.executionNanos(key));
   }
 
+  /** One that never finds its weights there would be known by its very first run otherwise. */
+  @Test
+  void ran_alwaysCold_isCorrectedByLaterRunsUntilOneIsWarm() {
+    RunKey key = due(0).key();
+    estimates.ran(key, 0, 4_000, 1_004_000, 4_000);
+    for (int i = 0; i < 50; i++) {
+      estimates.ran(key, 5_000, 4_000, 6_000, 4_000);
+    }
+    assertEquals(2_000, estimates.executionNanos(key) / 100 * 100);
+    assertEquals(0, estimates.history().of(key).leastNanos(), "a warm run may take less");
+
+    estimates.ran(key, 0, 0, 1_000, 0);
+    assertEquals(1_000, estimates.executionNanos(key));
+  }
+
   @Test
   void medianError_estimatesTenPercentShort_isThat() {
     RunKey key = due(0).key();
@@ -80,10 +95,12 @@ class EstimatesTest {
   }
 
   @Test
-  void isTooLate_weightsComeWithRunsAlone_theStallRefusesNobody() {
+  void isTooLate_stallThatIsNotCertain_refusesNobody() {
     stall.set(3_000_000);
     assertTrue(estimates.isTooLate(due(1_000_000), 0));
-    assertFalse(new Estimates(_ -> stall.get(), false).isTooLate(due(1_000_000), 0));
+    Estimates uncertain = new Estimates(_ -> stall.get(), _ -> 900_000);
+    assertFalse(uncertain.isTooLate(due(1_000_000), 0));
+    assertTrue(uncertain.isTooLate(due(800_000), 0));
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
@@ -253,6 +254,48 @@ class TurnsTest {
       for (Future<?> lane : lanes) {
         lane.get();
       }
+    }
+  }
+
+  /** Two compute, and a third is paused; the first of the two to end hands its turn to nobody. */
+  @Test
+  void limit_fewerWhileOneIsPaused_isPaidBeforeThatGoesOn() throws Exception {
+    Turns turns = turns(2);
+    for (int i = 0; i < 3; i++) {
+      submit("long");
+    }
+    Turn ends = turns.newTurn();
+    Turn goesOn = turns.newTurn();
+    Turn pauses = turns.newTurn();
+    pauses.next();
+    goesOn.next();
+    pauses.leave();
+    ends.next();
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      Future<?> paused = threads.submit(pauses::retake);
+      while (!isPaused(turns, pauses)) {
+        Thread.onSpinWait();
+      }
+      turns.limit(1);
+      Future<@Nullable QueuedRequest> last = threads.submit(ends::next);
+      while (turns.spare() == 0) {
+        Thread.onSpinWait();
+      }
+      assertTrue(isPaused(turns, pauses), "one computes, and one is to");
+      goesOn.leave();
+      paused.get();
+      queue.close();
+      pauses.leave();
+      assertNull(last.get());
+    }
+  }
+
+  private static boolean isPaused(Turns turns, Turn turn) {
+    turns.lock.lock();
+    try {
+      return turns.paused.contains(turn);
+    } finally {
+      turns.lock.unlock();
     }
   }
 

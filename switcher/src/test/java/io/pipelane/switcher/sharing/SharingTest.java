@@ -248,16 +248,17 @@ class SharingTest {
 
   @Test
   void look_objectivesAreMissed_stopsOfflineWork() {
-    AtomicLong met = new AtomicLong();
-    AtomicLong judged = new AtomicLong();
-    sharing.judgeBy(() -> new Attainment.Objectives(met.get(), judged.get()));
     assertEquals(SharingState.HEALTHY, look());
-    judged.set(100);
-    met.set(96);
+    judge(96, 4);
     assertEquals(SharingState.HEALTHY, look());
-    judged.set(200);
-    met.set(150);
+    judge(54, 46);
     assertEquals(SharingState.OVERLIMIT, look());
+  }
+
+  private void judge(int met, int missed) {
+    for (int i = 0; i < met + missed; i++) {
+      sharing.objectives().judged(i < met);
+    }
   }
 
   @Test

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.lanes.execution.WorkerLostException;
@@ -316,9 +317,38 @@ class RetriesTest {
                   }));
       losingLate(MODEL);
       boolean hasRun =
-          List.of(Status.INVALID_ARGUMENT, Status.UNIMPLEMENTED, Status.INTERNAL).contains(status);
+          List.of(Status.INVALID_ARGUMENT, Status.UNIMPLEMENTED, Status.INTERNAL, Status.TOO_LARGE)
+              .contains(status);
       assertEquals(hasRun, retries.quarantine(MODEL).isEmpty(), status.toString());
     }
+  }
+
+  /** Nobody knows of such a run whether it has computed, but its process lives each time. */
+  @Test
+  void run_lacksMemoryTimeAndAgain_isASuspectNoLonger() {
+    List<RuntimeException> shortages =
+        List.of(
+            new StatusException(Status.INSUFFICIENT_MEMORY, "on purpose"),
+            new OutOfDeviceMemoryException(1));
+    losingLate(MODEL);
+    for (int i = 0; i < 4; i++) {
+      RuntimeException shortage = shortages.get(i % 2);
+      assertEquals(
+          shortage,
+          assertThrows(
+              RuntimeException.class,
+              () ->
+                  retries.run(
+                      MODEL,
+                      Priority.ONLINE,
+                      () -> false,
+                      RunControl.NONE,
+                      () -> {
+                        throw shortage;
+                      })));
+    }
+    losingLate(MODEL);
+    assertTrue(retries.quarantine(MODEL).isEmpty());
   }
 
   /** A run of a model that is lost among others, and then done once more. */

@@ -1,0 +1,54 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.function.LongSupplier;
+
+/**
+ * Counts a request that has to be answered by a time, before its caller is told: whether its device
+ * has met that. One that was refused, or rejected for what it asks, or that nobody wants any more,
+ * tells nothing of the device.
+ */
+record JudgedAnswer(
+    ResultHandler handler, ObjectiveCounts counts, long deadlineNanos, LongSupplier nanoClock)
+    implements ResultHandler {
+  @Override
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    return handler.place(name, type, shape, byteSize);
+  }
+
+  @Override
+  public void completed(InferenceTimings timings) {
+    counts.judged(deadlineNanos - nanoClock.getAsLong() >= 0);
+    handler.completed(timings);
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    if (isOfTheDevice(error.status())) {
+      counts.judged(false);
+    }
+    handler.failed(error);
+  }
+
+  private static boolean isOfTheDevice(Status status) {
+    return switch (status) {
+      case DEADLINE_EXCEEDED, DEVICE_FAILURE, UNIMPLEMENTED, INTERNAL -> true;
+      case INVALID_ARGUMENT,
+          UNAUTHENTICATED,
+          PERMISSION_DENIED,
+          RATE_LIMITED,
+          NOT_FOUND,
+          TOO_LARGE,
+          UNAVAILABLE,
+          INSUFFICIENT_MEMORY,
+          CANCELLED ->
+          false;
+    };
+  }
+}

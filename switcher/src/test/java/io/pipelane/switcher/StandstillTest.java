@@ -1,0 +1,133 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import io.pipelane.lanes.execution.WorkerStuckException;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Runs that are killed with their process, which stays for as long as a test wants. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class StandstillTest {
+  private static final int LANES = 2;
+  private static final int THREADS = 2 * LANES;
+  private static final long PAGE = 16 << 10;
+  private static final long MODEL_BYTES = 4 * PAGE;
+  private static final long WEIGHTS = 8 * MODEL_BYTES;
+
+  private final CpuDevice device =
+      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(PAGE), Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final SteppedSessions sessions = new SteppedSessions(memory);
+  private final CountDownLatch gone = new CountDownLatch(1);
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    assertEquals(device.pages().total(), device.pages().free());
+    device.close();
+  }
+
+  private Switcher open() {
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            WEIGHTS,
+            THREADS * SteppedSessions.STEP_BYTES,
+            LANES,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(4, 1));
+    return new Switcher(device, memory, sessions, settings, BoundSessions::weights);
+  }
+
+  private static ImportedModel registered(Switcher switcher, int number) {
+    ImportedModel model =
+        BoundSessions.model(Integer.toString(number), "structure " + number, MODEL_BYTES);
+    switcher.register(model);
+    return model;
+  }
+
+  private void isStuck() {
+    throw new WorkerStuckException("its worker stays", Blame.OTHERS, () -> await(gone));
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts a run", e);
+    }
+  }
+
+  private static Call submit(Switcher switcher, ImportedModel model) {
+    Call call = new Call();
+    switcher.submit(Call.request(model.version(), 1), call);
+    return call;
+  }
+
+  private static void assertUnavailable(StatusException error) {
+    assertEquals(Status.UNAVAILABLE, error.status(), error.toString());
+    assertTrue(error.retryAfter() != null, error.toString());
+    assertTrue(error.toString().contains("its worker stays"), error.toString());
+  }
+
+  @Test
+  void queuedRequests_allThreadsAreStuck_areRefusedAndTakenAgainOnceTheProcessesAreGone()
+      throws Exception {
+    CountDownLatch firstRun = new CountDownLatch(LANES);
+    CountDownLatch queued = new CountDownLatch(1);
+    sessions.taken =
+        (structure, _) -> {
+          firstRun.countDown();
+          await(queued);
+          isStuck();
+        };
+    try (Switcher switcher = open();
+        AutoCloseable _ = gone::countDown) {
+      ImportedModel model = registered(switcher, 1);
+      ImportedModel other = registered(switcher, 2);
+      List<Call> running = new ArrayList<>();
+      for (int i = 0; i < LANES; i++) {
+        running.add(submit(switcher, model));
+      }
+      firstRun.await();
+      List<Call> waiting = new ArrayList<>();
+      for (int i = 0; i < 3 * THREADS; i++) {
+        waiting.add(submit(switcher, i % 3 == 0 ? other : model));
+      }
+      assertTrue(switcher.isUsable());
+      queued.countDown();
+      for (Call call : running) {
+        assertUnavailable(assertThrows(StatusException.class, call::await));
+      }
+      for (Call call : waiting) {
+        assertUnavailable(assertThrows(StatusException.class, call::await));
+      }
+      assertFalse(switcher.isUsable());
+      assertUnavailable(assertThrows(StatusException.class, () -> submit(switcher, other)));
+      sessions.taken = (_, _) -> {};
+      gone.countDown();
+      while (!switcher.isUsable()) {
+        Thread.onSpinWait();
+      }
+      assertArrayEquals(new float[] {2, 2}, submit(switcher, other).await());
+      switcher.verify();
+    }
+  }
+}
