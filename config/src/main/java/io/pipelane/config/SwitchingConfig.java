@@ -25,7 +25,14 @@ public record SwitchingConfig(
                 "Whether weights for one of several devices come in over the others' links too,"
                     + " while those are idle",
             standard = "true")
-        boolean borrowLinks) {
+        boolean borrowLinks,
+    @Key(
+            about =
+                "Whether the processor maps weights that it has copied once out of the page cache,"
+                    + " instead of copying them again; they take device.memory all the same. Not"
+                    + " where link.bandwidth is set, nor in worker processes",
+            standard = "true")
+        boolean mapWeights) {
 
   /** Which devices read tables in host memory. */
   public enum ReadInPlace {

@@ -552,7 +552,11 @@ class SectionsTest {
   void switching_defaults() {
     assertEquals(
         new SwitchingConfig(
-            SwitchingConfig.Grouping.OPTIMAL, SwitchingConfig.ReadInPlace.PROCESSOR, true, true),
+            SwitchingConfig.Grouping.OPTIMAL,
+            SwitchingConfig.ReadInPlace.PROCESSOR,
+            true,
+            true,
+            true),
         DEFAULTS.switching());
   }
 
@@ -560,13 +564,14 @@ class SectionsTest {
   void switching_everyValueChanged() {
     assertEquals(
         new SwitchingConfig(
-            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false),
+            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false, false),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
                     "switching.read-in-place", "none",
                     "switching.share-structures", "false",
-                    "switching.borrow-links", "false"))
+                    "switching.borrow-links", "false",
+                    "switching.map-weights", "false"))
             .switching());
   }
 

@@ -31,4 +31,14 @@ public interface CopyEngine {
   default long borrowedBytes() {
     return 0;
   }
+
+  /**
+   * How many bytes from an offset on need not be copied, as far as is known at once: a copy of them
+   * to a place as far from a page's beginning takes no time, and need not be divided.
+   *
+   * @param bytes how many are wanted
+   */
+  default long atHand(WeightSource source, long offset, long bytes) {
+    return 0;
+  }
 }

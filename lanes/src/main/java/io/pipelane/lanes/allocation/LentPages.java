@@ -4,6 +4,7 @@ import io.pipelane.lanes.PagePool;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Which pages of a device are lent, and under how many slots each is mapped. Pages are lent last
@@ -15,8 +16,19 @@ public final class LentPages implements PagePool {
   private int free;
   private final BitSet lent;
   private final int[] mappings;
+  private final Consumer<Page> whenGivenBack;
 
   public LentPages(long pageBytes, int total) {
+    this(pageBytes, total, page -> {});
+  }
+
+  /**
+   * The same for somebody who keeps something for each page that is lent.
+   *
+   * @param whenGivenBack told each page that comes back, before it is lent anew
+   */
+  public LentPages(long pageBytes, int total, Consumer<Page> whenGivenBack) {
+    this.whenGivenBack = whenGivenBack;
     this.pageBytes = pageBytes;
     this.freePages = new int[total];
     Arrays.setAll(freePages, i -> total - 1 - i);
@@ -53,6 +65,7 @@ public final class LentPages implements PagePool {
   @Override
   public void giveBack(Page page) {
     requireUnmapped(page);
+    whenGivenBack.accept(page);
     lent.clear(page.index());
     freePages[free++] = page.index();
   }
@@ -79,6 +92,11 @@ public final class LentPages implements PagePool {
     if (mappings[page.index()] > 0) {
       throw new IllegalStateException(page + " is still mapped; unmap it first");
     }
+  }
+
+  /** Whether a page lies under one slot alone. */
+  public boolean isMappedOnce(Page page) {
+    return mappings[page.index()] == 1;
   }
 
   void mapped(Page page) {

@@ -102,6 +102,11 @@ public final class PageSlots {
     }
   }
 
+  /** Whether a copy into a slot is in flight. */
+  public boolean isPinned(int slot) {
+    return copiesInFlight[slot] > 0;
+  }
+
   public void unpin(long offset, long bytes) {
     for (int slot = firstSlot(offset); slot < endSlot(offset, bytes); slot++) {
       copiesInFlight[slot]--;

@@ -5,6 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.PageSlots;
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.cpu.CpuPagePool.Shown;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
@@ -29,6 +30,12 @@ final class CpuAddressRange implements AddressRange {
    * scratch memory shows when that ends: so a session may be built at any time, as long as none
    * runs in the range.
    *
+   * A page may show a part of a file instead of memory of its own (the pool knows); `shows` says
+   * which slots have the file under them, as that is how they are unmapped. A copy shows only in
+   * pages that nothing has been put into and no copy is on its way to, so `show` never meets
+   * `prepare` half done; a slot is put back to its page's own memory by `own` alone, on the copy
+   * thread, in one system call, so that whoever reads there reads the same before and after.
+   *
    * The window shows a second mapping of somebody else's, of the same pages of the page cache; so
    * addresses stay while files change, and nothing is in memory twice. Such a file must not get
    * shorter: touching what is gone ends the process (SIGBUS). Those of the import cache are never
@@ -44,6 +51,7 @@ final class CpuAddressRange implements AddressRange {
   private final long windowBytes;
   private final BitSet unprepared = new BitSet();
   private final BitSet unzeroed = new BitSet();
+  private final @Nullable Shown[] shows; // what of a file lies under a slot
   private final Object preparing = new Object();
   private boolean scratch;
   private boolean closed;
@@ -66,6 +74,7 @@ final class CpuAddressRange implements AddressRange {
     this.published = published;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
+    this.shows = new @Nullable Shown[slots];
   }
 
   @Override
@@ -110,9 +119,8 @@ final class CpuAddressRange implements AddressRange {
    * it.
    */
   void prepare(long offset, long bytes) {
-    if (bytes > 0) {
-      prepare(slots.firstSlot(offset), slots.firstSlot(offset + bytes - 1) + 1);
-    }
+    prepare(slots.firstSlot(offset), slots.endSlot(offset, bytes));
+    own(offset, bytes);
   }
 
   private void prepare(int first, int end) {
@@ -120,6 +128,120 @@ final class CpuAddressRange implements AddressRange {
       for (int slot = nextUnprepared(first); slot >= 0 && slot < end; slot = nextUnprepared(slot)) {
         prepare(slot);
       }
+    }
+  }
+
+  /** Has the pages under a pinned stretch be written to, whatever they showed. */
+  private void own(long offset, long bytes) {
+    synchronized (preparing) {
+      for (int slot = slots.firstSlot(offset); slot < slots.endSlot(offset, bytes); slot++) {
+        own(slot);
+      }
+    }
+  }
+
+  private void own(int slot) {
+    Page page = pageUnder(slot);
+    if (pages.shownBy(page) != null) {
+      pages.own(page);
+      synchronized (this) {
+        Shown former = shows[slot];
+        if (former != null && !scratch) {
+          former.file().takeBack(addressOf(slot), former.part());
+          pages.mapAt(addressOf(slot), page); // Whoever reads meanwhile reads the same.
+        }
+        shows[slot] = null;
+      }
+    }
+  }
+
+  private synchronized Page pageUnder(int slot) {
+    return pageAt(slot);
+  }
+
+  /** Whether pages of this range can show files. */
+  boolean showsFiles() {
+    return published == null && pages.movesTables();
+  }
+
+  /**
+   * Has pages show a file in place of a copy, as far as that goes from the beginning of a stretch:
+   * pages that nothing has been put into yet, or that show it already. What they hold behind the
+   * stretch is the file's, too.
+   *
+   * @return how many bytes need no copy
+   */
+  synchronized long show(StandingFile file, long sourceOffset, long offset, long bytes) {
+    requireOpen();
+    if ((sourceOffset - offset) % pageBytes != 0) {
+      return 0;
+    }
+    Objects.checkFromIndexSize(offset, bytes, byteSize());
+    int shift = (int) ((sourceOffset - offset) / pageBytes);
+    int begin = slots.firstSlot(offset);
+    int end = slots.endSlot(offset, bytes);
+    int fresh = begin;
+    while (fresh < end && showsAlready(fresh, new Shown(file, fresh + shift))) {
+      fresh++;
+    }
+    int slot = fresh;
+    while (slot < end && isFreshFrom(slot, offset)) {
+      slot++;
+    }
+    int ready = file.readyFrom(fresh + shift, slot - fresh);
+    if (ready > 0) {
+      show(file, fresh, ready, shift);
+    }
+    int shown = fresh + ready;
+    return shown == begin ? 0 : Math.min(bytes, shown * pageBytes - offset);
+  }
+
+  private boolean showsAlready(int slot, Shown part) {
+    Page page = slots.at(slot);
+    return page != null && !unprepared.get(slot) && part.equals(pages.shownBy(page));
+  }
+
+  /** Whether nothing has been put into the page under a slot, nor will be but from an offset on. */
+  private boolean isFreshFrom(int slot, long offset) {
+    Page page = slots.at(slot);
+    return page != null
+        && slot * pageBytes >= offset
+        && unprepared.get(slot)
+        && !unzeroed.get(slot)
+        && !slots.isPinned(slot)
+        && pages.lent().isMappedOnce(page)
+        && pages.shownBy(page) == null;
+  }
+
+  private void show(StandingFile file, int first, int count, int shift) {
+    if (!scratch) {
+      file.showAt(addressOf(first), first + shift, count);
+    }
+    for (int slot = first; slot < first + count; slot++) {
+      Shown part = new Shown(file, slot + shift);
+      pages.show(pageAt(slot), part);
+      shows[slot] = part;
+      unprepared.clear(slot);
+    }
+  }
+
+  private void mapAt(int slot, Page page) {
+    Shown part = pages.shownBy(page);
+    shows[slot] = part;
+    if (part == null) {
+      pages.mapAt(addressOf(slot), page);
+    } else {
+      part.file().showAt(addressOf(slot), part.part(), 1);
+    }
+  }
+
+  private void unmapAt(int slot, Page page) {
+    Shown part = shows[slot];
+    shows[slot] = null;
+    if (part == null) {
+      pages.unmapAt(addressOf(slot), page);
+    } else {
+      part.file().hideAt(addressOf(slot), part.part());
     }
   }
 
@@ -137,14 +259,19 @@ final class CpuAddressRange implements AddressRange {
     if (page == null) {
       return; // It has been taken away meanwhile.
     }
-    pages.populate(page);
+    if (zeroed) {
+      pages.showNothing(page);
+    }
+    if (pages.shownBy(page) == null) {
+      pages.populate(page);
+    }
     if (zeroed) {
       pages.content(page).fill((byte) 0);
     }
     synchronized (this) {
-      if (page.equals(slots.at(slot))) {
+      if (page.equals(slots.at(slot)) && unprepared.get(slot)) {
         if (published == null && !scratch) {
-          pages.mapAt(addressOf(slot), page);
+          mapAt(slot, page);
         }
         unprepared.clear(slot);
         unzeroed.clear(slot);
@@ -159,8 +286,9 @@ final class CpuAddressRange implements AddressRange {
     if (published != null) {
       published.remove(slot);
     } else if (!scratch && !unprepared.get(slot)) {
-      pages.unmapAt(addressOf(slot), page);
+      unmapAt(slot, page);
     }
+    shows[slot] = null;
     unprepared.clear(slot);
     unzeroed.clear(slot);
     return slots.remove(slot);
@@ -219,7 +347,7 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
-    eachPreparedPage(pages::unmapAt);
+    eachPreparedPage(this::unmapAt);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -228,20 +356,20 @@ final class CpuAddressRange implements AddressRange {
   private synchronized void endScratch() {
     LibC.mapNothingAt(reservation.address(), byteSize());
     scratch = false;
-    eachPreparedPage(pages::mapAt);
+    eachPreparedPage(this::mapAt);
   }
 
   private void eachPreparedPage(PageWork work) {
     for (int slot = 0; slot < slots.count(); slot++) {
       Page page = slots.at(slot);
       if (page != null && !unprepared.get(slot)) {
-        work.at(addressOf(slot), page);
+        work.at(slot, page);
       }
     }
   }
 
   private interface PageWork {
-    void at(long address, Page page);
+    void at(int slot, Page page);
   }
 
   /** Where workers look up what lies under the slots. */

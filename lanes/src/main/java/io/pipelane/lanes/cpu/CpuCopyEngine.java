@@ -52,6 +52,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       Completion event) {}
 
   private final LinkThrottle throttle;
+  private final @Nullable StandingFiles files;
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
   private final Object enqueueing = new Object();
   private final List<CpuCopyEngine> lenders = new CopyOnWriteArrayList<>();
@@ -63,8 +64,14 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private volatile boolean closed;
   private final Thread thread;
 
-  CpuCopyEngine(LinkThrottle throttle) {
+  /**
+   * An engine that has not been started.
+   *
+   * @param files shown in place of being copied a second time; null where everything is copied
+   */
+  CpuCopyEngine(LinkThrottle throttle, @Nullable StandingFiles files) {
     this.throttle = throttle;
+    this.files = files;
     this.thread = Thread.ofPlatform().daemon().name("pipelane-cpu-copies").unstarted(this::work);
   }
 
@@ -80,6 +87,37 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       throw new IllegalArgumentException("the address range belongs to another device");
     }
     Objects.checkFromIndexSize(sourceOffset, bytes, source.byteSize());
+    long shown = show(source, sourceOffset, cpuRange, rangeOffset, bytes);
+    return shown == bytes && bytes > 0
+        ? Completion.DONE
+        : enqueue(source, sourceOffset + shown, cpuRange, rangeOffset + shown, bytes - shown);
+  }
+
+  /** Has the range show what it can of the source; how much that is. */
+  private long show(
+      WeightSource source, long sourceOffset, CpuAddressRange range, long offset, long bytes) {
+    if (files == null || !range.showsFiles()) {
+      return 0;
+    }
+    @Nullable StandingFile file = source.memory().map(files::find).orElse(null);
+    return file == null ? 0 : range.show(file, sourceOffset, offset, bytes);
+  }
+
+  @Override
+  public long atHand(WeightSource source, long offset, long bytes) {
+    if (files == null) {
+      return 0;
+    }
+    @Nullable StandingFile file = source.memory().map(files::find).orElse(null);
+    return file == null ? 0 : Math.min(bytes, file.writtenBytesFrom(offset));
+  }
+
+  private DeviceEvent enqueue(
+      WeightSource source,
+      long sourceOffset,
+      CpuAddressRange cpuRange,
+      long rangeOffset,
+      long bytes) {
     Completion event = new Completion();
     cpuRange.pin(rangeOffset, bytes);
     boolean accepted = false;
@@ -108,7 +146,13 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private void work() {
     while (!closed || !pending.isEmpty()) {
       try {
-        pending.take().run();
+        @Nullable Runnable next = pending.poll();
+        if (next == null && !writesTables()) {
+          next = pending.take();
+        }
+        if (next != null) {
+          next.run();
+        }
       } catch (InterruptedException e) {
         // Nobody has a reason to interrupt this thread; copies go on.
       }
@@ -127,10 +171,32 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         copy.range.prepare(copy.rangeOffset, copy.bytes);
       }
       failure = carry(copy);
+      keep(copy);
     } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
       failure = e;
     }
     finish(copy, closed ? closedBefore() : failure);
+  }
+
+  /** Has what was copied out of a file be ready to be shown next time. */
+  private void keep(Copy copy) {
+    if (files != null && copy.range.showsFiles()) {
+      try {
+        copy.source.memory().ifPresent(file -> files.keep(file, copy.sourceOffset, copy.bytes));
+      } catch (StatusException e) { // It is copied again, then.
+        LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
+      }
+    }
+  }
+
+  /** Has one more part of a file be ready; false when all are. */
+  private boolean writesTables() {
+    try {
+      return files != null && files.writeNext();
+    } catch (StatusException e) {
+      LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
+      return true;
+    }
   }
 
   private @Nullable Throwable carry(Copy copy) {

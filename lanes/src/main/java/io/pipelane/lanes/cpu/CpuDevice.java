@@ -44,6 +44,7 @@ public final class CpuDevice implements SharedDevice {
   private final OwnedMemory persistent;
   private final CpuStates states = new CpuStates();
   private final @Nullable SlotTable slotTable;
+  private final @Nullable StandingFiles files;
   private final Set<CpuAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
   private final AtomicInteger lanes = new AtomicInteger();
@@ -53,12 +54,18 @@ public final class CpuDevice implements SharedDevice {
    * A device.
    *
    * @param slotTable tells workers what lies under the slots; null where sessions run here
+   * @param files what pages can show in place of copies; null where everything is copied
    */
   private CpuDevice(
-      String name, CpuPagePool pages, CpuCopyEngine copies, @Nullable SlotTable slotTable) {
+      String name,
+      CpuPagePool pages,
+      LinkThrottle throttle,
+      @Nullable SlotTable slotTable,
+      @Nullable StandingFiles files) {
+    this.files = files;
     this.name = name;
     this.pages = pages;
-    this.copies = copies;
+    this.copies = new CpuCopyEngine(throttle, files).start();
     this.slotTable = slotTable;
     this.persistent = new OwnedMemory(slotTable == null ? new CpuHeap() : new ElsewhereHeap());
   }
@@ -82,18 +89,36 @@ public final class CpuDevice implements SharedDevice {
    *     memory for less than one page or for more than 2^31 - 1 of them
    */
   public static CpuDevice open(String name, ByteSize memory, ByteSize page, Bandwidth link) {
-    return open(name, memory, page, link, LinkClock.SYSTEM);
+    return open(name, memory, page, link, true);
+  }
+
+  /**
+   * The same where weights that come from mapped files may be copied each time.
+   *
+   * @param mapsWeights whether pages show parts of files that have been copied out of before,
+   *     instead of a copy; never where the link has a rate
+   */
+  public static CpuDevice open(
+      String name, ByteSize memory, ByteSize page, Bandwidth link, boolean mapsWeights) {
+    return open(name, memory, page, link, LinkClock.SYSTEM, mapsWeights);
   }
 
   static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
-    return open(STANDARD_NAME, memory, page, link, clock);
+    return open(STANDARD_NAME, memory, page, link, clock, true);
   }
 
   private static CpuDevice open(
-      String name, ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
+      String name,
+      ByteSize memory,
+      ByteSize page,
+      Bandwidth link,
+      LinkClock clock,
+      boolean mapsWeights) {
     CpuPagePool pages = pool(memory, page);
-    CpuCopyEngine copies = new CpuCopyEngine(new LinkThrottle(link, clock)).start();
-    return new CpuDevice(name, pages, copies, null);
+    LinkThrottle throttle = new LinkThrottle(link, clock);
+    StandingFiles files =
+        !mapsWeights || throttle.isLimited() ? null : new StandingFiles(pages.lent().pageBytes());
+    return new CpuDevice(name, pages, throttle, null, files);
   }
 
   /**
@@ -106,7 +131,7 @@ public final class CpuDevice implements SharedDevice {
       String name, ByteSize memory, ByteSize page, Bandwidth link) {
     CpuPagePool pages = pool(memory, page);
     LinkThrottle throttle = new LinkThrottle(link, LinkClock.SYSTEM);
-    return new CpuDevice(name, pages, new CpuCopyEngine(throttle).start(), new SlotTable());
+    return new CpuDevice(name, pages, throttle, new SlotTable(), null);
   }
 
   /** The same for the processor as one device. */
@@ -308,6 +333,9 @@ public final class CpuDevice implements SharedDevice {
       slotTable.close();
     }
     pages.close();
+    if (files != null) {
+      files.close();
+    }
   }
 
   private void requireOpen() {

@@ -6,6 +6,8 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /** Pages that are pieces of one memfd. */
 final class CpuPagePool implements AutoCloseable {
@@ -29,11 +31,16 @@ final class CpuPagePool implements AutoCloseable {
   private final boolean tablesMove;
   private final LentPages lent;
   private final AtomicIntegerArray populated; // 1 for a page that is; read without a lock
+  private final AtomicReferenceArray<@Nullable Shown> shown;
+
+  /** A part of a file that a page shows in place of memory of its own. */
+  record Shown(StandingFile file, int part) {}
 
   /** Makes {@code total} pages of {@code pageBytes}, a power of two. */
   CpuPagePool(long pageBytes, int total) {
     this.pageBytes = pageBytes;
-    this.lent = new LentPages(pageBytes, total);
+    this.lent = new LentPages(pageBytes, total, this::showNothing);
+    this.shown = new AtomicReferenceArray<>(total);
     this.populated = new AtomicIntegerArray(total);
     long bytes = pageBytes * total;
     this.descriptor = LibC.memfdCreate("pipelane-device");
@@ -132,6 +139,41 @@ final class CpuPagePool implements AutoCloseable {
   /** Memory from within a page on, wherever it is mapped; it may reach into the pages behind. */
   MemorySegment stretch(Page page, long inPage, long bytes) {
     return window.memory().asSlice(page.index() * pageBytes + inPage, bytes);
+  }
+
+  /** Whether page tables can be moved, without which it is no use to show files. */
+  boolean movesTables() {
+    return tablesMove;
+  }
+
+  /** What a page shows; null where it has its own content. */
+  @Nullable Shown shownBy(Page page) {
+    return shown.get(page.index());
+  }
+
+  /** Has a page's content be a part of a file, until it is given back or {@link #own} it. */
+  void show(Page page, Shown part) {
+    part.file.use();
+    shown.set(page.index(), part);
+  }
+
+  /** Has a page's content be in its own memory. */
+  void own(Page page) {
+    Shown part = shown.get(page.index());
+    if (part != null) {
+      populate(page);
+      MemorySegment content = part.file.content(part.part);
+      content(page).copyFrom(content);
+      showNothing(page);
+    }
+  }
+
+  /** Has a page's content be whatever is in its own memory. */
+  void showNothing(Page page) {
+    Shown part = shown.getAndSet(page.index(), null);
+    if (part != null) {
+      part.file.leave();
+    }
   }
 
   /** Puts a populated page under reserved addresses. */

@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cpu;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -28,6 +29,7 @@ final class LibC {
   static final int ADVICE_REMOVE = 9;
   static final int ADVICE_HUGEPAGE = 14;
   static final int ADVICE_NOHUGEPAGE = 15;
+  static final int ADVICE_POPULATE_READ = 22;
   static final int ADVICE_POPULATE_WRITE = 23;
   private static final int ADVICE_COLLAPSE = 25;
 
@@ -81,6 +83,8 @@ final class LibC {
       checked("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
   private static final MethodHandle MADVISE =
       checked("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+  private static final MethodHandle MINCORE =
+      checked("mincore", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, ADDRESS));
   private static final MethodHandle ALIGNED_ALLOC =
       checked("aligned_alloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
   private static final MethodHandle FREE =
@@ -272,6 +276,26 @@ final class LibC {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
       return (int) MADVISE.invokeExact(state, address, bytes, ADVICE_COLLAPSE) == 0;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
+  }
+
+  /** Whether all of a mapped file's stretch, in whole pages, is in memory. */
+  static boolean isInMemory(long address, long bytes) {
+    long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      MemorySegment there = arena.allocate(pages);
+      if ((int) MINCORE.invokeExact(state, address, bytes, there) != 0) {
+        throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(state));
+      }
+      for (long page = 0; page < pages; page++) {
+        if ((there.get(JAVA_BYTE, page) & 1) == 0) {
+          return false;
+        }
+      }
+      return true;
     } catch (Throwable e) {
       throw rethrown(e);
     }

@@ -58,7 +58,12 @@ final class CpuServing {
 
   private ServingDevice inThisProcess(String name) {
     CpuDevice device =
-        CpuDevice.open(name, budget.weights(), budget.page(), config.link().bandwidth());
+        CpuDevice.open(
+            name,
+            budget.weights(),
+            budget.page(),
+            config.link().bandwidth(),
+            config.switching().mapWeights());
     int threads = config.runtime().threads();
     return new ServingDevice(
         ImportTarget.processor(),

@@ -156,7 +156,8 @@ public final class DeviceList {
 
   private Calibration calibrateCpu(String driver, CpuProbe probe, Calibrator calibrator) {
     ByteSize page = config.device().forCpu(1).page();
-    try (CpuDevice device = CpuDevice.open(CALIBRATED, page, config.link().bandwidth());
+    try (CpuDevice device =
+            CpuDevice.open("cpu", CALIBRATED, page, config.link().bandwidth(), false);
         Arena arena = Arena.ofShared()) {
       return calibrator.calibrate(device, driver, arena.allocate(CALIBRATED.bytes()), probe);
     }

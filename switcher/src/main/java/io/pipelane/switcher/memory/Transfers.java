@@ -58,7 +58,8 @@ final class Transfers {
     long missing = bytesToSendFor(residency, claim);
     @Nullable SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
     try {
-      for (Group group : grouping.groups(residency.model.plan(), resident)) {
+      long begin = resident + sendForWhatIsAtHand(residency, origin, claim, resident);
+      for (Group group : grouping.groups(residency.model.plan(), begin)) {
         bringIn(residency, origin, group, claim);
       }
     } finally {
@@ -85,6 +86,16 @@ final class Transfers {
     long bytes = 0;
     for (int slot = residency.pages.size(); slot < residency.slotsNeeded(); slot++) {
       bytes += claim.has(residency, slot) ? 0 : memory.bytesIn(residency, slot);
+    }
+    return bytes;
+  }
+
+  /** What takes no time needs no groups; how many bytes that were. */
+  private long sendForWhatIsAtHand(Residency residency, Origin origin, Claim claim, long begin) {
+    long end = residency.model.plan().weightBytes();
+    long bytes = claim.pages() == 0 ? copies.atHand(origin.upTo(end), begin, end - begin) : 0;
+    if (bytes > 0) {
+      send(residency, origin, begin, begin + bytes);
     }
     return bytes;
   }
