@@ -47,6 +47,7 @@ final class RemoteRun implements AutoCloseable {
   private final MemoryTarget.Growth growth;
   private final WeightArrivals weights;
   private final SharedPlaces shared;
+  private final List<Integer> wanted;
   private final List<PlacedTensor> inputs = new ArrayList<>();
   private final List<PlacedTensor> transfers = new ArrayList<>();
   private final List<Long> allocated = new ArrayList<>();
@@ -90,6 +91,7 @@ final class RemoteRun implements AutoCloseable {
     this.growth = growth;
     this.weights = weights;
     this.shared = shared;
+    this.wanted = invocation.outputs().stream().map(model::output).toList();
   }
 
   /**
@@ -134,11 +136,7 @@ final class RemoteRun implements AutoCloseable {
         lane.limitBytes(),
         captured,
         anywhere,
-        wanted());
-  }
-
-  private List<Integer> wanted() {
-    return invocation.outputs().stream().map(model::output).toList();
+        wanted);
   }
 
   /**
@@ -149,7 +147,6 @@ final class RemoteRun implements AutoCloseable {
    */
   long in(WorkerProcess worker, long session, WorkerSettings settings) {
     placeInputs();
-    List<Integer> outputs = wanted();
     ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
         new ArrivalPublisher(weights, model.segments(), end.arrivals())) {
@@ -172,7 +169,7 @@ final class RemoteRun implements AutoCloseable {
               inputs,
               transfers,
               invocation.stateNumber().map(this::placed),
-              outputs,
+              wanted,
               weights.segmentsAhead(),
               numbered);
       try {
@@ -182,7 +179,7 @@ final class RemoteRun implements AutoCloseable {
               time.took(cold, System.nanoTime() - beginNanos);
             }
             try {
-              take(ran, outputs);
+              take(ran);
             } catch (RuntimeException | Error e) { // The channel's next user is not to hear of it.
               long _ = ran.goesOn() ? finish(ran, conversation, worker) : 0;
               throw e;
@@ -341,7 +338,6 @@ final class RemoteRun implements AutoCloseable {
 
   /** Where in shared memory an output goes; it is small enough to be there. */
   private long place(int position, PlacedTensor output) {
-    List<Integer> wanted = wanted();
     if (answered
         || position >= wanted.size()
         || givenPlaces.containsKey(position)
@@ -406,7 +402,7 @@ final class RemoteRun implements AutoCloseable {
         : new StatusException(failed.status(), failed.reason());
   }
 
-  private void take(Message.Ran ran, List<Integer> wanted) {
+  private void take(Message.Ran ran) {
     answered = true;
     reached(ran.peakBytes());
     weights.await(model.segments() - 1);

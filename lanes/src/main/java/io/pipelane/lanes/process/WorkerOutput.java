@@ -6,6 +6,8 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
@@ -16,7 +18,11 @@ final class WorkerOutput {
   private static final Pattern FRAME = Pattern.compile("\\s+(at |\\.\\.\\. \\d+ ).*");
   private static final int LONGEST_LINE = 500;
 
+  /** A child of the process may have its output still, and never end. */
+  private static final long LONGEST_REST_MILLIS = 20;
+
   private final String name;
+  private final CountDownLatch ended = new CountDownLatch(1);
   private String last = "";
 
   WorkerOutput(String name) {
@@ -36,6 +42,17 @@ final class WorkerOutput {
       }
     } catch (IOException e) {
       LOG.log(Level.DEBUG, name + " has ended while it was read", e);
+    } finally {
+      ended.countDown();
+    }
+  }
+
+  /** Waits, a moment at most, until all is read of a process that has ended. */
+  void awaitEnd() {
+    try {
+      boolean _ = ended.await(LONGEST_REST_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 

@@ -285,6 +285,7 @@ final class WorkerProcess {
       }
     }
     goneNanos = System.nanoTime();
+    output.awaitEnd();
     gone.countDown();
     endWaits();
     onExit.accept(this);

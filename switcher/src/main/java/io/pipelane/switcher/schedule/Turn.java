@@ -466,7 +466,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   /** Whether the policy puts a request before a run for which there is a lane. */
   private boolean hasRival(RunProgress progress, long remaining) {
-    if (!turns.preemption || passes()) {
+    if (!turns.preemption || progress.request().isLeaving()) {
       return false;
     }
     @Nullable QueuedRequest rival = turns.queue.before(progress.request(), remaining);

@@ -44,14 +44,14 @@ final class ChannelLoop implements Runnable {
         Message answer = answer(question);
         if (sessions.isLost()) {
           System.err.println("the device does no more for this process: " + answer);
-          Runtime.getRuntime().halt(WorkerMain.DEVICE_LOST);
+          ProcessExit.now(WorkerMain.DEVICE_LOST);
         }
         say(answer);
         busy = false;
       }
     } catch (Throwable e) {
       e.printStackTrace(); // Ends up in the server's log.
-      Runtime.getRuntime().halt(WorkerMain.MISUNDERSTOOD);
+      ProcessExit.now(WorkerMain.MISUNDERSTOOD);
     }
   }
 

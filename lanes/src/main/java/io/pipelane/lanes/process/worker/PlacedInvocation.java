@@ -39,6 +39,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   private final Optional<StateNumber> stateNumber;
   private final List<InputTensor> inputs = new ArrayList<>();
   private final List<Integer> wanted;
+  private final List<String> names;
   private final WorkerRegion lane;
   private final MemoryTarget target;
   private final Consumer<PlacedInvocation> whenPlaced;
@@ -89,7 +90,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
     this.mayBeCaptured = mayBeCaptured;
     this.target = new MemoryTarget.Ephemeral(lane, growth);
     this.wanted = run.outputs();
-    wanted.forEach(index -> specAt(plan.outputs(), index));
+    this.names = wanted.stream().map(index -> specAt(plan.outputs(), index).name()).toList();
     try {
       run.inputs().forEach(this::add);
       for (PlacedTensor input : run.transfers()) {
@@ -141,7 +142,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
 
   @Override
   public List<String> outputs() {
-    return wanted.stream().map(index -> plan.outputs().get(index).name()).toList();
+    return names;
   }
 
   @Override
@@ -207,8 +208,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
   /** The first of an output that has no place yet: they come in any order. */
   private int position(String name) {
     for (int position = 0; position < wanted.size(); position++) {
-      boolean isNamed = plan.outputs().get(wanted.get(position)).name().equals(name);
-      if (isNamed && !results.containsKey(position)) {
+      if (names.get(position).equals(name) && !results.containsKey(position)) {
         return position;
       }
     }

@@ -47,7 +47,7 @@ final class WorkerEnd implements Runnable {
     if (opened != null && isIdle()) {
       release(opened);
     }
-    Runtime.getRuntime().halt(0);
+    ProcessExit.now(0);
   }
 
   private boolean isIdle() {

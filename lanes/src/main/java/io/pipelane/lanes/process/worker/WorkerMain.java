@@ -38,6 +38,7 @@ public final class WorkerMain {
 
   /** The same, telling how far it comes. */
   static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
+    ProcessExit.prepare();
     ServerDeath.continueAtIt();
     WorkerEnd ending = new WorkerEnd();
     Thread.ofPlatform().daemon().name("server-watch").start(ending);
@@ -48,7 +49,7 @@ public final class WorkerMain {
       }
     } catch (RuntimeException | Error e) {
       e.printStackTrace(); // Ends up in the server's log.
-      Runtime.getRuntime().halt(FAILED);
+      ProcessExit.now(FAILED);
     }
   }
 
@@ -101,7 +102,7 @@ public final class WorkerMain {
   /** Ends the process for want of memory. */
   static void unfit(Exception reason) {
     System.err.println("a worker ends for want of memory: " + reason);
-    Runtime.getRuntime().halt(UNFIT);
+    ProcessExit.now(UNFIT);
   }
 
   private static void offerToEndFirst() {
