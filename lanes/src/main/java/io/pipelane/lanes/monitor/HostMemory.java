@@ -19,7 +19,8 @@ public final class HostMemory {
    * too early, counts in it, so there is no figure of swap beside it. Memory of a group is counted
    * as that of the machine is in MemAvailable: pages that merely cache files are not taken. A group
    * is limited by all groups above it, too; where a container sees itself as the root, or its path
-   * is not there, only the root's files are found. Text that is not as the kernel writes it counts
+   * is not there, only the root's files are found. Groups that can have no limit, as that of the
+   * machine, are not looked at again. Text that is not as the kernel writes it counts
    * as no text.
    */
   private static final Pattern PRESSURE = Pattern.compile("some avg10=(\\d{1,3}(?:\\.\\d+)?) ");
@@ -38,7 +39,10 @@ public final class HostMemory {
 
   private HostMemory(SystemFiles files) {
     this.files = files;
-    this.groups = groups(files.read("proc/self/cgroup"));
+    this.groups =
+        groups(files.read("proc/self/cgroup")).stream()
+            .filter(group -> !files.read(limitOf(group)).isEmpty())
+            .toList();
   }
 
   /** That of this machine. */
@@ -99,8 +103,12 @@ public final class HostMemory {
         : empty();
   }
 
+  private static String limitOf(Path group) {
+    return group.resolve("memory.max").toString();
+  }
+
   private OptionalDouble ofGroup(Path group) {
-    OptionalLong limit = find(BYTES, files.read(group.resolve("memory.max").toString()));
+    OptionalLong limit = find(BYTES, files.read(limitOf(group)));
     OptionalLong current = find(BYTES, files.read(group.resolve("memory.current").toString()));
     if (current.isEmpty() || limit.orElse(0) == 0) {
       return empty(); // Without a limit memory.max says "max".

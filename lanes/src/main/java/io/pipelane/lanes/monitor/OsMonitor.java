@@ -2,17 +2,22 @@ package io.pipelane.lanes.monitor;
 
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /** The processor as Linux tells of it: /proc and, where there is one, its frequency. */
 public final class OsMonitor implements DeviceMonitor {
+  private static final String FREQUENCY = "sys/devices/system/cpu/cpu0/cpufreq/";
+  private static final Pattern BLANKS = Pattern.compile("\\s+");
+
   private final SystemFiles files;
+  private final OptionalDouble highestClock; // Where it is not told, no clock is.
   private CpuTimes latest;
 
   /** Jiffies of all cores since the start of the machine. */
   record CpuTimes(long busy, long total) {
     /** Reads the first line of /proc/stat: user nice system idle iowait irq softirq steal ... */
     static CpuTimes parse(String stat) {
-      String[] fields = stat.lines().findFirst().orElse("").trim().split("\\s+", -1);
+      String[] fields = BLANKS.split(stat.lines().findFirst().orElse("").trim(), -1);
       long idle = 0;
       long total = 0;
       for (int i = 1; i < Math.min(fields.length, 9); i++) {
@@ -34,6 +39,7 @@ public final class OsMonitor implements DeviceMonitor {
 
   private OsMonitor(SystemFiles files) {
     this.files = files;
+    this.highestClock = number(files.read(FREQUENCY + "cpuinfo_max_freq"));
     this.latest = CpuTimes.parse(files.read("proc/stat"));
   }
 
@@ -68,13 +74,21 @@ public final class OsMonitor implements DeviceMonitor {
   }
 
   private OptionalDouble clock() {
-    String folder = "sys/devices/system/cpu/cpu0/cpufreq/";
-    String now = files.read(folder + "scaling_cur_freq").strip();
-    String highest = files.read(folder + "cpuinfo_max_freq").strip();
-    return now.isEmpty() || highest.isEmpty()
-        ? OptionalDouble.empty()
+    if (highestClock.isEmpty()) {
+      return OptionalDouble.empty();
+    }
+    OptionalDouble now = number(files.read(FREQUENCY + "scaling_cur_freq"));
+    return now.isEmpty()
+        ? now
         : OptionalDouble.of(
-            Math.min(1, Double.parseDouble(now) / Math.max(1, Double.parseDouble(highest))));
+            Math.min(1, now.getAsDouble() / Math.max(1, highestClock.getAsDouble())));
+  }
+
+  private static OptionalDouble number(String text) {
+    String number = text.strip();
+    return number.isEmpty()
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(Double.parseDouble(number));
   }
 
   @Override

@@ -14,16 +14,17 @@ final class RunningProfile {
    * groups for: groups once chosen then serve many transfers. Choosing costs more than a short run,
    * and short runs vary most: so publications come further and further apart, by runs.
    *
-   * Counting a run costs some 40 us where runs go through more memory than caches hold, which is 1 %
-   * of a run of 4 ms: what is known well is looked at less often.
+   * Counting a run costs 40 to 90 us where runs go through more memory than caches hold, as what is
+   * done so seldom is hardly compiled; that is 1 to 2 % of a run of 4 ms: what is known well is
+   * looked at less often.
    */
   private static final long YOUNG_NANOS_BETWEEN = 1_000_000;
-  private static final long OLD_NANOS_BETWEEN = 20_000_000;
+  private static final long OLD_NANOS_BETWEEN = 100_000_000;
   private static final int YOUNG_RUNS = 100;
   private static final int MOST_SHAPES = 8;
   private static final double NEWEST_SHARE = 0.125;
   private static final double FAR = 0.1;
-  private static final int MOST_RUNS_BETWEEN = 1_000;
+  private static final int MOST_RUNS_BETWEEN = 200;
   private static final double CLEARLY_MORE = 2;
   private static final Comparator<Means> BY_WEIGHT = Comparator.comparingDouble(m -> m.weight);
 

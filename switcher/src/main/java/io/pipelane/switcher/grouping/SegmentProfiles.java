@@ -41,8 +41,8 @@ public final class SegmentProfiles {
   }
 
   /**
-   * Whether a run that ends now is worth being {@link #observed}: one a millisecond is, later one
-   * in twenty, as more would cost short runs much and tell little. Only one of several callers is
+   * Whether a run that ends now is worth being {@link #observed}: one a millisecond is, later ten a
+   * second are, as more would cost short runs much and tell little. Only one of several callers is
    * told so.
    */
   public boolean isDue(String structure, long nowNanos) {
