@@ -254,6 +254,7 @@ final class SharingRounds {
           name,
           SharingColumns.OVERLIMITS,
           server.sharing().overview().overlimitEntries() - evictions);
+      DeviceFigures.add(results, name, server.sharing().overview().evictions());
       if (idle > 0) {
         results.add(name, SharingColumns.OF_IDLE, oversold / idle);
       }
