@@ -81,7 +81,7 @@ final class SharingColumns {
               + " work is in flight. shares: offline work has some of the multiprocessors, at any time;"
               + " priorities: all of them, on a stream of less priority. gates-shares: some of them"
               + " while gates hold it; measured: where the server finds that this pays. mps: processes"
-              + " under CUDA's Multi-Process Service. On the processor a share is a lane like any.",
+              + " under CUDA's Multi-Process Service, as is online work alone in that call. On the processor a share is a lane like any.",
           "stops: times that an offline run was stopped at a gate; evictions: that the device was"
               + " over its limit and stopped all; longest and mean stop: from that order until no"
               + " offline run went on, of all orders since the server's start that met one, and"
