@@ -76,6 +76,14 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void sharing_whenOtherWaysWouldRunUnderMps_refuses() {
+    int status = program.execute("sharing", "--way=PROCESSES,MPS", "--work=" + folder);
+
+    assertEquals(1, status);
+    assertTrue(program.output().contains("in another call: [processes]"), program.output());
+  }
+
+  @Test
   void preempt_asksInEverySceneAndStopsAndStarts() throws Exception {
     JsonNode cases =
         program

@@ -123,23 +123,30 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller, for one thread. */
   public LocalCaller caller(String model, List<Tensor> inputs) {
-    return caller(model, inputs, Priority.ONLINE);
+    return caller(model, inputs, Priority.ONLINE, 0);
+  }
+
+  /** A caller of a class, for one thread, while there is no other; the first of a number. */
+  public LocalCaller caller(AskedModel asked, Priority priority) {
+    return caller(asked, priority, 0);
   }
 
   /**
-   * A caller of a class, for one thread; those of a model that keeps state have one sequence, which
-   * each begins anew.
+   * One of several callers of a class, for one thread.
+   *
+   * @param number of a model that keeps state, those of different numbers have sequences of their
+   *     own, and who has the number of an earlier one begins its sequence anew
    */
-  public LocalCaller caller(AskedModel asked, Priority priority) {
-    return caller(asked.model(), inputs(asked), priority);
+  public LocalCaller caller(AskedModel asked, Priority priority, int number) {
+    return caller(asked.model(), inputs(asked), priority, number);
   }
 
-  private LocalCaller caller(String model, List<Tensor> inputs, Priority priority) {
+  private LocalCaller caller(String model, List<Tensor> inputs, Priority priority, int number) {
     ModelVersion version = new ModelVersion(model, 1);
     InferenceService service =
         server.catalog().resolve(model, null).options().state().isEmpty()
             ? (request, handler) -> submit(request, priority, handler)
-            : new SequenceSteps((request, handler) -> submit(request, priority, handler));
+            : new SequenceSteps((request, handler) -> submit(request, priority, handler), number);
     return new LocalCaller(service, version, inputs, outputs(model));
   }
 

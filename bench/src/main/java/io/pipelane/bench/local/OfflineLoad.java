@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Offline work: callers that ask again as soon as they are answered, until it is closed. */
@@ -19,10 +19,14 @@ public final class OfflineLoad implements AutoCloseable {
   private volatile boolean closed;
   private volatile @Nullable Exception failure;
 
-  /** Begins with so many callers. */
-  public OfflineLoad(int callers, Supplier<? extends Run> caller) {
+  /**
+   * Begins with so many callers.
+   *
+   * @param caller gives the one of a number, from 0
+   */
+  public OfflineLoad(int callers, IntFunction<? extends Run> caller) {
     for (int i = 0; i < callers; i++) {
-      Run run = caller.get();
+      Run run = caller.apply(i);
       threads.add(Thread.ofPlatform().name("offline-" + i).daemon().start(() -> repeat(run)));
     }
   }

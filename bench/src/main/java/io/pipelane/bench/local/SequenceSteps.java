@@ -8,18 +8,23 @@ import java.util.Optional;
 
 /** Makes requests the steps of one sequence, which begins with the first. For one thread. */
 final class SequenceSteps implements InferenceService {
-  private static final String ID = "bench";
-
   private final InferenceService service;
+  private final String id;
   private boolean isBegun;
 
-  SequenceSteps(InferenceService service) {
+  /**
+   * Steps of a sequence that has not begun.
+   *
+   * @param caller whose sequence it is; callers of different numbers have different ones
+   */
+  SequenceSteps(InferenceService service, int caller) {
     this.service = service;
+    this.id = "bench-" + caller;
   }
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    SequenceStep step = new SequenceStep(ID, !isBegun, false);
+    SequenceStep step = new SequenceStep(id, !isBegun, false);
     isBegun = true;
     return service.submit(
         new InferenceRequest(

@@ -74,7 +74,7 @@ final class PreemptRounds implements AutoCloseable {
 
   private Samples whileBusy(Scene scene, int runs) throws Exception {
     try (OfflineLoad load =
-        new OfflineLoad(callers, () -> server.caller(background, Priority.OFFLINE))) {
+        new OfflineLoad(callers, i -> server.caller(background, Priority.OFFLINE, i))) {
       return ask(scene, runs, () -> untilAnyMomentOfARun(load));
     }
   }

@@ -2,15 +2,17 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.report.Results;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.SampleRing.Timed;
 import io.pipelane.switcher.sharing.Sharing;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 
-/** What a device did in a stretch of time, as its monitor has seen it. */
+/** What a device did, as its monitor has seen it, and what evictions from it took. */
 final class DeviceFigures {
   private static final double PERCENT = 100;
+  private static final double NANOS_A_MILLI = 1e6;
 
   private DeviceFigures() {}
 
@@ -27,6 +29,23 @@ final class DeviceFigures {
         .ifPresent(share -> results.add(name, SharingColumns.ACTIVITY, PERCENT * share));
     mean(samples, DeviceSample::memory)
         .ifPresent(share -> results.add(name, SharingColumns.MEMORY, PERCENT * share));
+  }
+
+  /** Adds what evicting offline work has taken, to a case; nothing where no order met a run. */
+  static void add(Results results, String name, Evictions evictions) {
+    if (evictions.stops() > 0) {
+      results.add(name, SharingColumns.LONGEST_STOP, evictions.longestStopNanos() / NANOS_A_MILLI);
+      results.add(
+          name,
+          SharingColumns.MEAN_STOP,
+          evictions.stopNanos() / NANOS_A_MILLI / evictions.stops());
+    }
+    if (evictions.memoryBytes() > 0) {
+      results.add(
+          name,
+          SharingColumns.LONGEST_MEMORY_RETURN,
+          evictions.longestMemoryNanos() / NANOS_A_MILLI);
+    }
   }
 
   private static OptionalDouble mean(

@@ -24,6 +24,10 @@ final class SharingColumns {
       new Column("offline_to_none_in_flight", "oversold/none in flight", 2);
   static final Column STOPS = new Column("offline_stops", "stops", 0);
   static final Column OVERLIMITS = new Column("evictions", "evictions", 0);
+  static final Column LONGEST_STOP = new Column("longest_stop_ms", "longest stop ms", 2);
+  static final Column MEAN_STOP = new Column("mean_stop_ms", "mean stop ms", 2);
+  static final Column LONGEST_MEMORY_RETURN =
+      new Column("longest_memory_return_ms", "longest memory return ms", 2);
   static final Column UTILIZATION = new Column("utilization_percent", "utilization %", 0);
   static final Column ACTIVITY = new Column("activity_percent", "activity %", 0);
   static final Column MEMORY = new Column("memory_percent", "memory %", 0);
@@ -49,6 +53,9 @@ final class SharingColumns {
           OF_NONE_IN_FLIGHT,
           STOPS,
           OVERLIMITS,
+          LONGEST_STOP,
+          MEAN_STOP,
+          LONGEST_MEMORY_RETURN,
           UTILIZATION,
           ACTIVITY,
           MEMORY,
@@ -74,9 +81,11 @@ final class SharingColumns {
               + " work is in flight. shares: offline work has some of the multiprocessors, at any time;"
               + " priorities: all of them, on a stream of less priority. gates-shares: some of them"
               + " while gates hold it; measured: where the server finds that this pays. mps: processes"
-              + " under CUDA's Multi-Process Service. On the processor a share is a lane like any.",
+              + " under CUDA's Multi-Process Service, as is online work alone in that call. On the processor a share is a lane like any.",
           "stops: times that an offline run was stopped at a gate; evictions: that the device was"
-              + " over its limit and stopped all. utilization: of the time, that in which something"
+              + " over its limit and stopped all; longest and mean stop: from that order until no"
+              + " offline run went on, of all orders since the server's start that met one, and"
+              + " memory return: what taking back what no run held took then. utilization: of the time, that in which something"
               + " ran; activity: of the multiprocessors or cores, those that were busy; memory: what is"
               + " taken; means of the device's monitor.",
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"

@@ -161,6 +161,7 @@ public final class SharingCommand implements Callable<Integer> {
     List<Scene> scenes = possible(Scene.of(ways, percents), results);
     String runtimeVersion = "";
     boolean underMps = scenes.stream().anyMatch(scene -> scene.way() == Way.MPS);
+    String device = accelerated.device() + (underMps ? ", every way and alone under MPS" : "");
     try (CutOff measuring = options.publishIfCutOff(spec, results);
         @Nullable MpsServer _ = underMps ? MpsServer.start() : null) {
       for (int round = 0; round < options.rounds(); round++) {
@@ -175,7 +176,7 @@ public final class SharingCommand implements Callable<Integer> {
         spec,
         results,
         runtimeVersion,
-        Map.of("device", accelerated.device().toString(), "online", online, "offline", offline));
+        Map.of("device", device, "online", online, "offline", offline));
     return 0;
   }
 
@@ -263,10 +264,23 @@ public final class SharingCommand implements Callable<Integer> {
     if (percents.stream().anyMatch(percent -> percent < 1 || percent > 100)) {
       throw new IllegalArgumentException("--share must be from 1 to 100: " + percents);
     }
+    requireNotBesideMps();
     if (callers < 1 || callers > 1_000 || lanes < 1 || lanes > 256) {
       throw new IllegalArgumentException(
           "--callers must be between 1 and 1000, --lanes between 1 and 256: "
               + (callers + " and " + lanes));
+    }
+  }
+
+  /** The service is there for a whole call, and what else runs then is not what its name says. */
+  private void requireNotBesideMps() {
+    List<Way> others = new ArrayList<>(ways);
+    others.removeAll(List.of(Way.ALONE, Way.MPS, Way.MPS_MANAGED));
+    if (ways.contains(Way.MPS) && !others.isEmpty()) {
+      throw new IllegalArgumentException(
+          "--way mps must be measured by itself, as everything runs under MPS while it is there;"
+              + " measure these in another call: "
+              + others);
     }
   }
 

@@ -192,7 +192,7 @@ final class SharingRounds {
 
   /** Offline work in this process. */
   OfflineLoad load(LocalPipelane server, Priority priority) {
-    return new OfflineLoad(callers, () -> server.caller(pair.offline(), priority));
+    return new OfflineLoad(callers, i -> server.caller(pair.offline(), priority, i));
   }
 
   /** Runs a second while nothing else runs. */
@@ -254,6 +254,7 @@ final class SharingRounds {
           name,
           SharingColumns.OVERLIMITS,
           server.sharing().overview().overlimitEntries() - evictions);
+      DeviceFigures.add(results, name, server.sharing().overview().evictions());
       if (idle > 0) {
         results.add(name, SharingColumns.OF_IDLE, oversold / idle);
       }

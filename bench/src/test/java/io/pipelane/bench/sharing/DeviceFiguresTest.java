@@ -1,0 +1,41 @@
+package io.pipelane.bench.sharing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.bench.report.Column;
+import io.pipelane.bench.report.Results;
+import io.pipelane.switcher.sharing.Evictions;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class DeviceFiguresTest {
+  private static final List<Column> FIGURES =
+      List.of(
+          SharingColumns.LONGEST_STOP,
+          SharingColumns.MEAN_STOP,
+          SharingColumns.LONGEST_MEMORY_RETURN);
+
+  private final Results results =
+      new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
+
+  @Test
+  void evictions_areTheLongestStopTheMeanOneAndTheMemorysReturnInMillis() {
+    DeviceFigures.add(
+        results, "gates", new Evictions(4, 2_000_000, 900_000, 5_000_000, 3_000_000, 4_096));
+
+    assertEquals(0.9, results.median("gates", SharingColumns.LONGEST_STOP).orElseThrow());
+    assertEquals(0.5, results.median("gates", SharingColumns.MEAN_STOP).orElseThrow());
+    assertEquals(3.0, results.median("gates", SharingColumns.LONGEST_MEMORY_RETURN).orElseThrow());
+    assertTrue(SharingColumns.ALL.containsAll(FIGURES), "every one has a column");
+  }
+
+  @Test
+  void evictions_thatMetNoRun_haveNoFigures() {
+    DeviceFigures.add(results, "gates", new Evictions(0, 0, 0, 0, 0, 0));
+
+    for (Column column : FIGURES) {
+      assertTrue(results.median("gates", column).isEmpty(), column.heading());
+    }
+  }
+}
