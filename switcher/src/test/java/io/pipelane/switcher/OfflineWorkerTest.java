@@ -3,13 +3,18 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.ArmedFaults;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.lanes.process.worker.WorkerMain;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.runtime.Shape;
@@ -165,6 +170,46 @@ class OfflineWorkerTest {
       inFlight.goOn.countDown();
       assertArrayEquals(expected, inFlight.call.await());
       assertEquals(WorkersFixture.WIDTH, held.await().length);
+    }
+  }
+
+  /** It never comes to the gate at which it is to stand, so it is not excused for standing. */
+  @Test
+  void offlineRunHangs_whileOnlineWorkGoesOn_isFoundAndDoneOnceMore() throws Exception {
+    try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+        WorkersFixture workers =
+            new WorkersFixture(
+                FaultyWorker.class,
+                SwitchOn.FAULT,
+                1,
+                true,
+                WorkersFixture.SHORT,
+                ReadWeights::of)) {
+      ImportedModel online = chain("online", 2);
+      ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
+      workers.switcher.register(online);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = workers.infer(online, x);
+      float[] expectedOffline = inferOffline(workers, offline, x);
+      workers.await(WorkerState.STANDBY, 1);
+      faults.arm(Step.COMPUTING, Fault.HANG);
+      Call hung = new Call();
+      workers.switcher.submit(Call.request(offline.version(), x).offline(), hung);
+      while (faults.isArmed(Step.COMPUTING)) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      HeldCall inFlight = new HeldCall();
+      workers.switcher.submit(Call.request(online.version(), x), inFlight);
+      inFlight.computed.await();
+      while (workers.workers.workers().lost() == 0) {
+        assertArrayEquals(expected, workers.infer(online, x));
+      }
+      inFlight.goOn.countDown();
+      assertArrayEquals(expected, inFlight.call.await());
+      assertArrayEquals(expectedOffline, hung.await());
+      String loss = workers.workers.workers().lastLoss();
+      assertTrue(loss.contains("hangs"), loss);
     }
   }
 

@@ -157,7 +157,7 @@ final class RemoteRun implements AutoCloseable {
               worker,
               end,
               time.patience(cold, settings.hangTimeout()),
-              () -> arrivals.isUnderWay() || end.go().isStopped());
+              () -> arrivals.isUnderWay() || end.go().isHeld());
       beginNanos = System.nanoTime();
       expectEnd(conversation, cold);
       Message.Run run =

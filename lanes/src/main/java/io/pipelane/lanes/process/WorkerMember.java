@@ -10,6 +10,7 @@ final class WorkerMember {
   final WorkerProcess worker;
   private volatile WorkerState state = WorkerState.STARTING;
   private volatile @Nullable CompletableFuture<Void> recycling;
+  private long recyclingSinceNanos;
 
   WorkerMember(WorkerProcess worker) {
     this.worker = worker;
@@ -36,12 +37,35 @@ final class WorkerMember {
     state = next;
   }
 
-  /** Has it replaced; {@code done} is told when it is gone. */
-  void replace(CompletableFuture<Void> done) {
-    if (stays()) {
+  /** Has it replaced; {@code done} is told when it is gone, as is who wanted that before. */
+  void replace(CompletableFuture<Void> done, long nowNanos) {
+    CompletableFuture<Void> begun = recycling;
+    if (begun != null) {
+      CompletableFuture<Void> _ =
+          begun.whenComplete(
+              (_, failure) -> {
+                boolean _ =
+                    failure == null ? done.complete(null) : done.completeExceptionally(failure);
+              });
+    } else if (stays()) {
+      recyclingSinceNanos = nowNanos;
       recycling = done;
     } else {
       boolean _ = done.completeExceptionally(noSuchWorker(worker.id()));
+    }
+  }
+
+  /** How long it has been to be replaced; it is. */
+  long recyclingNanos(long nowNanos) {
+    return nowNanos - recyclingSinceNanos;
+  }
+
+  /** It stays, as nobody takes its place; who wanted it replaced is told why. */
+  void stayAfterAll(StatusException reason) {
+    CompletableFuture<Void> done = recycling;
+    recycling = null;
+    if (done != null) {
+      boolean _ = done.completeExceptionally(reason);
     }
   }
 

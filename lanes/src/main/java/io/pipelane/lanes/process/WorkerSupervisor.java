@@ -160,7 +160,8 @@ final class WorkerSupervisor implements AutoCloseable {
   /**
    * Replaces a worker, the active one once another can take over; what it runs is finished.
    *
-   * @return completes when it is gone; with {@link Status#NOT_FOUND} when there is no such worker
+   * @return completes when it is gone; with {@link Status#NOT_FOUND} when there is no such worker,
+   *     with {@link Status#UNAVAILABLE} when none could take over within the time for a start
    */
   CompletableFuture<Void> recycle(int id) {
     CompletableFuture<Void> done = new CompletableFuture<>();
@@ -192,7 +193,9 @@ final class WorkerSupervisor implements AutoCloseable {
   /** Until something is to be done without a command. */
   private long pauseNanos() {
     boolean waitsForStart = !closing && mayStart();
-    return waitsForStart ? Math.max(0, startAgainAt - System.nanoTime()) : TICK.toNanos();
+    return waitsForStart
+        ? Math.clamp(startAgainAt - System.nanoTime(), 0, TICK.toNanos())
+        : TICK.toNanos();
   }
 
   private void carryOut(Command command) {
@@ -232,7 +235,7 @@ final class WorkerSupervisor implements AutoCloseable {
     if (isSettled(member)) {
       vacate(member, "worker %d is replaced".formatted(member.worker.id()), System.nanoTime());
     }
-    member.replace(done);
+    member.replace(done, System.nanoTime());
   }
 
   /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
@@ -349,6 +352,25 @@ final class WorkerSupervisor implements AutoCloseable {
         .filter(WorkerMember::isToBeReplaced)
         .filter(member -> !isPost(member.state()) || isFilled(member.state()))
         .forEach(this::retire);
+    members.stream()
+        .filter(member -> member.isToBeReplaced() && !member.is(WorkerState.RETIRING))
+        .filter(
+            member -> member.recyclingNanos(System.nanoTime()) > settings.startTimeout().toNanos())
+        .forEach(this::keep);
+  }
+
+  /** Nobody has come to take its place in all the time that a start may take. */
+  private void keep(WorkerMember member) {
+    vacancies.remove(member.state());
+    String why = deviceLoss.isEmpty() ? board.lastLoss() : deviceLoss;
+    member.stayAfterAll(
+        new StatusException(
+            Status.UNAVAILABLE,
+            "worker %d stays, as no other could take over within workers.start-timeout, %s%s"
+                .formatted(
+                    member.worker.id(),
+                    settings.startTimeout(),
+                    why.isEmpty() ? "" : "; the last loss: " + why)));
   }
 
   /** Gives a post to a standby, unless too few would be left. */

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,6 +18,9 @@ import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -24,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A device that no worker can be started on counts as lost, until one can. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class NoWorkersTest {
   private static final float[] X = WorkerFixture.random(2, 1);
 
@@ -58,6 +62,32 @@ class NoWorkersTest {
       while (workers.sessions.isLost()) {
         LockSupport.parkNanos(1_000_000);
       }
+      assertArrayEquals(expected, workers.run(session, X));
+    }
+  }
+
+  /** It takes the time limit of a start, which a busy machine needs. */
+  @Test
+  void recycle_noSuccessorCanBeStarted_saysSoToAllWhoAskedAndTheWorkerStays() throws Exception {
+    var model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      WorkersOverview.Entry active = workers.active();
+      faults.armAlways(Step.HELLO, Fault.EXIT);
+      CompletableFuture<Void> first = workers.sessions.recycle(active.id());
+      CompletableFuture<Void> second = workers.sessions.recycle(active.id());
+      for (CompletableFuture<Void> each : List.of(first, second)) {
+        StatusException error =
+            assertInstanceOf(
+                StatusException.class,
+                assertThrows(ExecutionException.class, each::get).getCause());
+        assertEquals(Status.UNAVAILABLE, error.status());
+        assertTrue(error.toString().contains("no other could take over"), error::toString);
+      }
+      assertEquals(active.id(), workers.active().id());
+      assertArrayEquals(expected, workers.run(session, X));
+      faults.disarm(Step.HELLO);
+      workers.sessions.recycle(active.id()).get();
       assertArrayEquals(expected, workers.run(session, X));
     }
   }

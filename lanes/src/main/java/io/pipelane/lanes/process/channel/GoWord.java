@@ -97,6 +97,11 @@ public final class GoWord {
     return heldBack.value() == ALL;
   }
 
+  /** Whether the run was told to stop and has come to its gate, by what the worker says. */
+  public boolean isHeld() {
+    return isStopped() && stands();
+  }
+
   /** Whether the run stands at a gate, by what the worker says. */
   public boolean stands() {
     return stands.value() != 0;
