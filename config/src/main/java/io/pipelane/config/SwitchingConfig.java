@@ -30,8 +30,9 @@ public record SwitchingConfig(
             about =
                 "Whether the processor maps weights that it has copied once out of the page cache,"
                     + " instead of copying them again; they take device.memory all the same. Not"
-                    + " where link.bandwidth is set, nor in worker processes",
-            standard = "true")
+                    + " where link.bandwidth is set, nor in worker processes. For local disks and memory to"
+                    + " spare: what is mapped may be dropped by the system and read again",
+            standard = "false")
         boolean mapWeights) {
 
   /** Which devices read tables in host memory. */

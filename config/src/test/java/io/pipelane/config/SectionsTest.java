@@ -556,7 +556,7 @@ class SectionsTest {
             SwitchingConfig.ReadInPlace.PROCESSOR,
             true,
             true,
-            true),
+            false),
         DEFAULTS.switching());
   }
 
@@ -564,14 +564,14 @@ class SectionsTest {
   void switching_everyValueChanged() {
     assertEquals(
         new SwitchingConfig(
-            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false, false),
+            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false, true),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
                     "switching.read-in-place", "none",
                     "switching.share-structures", "false",
                     "switching.borrow-links", "false",
-                    "switching.map-weights", "false"))
+                    "switching.map-weights", "true"))
             .switching());
   }
 

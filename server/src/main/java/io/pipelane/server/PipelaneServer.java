@@ -348,9 +348,8 @@ public final class PipelaneServer implements AutoCloseable {
             .unstarted(
                 () -> {
                   boolean finished = drain();
-                  if (finished) {
-                    giveBack();
-                  }
+                  giveBack(); // Runs that are left over end at their next gate: nobody waits for
+                  // them.
                   // A shutdown hook cannot return an exit status otherwise.
                   Runtime.getRuntime().halt(finished ? 0 : 1);
                 });

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,11 +34,13 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import picocli.CommandLine.ParseResult;
 
 /** What deploy/ says of ports, flags, paths and times, held against the server itself. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
 class DeploymentFilesTest {
   private static final Path DEPLOY = Path.of("..", "deploy");
   private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());

@@ -26,12 +26,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A model above 2 GB, which no protobuf holds: its weights are external data. */
 @Tag("long")
+@Timeout(value = 10, unit = TimeUnit.MINUTES)
 class LargeModelTest {
   private static final long ROWS = 2_200_000;
   private static final int WIDTH = 256;

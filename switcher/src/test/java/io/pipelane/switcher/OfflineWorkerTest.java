@@ -94,7 +94,7 @@ class OfflineWorkerTest {
                   while (!over.get()) {
                     assertArrayEquals(expected, workers.infer(online, x), 1e-5f);
                     onlineRuns.incrementAndGet();
-                    LockSupport.parkNanos(1_000_000); // Offline work gets what is between.
+                    LockSupport.parkNanos(10_000_000); // Offline work gets what is between.
                   }
                 }));
         for (int kill = 1; kill <= KILLS; kill++) {

@@ -237,11 +237,11 @@ final class CpuAddressRange implements AddressRange {
 
   private void unmapAt(int slot, Page page) {
     Shown part = shows[slot];
-    shows[slot] = null;
     if (part == null) {
       pages.unmapAt(addressOf(slot), page);
     } else {
       part.file().hideAt(addressOf(slot), part.part());
+      shows[slot] = null; // Not before it is hidden: until then it is to be hidden once more.
     }
   }
 

@@ -183,7 +183,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     if (files != null && copy.range.showsFiles()) {
       try {
         copy.source.memory().ifPresent(file -> files.keep(file, copy.sourceOffset, copy.bytes));
-      } catch (StatusException e) { // It is copied again, then.
+      } catch (RuntimeException | Error e) { // It is copied again, then.
         LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
       }
     }
@@ -193,7 +193,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private boolean writesTables() {
     try {
       return files != null && files.writeNext();
-    } catch (StatusException e) {
+    } catch (RuntimeException | Error e) { // The thread must live on: it makes all copies.
       LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
       return true;
     }

@@ -14,11 +14,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
 class ImportOutcomeTest {
   private static final ImportSettings SETTINGS =
       new ImportSettings(
@@ -86,6 +89,7 @@ class ImportOutcomeTest {
     assertEquals(
         "1000",
         new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip());
-    assertEquals(0, process.waitFor());
+    assertTrue(process.waitFor(1, TimeUnit.MINUTES));
+    assertEquals(0, process.exitValue());
   }
 }
