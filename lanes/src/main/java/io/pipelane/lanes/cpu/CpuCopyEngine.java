@@ -96,20 +96,18 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   /** Has the range show what it can of the source; how much that is. */
   private long show(
       WeightSource source, long sourceOffset, CpuAddressRange range, long offset, long bytes) {
-    if (files == null || !range.showsFiles()) {
-      return 0;
-    }
-    @Nullable StandingFile file = source.memory().map(files::find).orElse(null);
+    @Nullable StandingFile file = range.showsFiles() ? standing(source) : null;
     return file == null ? 0 : range.show(file, sourceOffset, offset, bytes);
   }
 
   @Override
   public long atHand(WeightSource source, long offset, long bytes) {
-    if (files == null) {
-      return 0;
-    }
-    @Nullable StandingFile file = source.memory().map(files::find).orElse(null);
+    @Nullable StandingFile file = standing(source);
     return file == null ? 0 : Math.min(bytes, file.writtenBytesFrom(offset));
+  }
+
+  private @Nullable StandingFile standing(WeightSource source) {
+    return files == null ? null : source.memory().map(files::find).orElse(null);
   }
 
   private DeviceEvent enqueue(

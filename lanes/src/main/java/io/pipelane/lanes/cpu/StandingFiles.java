@@ -3,6 +3,7 @@ package io.pipelane.lanes.cpu;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
@@ -52,17 +53,10 @@ final class StandingFiles implements AutoCloseable {
   }
 
   private void dropLeft() {
-    unwritten.removeIf(part -> part.file.isLeft());
-    files
-        .values()
-        .removeIf(
-            file -> {
-              boolean left = file.isLeft();
-              if (left) {
-                file.close();
-              }
-              return left;
-            });
+    List<StandingFile> left = files.values().stream().filter(StandingFile::isLeft).toList();
+    unwritten.removeIf(part -> left.contains(part.file));
+    files.values().removeAll(left);
+    left.forEach(StandingFile::close);
   }
 
   /** Writes the tables of one part; false when all are written. For one thread at a time. */

@@ -12,6 +12,7 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.MemorySource;
+import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -91,8 +92,7 @@ final class ShownWeightsTest {
     AddressRange range = device.reserve(BYTES);
     AddressRange other = device.reserve(BYTES);
     copyOnce(range, source, content);
-    mapPages(device, range);
-    device.copies().copy(source, 0, range, 0, BYTES).await();
+    bringIn(range, source);
 
     for (int slot = 0; slot < PAGES; slot++) {
       other.map(slot, range.unmap(slot));
@@ -112,13 +112,11 @@ final class ShownWeightsTest {
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
     copyOnce(range, source, content);
-    mapPages(device, range);
-    device.copies().copy(source, 0, range, 0, BYTES).await();
+    bringIn(range, source);
     unmapPages(device, range);
 
     BytesSource random = BytesSource.random(BYTES, 5);
-    mapPages(device, range);
-    device.copies().copy(random, 0, range, 0, BYTES).await();
+    bringIn(range, random);
 
     assertContent(random.bytes(), range);
     unmapPages(device, range);
@@ -150,8 +148,7 @@ final class ShownWeightsTest {
     copyOnce(range, source, content);
     AtomicBoolean over = new AtomicBoolean();
     for (int round = 0; round < 20; round++) {
-      mapPages(device, range);
-      device.copies().copy(source, 0, range, 0, BYTES).await();
+      bringIn(range, source);
       over.set(false);
       CompletableFuture<Void> reader =
           CompletableFuture.runAsync(() -> readUntil(over, range, content));
@@ -184,8 +181,7 @@ final class ShownWeightsTest {
     try (Arena first = Arena.ofShared()) {
       MemorySource source = map("weights", first);
       copyOnce(range, source, content);
-      mapPages(device, range);
-      device.copies().copy(source, 0, range, 0, BYTES).await();
+      bringIn(range, source);
     }
     Files.delete(folder.resolve("weights"));
     byte[] others = write("weights", 9);
@@ -221,13 +217,18 @@ final class ShownWeightsTest {
 
   /** Has a file be copied, and waits until it can be shown. */
   private void copyOnce(AddressRange range, MemorySource source, byte[] content) {
-    mapPages(device, range);
-    device.copies().copy(source, 0, range, 0, BYTES).await();
+    bringIn(range, source);
     assertContent(content, range);
     unmapPages(device, range);
     while (device.copies().atHand(source, 0, BYTES) < BYTES) {
       Thread.onSpinWait();
     }
+  }
+
+  /** Has new pages hold what a source has. */
+  private void bringIn(AddressRange range, WeightSource source) {
+    mapPages(device, range);
+    device.copies().copy(source, 0, range, 0, BYTES).await();
   }
 
   private static void mapPages(CpuDevice device, AddressRange range) {

@@ -341,11 +341,6 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  /** The same as below for online work. */
-  public void wish(ModelVersion version, Optional<Duration> within) {
-    wish(version, within, Priority.ONLINE);
-  }
-
   /**
    * Notes that a model will be asked soon, as if it had been asked; returns at once. It is brought
    * in before the deadline if {@link #fetchAhead} can, behind those that are more urgent.

@@ -31,7 +31,7 @@ public final class RequestQueue {
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+  static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final SchedulingPolicy policy;

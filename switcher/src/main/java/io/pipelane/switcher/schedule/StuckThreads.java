@@ -1,7 +1,6 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.locks.Condition;
@@ -20,8 +19,6 @@ final class StuckThreads {
    *
    * Lock order: this one, then the queue's. Callers are told without either.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final int threads;
@@ -102,7 +99,7 @@ final class StuckThreads {
         throw StatusException.unavailable(
             "a run whose worker process does not end holds memory that this one needs beside it: "
                 + refusal.getMessage(),
-            RETRY_AFTER,
+            RequestQueue.RETRY_AFTER,
             refusal);
       }
     } finally {

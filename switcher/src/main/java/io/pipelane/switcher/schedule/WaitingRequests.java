@@ -2,7 +2,6 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Predicate;
@@ -18,8 +17,6 @@ final class WaitingRequests {
    * passed over. `again` holds requests that were out already and run once more: they count for no
    * bound, and go first, where their class may run.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final SchedulingPolicy policy;
   private final QueueBounds bounds;
   private final RepeatedRequests again;
@@ -46,7 +43,7 @@ final class WaitingRequests {
    */
   void admit(QueuedRequest request) {
     if (standstill != null) {
-      throw StatusException.unavailable(standstill, RETRY_AFTER);
+      throw StatusException.unavailable(standstill, RequestQueue.RETRY_AFTER);
     }
     try {
       bounds.admit(request);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,7 +102,7 @@ class DaemonRandomTest extends DaemonTest {
 
   private void wish(ImportedModel model) {
     try {
-      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(1)));
+      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     } catch (StatusException e) {
       assertEquals(Status.NOT_FOUND, e.status());
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -182,10 +183,10 @@ class FetchAheadTest extends DaemonTest {
     ImportedModel later = registered("later", 1);
     ImportedModel sooner = registered("sooner", 1);
     ImportedModel late = registered("late", 1);
-    daemon.wish(late.version(), Optional.of(Duration.ofSeconds(1)));
+    daemon.wish(late.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     clock.addAndGet(Duration.ofSeconds(2).toNanos());
-    daemon.wish(later.version(), Optional.empty());
-    daemon.wish(sooner.version(), Optional.of(Duration.ofSeconds(1)));
+    daemon.wish(later.version(), Optional.empty(), Priority.ONLINE);
+    daemon.wish(sooner.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     assertTrue(fetch());
     device.completeAll();
     assertEquals(1, residentPages(sooner));

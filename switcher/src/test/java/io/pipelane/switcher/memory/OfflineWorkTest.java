@@ -200,7 +200,7 @@ class OfflineWorkTest extends DaemonTest {
     atOnce.close();
     assertFalse(daemon.fetchAhead(List.of(model.version())), "nothing that online work wants");
     if (isWished) {
-      daemon.wish(online.version(), Optional.empty());
+      daemon.wish(online.version(), Optional.empty(), Priority.ONLINE);
     }
     assertTrue(
         daemon.fetchAhead(isWished ? List.of() : List.of(model.version(), online.version())));

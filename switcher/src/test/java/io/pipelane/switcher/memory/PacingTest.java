@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -62,7 +63,7 @@ class PacingTest {
     }
 
     private void wish(ImportedModel model, int seconds) {
-      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(seconds)));
+      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(seconds)), Priority.ONLINE);
     }
 
     @Test

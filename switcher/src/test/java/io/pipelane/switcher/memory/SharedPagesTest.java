@@ -9,6 +9,7 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -285,7 +286,7 @@ class SharedPagesTest {
       assertEquals(6, residentPages(two));
       assertEquals(7, lentPages());
       device.completeAll();
-      daemon.wish(three.version(), Optional.of(Duration.ZERO));
+      daemon.wish(three.version(), Optional.of(Duration.ZERO), Priority.ONLINE);
       assertFalse(daemon.fetchAhead(List.of()));
       assertEquals(6, residentPages(three));
       assertEquals(0, moved(two) + moved(three) + moved(one));

@@ -9,6 +9,7 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import java.lang.foreign.MemorySegment;
@@ -80,7 +81,7 @@ class ThrottledLinkTest {
     ImportedModel background = registered("background", BACKGROUND_PAGES);
     ImportedModel urgent = registered("urgent", URGENT_PAGES);
     try (FetchAheadThread _ = new FetchAheadThread(daemon, count -> List.of())) {
-      daemon.wish(background.version(), Optional.empty());
+      daemon.wish(background.version(), Optional.empty(), Priority.ONLINE);
       await(() -> given().size() >= 3);
       try (Lease lease = daemon.acquire(urgent.version())) {
         lease.awaitAll();

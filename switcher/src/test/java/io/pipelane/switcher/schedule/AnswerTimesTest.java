@@ -13,6 +13,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.sharing.OfflineGate;

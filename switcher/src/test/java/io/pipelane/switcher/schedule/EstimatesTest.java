@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,31 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class ObjectiveCountsTest {
-  private static final ResultHandler CALLER =
-      new ResultHandler() {
-        @Override
-        public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-          throw new AssertionError("nothing is run here");
-        }
-
-        @Override
-        public void completed(InferenceTimings timings) {}
-
-        @Override
-        public void failed(StatusException error) {}
-      };
+  private static final ResultHandler CALLER = new Ignored();
 
   private final AtomicLong now = new AtomicLong();
   private final ObjectiveCounts one = new ObjectiveCounts();

@@ -7,11 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,28 +24,13 @@ class OfflineGateTest {
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, now::get);
   private final AtomicInteger told = new AtomicInteger();
 
-  private static ResultHandler nobody() {
-    return new ResultHandler() {
-      @Override
-      public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-        throw new AssertionError("nothing is run here");
-      }
-
-      @Override
-      public void completed(InferenceTimings timings) {}
-
-      @Override
-      public void failed(StatusException error) {}
-    };
-  }
-
   @Test
   void onlineWorkInFlight_closesUntilItHasEnded() {
     gate.onOpened(told::incrementAndGet);
     online.arrived(now.get());
-    ResultHandler first = online.begin(nobody());
+    ResultHandler first = online.begin(new Ignored());
     online.arrived(now.get());
-    ResultHandler second = online.begin(nobody());
+    ResultHandler second = online.begin(new Ignored());
     assertFalse(gate.mayBegin());
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
     first.completed(new InferenceTimings(0, 0, 0));
@@ -64,7 +47,7 @@ class OfflineGateTest {
   void onlineWorkWaitsForMemory_opens() {
     gate.onOpened(told::incrementAndGet);
     online.arrived(now.get());
-    online.begin(nobody());
+    online.begin(new Ignored());
     gate.setState(SharingState.OVERLIMIT);
     online.waitsForMemory();
     assertTrue(told.get() > 0);
@@ -76,7 +59,7 @@ class OfflineGateTest {
   /** What a model over several devices waits for before it is a request of this one. */
   @Test
   void memoryIsWaitedForAheadOfARun_opensAndChangesNothingElse() {
-    ResultHandler running = online.begin(nobody());
+    ResultHandler running = online.begin(new Ignored());
     try (OnlineWork.MemoryWait wait = online.new MemoryWait()) {
       assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
       wait.begin();
@@ -164,7 +147,7 @@ class OfflineGateTest {
   void shareOfNothing_onlineWorkWaitsForMemory_opens() {
     gate.setShare(0);
     online.arrived(now.get());
-    online.begin(nobody());
+    online.begin(new Ignored());
     online.waitsForMemory();
     assertEquals(0, gate.waitNanos(SEGMENT, 0));
   }
@@ -173,7 +156,7 @@ class OfflineGateTest {
   void leastShare_isHadWhileOnlineWorkIsInFlight() {
     OfflineGate shared = new OfflineGate(true, 0.5, 1, online, now::get);
     online.arrived(now.get());
-    online.begin(nobody());
+    online.begin(new Ignored());
     assertEquals(SEGMENT, shared.waitNanos(SEGMENT, 0));
     assertEquals(0, shared.waitNanos(0, 0));
   }
@@ -193,7 +176,7 @@ class OfflineGateTest {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
     assertFalse(shared.mayBeginInShare());
-    ResultHandler handler = online.begin(nobody());
+    ResultHandler handler = online.begin(new Ignored());
     assertTrue(shared.mayBeginInShare());
     assertFalse(shared.mayBegin());
     shared.setState(SharingState.UNHEALTHY);
@@ -230,7 +213,7 @@ class OfflineGateTest {
   void shareIsClosed_runThatHasBegunComesToItsEnd() {
     ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
-    online.begin(nobody());
+    online.begin(new Ignored());
     look(shared, 6, SEGMENT);
     assertTrue(shared.mayBeginInShare());
     shared.beginInShare(() -> false);

@@ -1,14 +1,12 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 
 /** The handler of a request whose answer nobody waits for. */
-final class Ignored implements ResultHandler {
+public final class Ignored implements ResultHandler {
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     throw new AssertionError("nothing is run here");
