@@ -16,6 +16,7 @@ import java.util.concurrent.locks.LockSupport;
  * answer. Safe for any thread.
  */
 final class Clients implements AutoCloseable {
+  private static final long LIMIT_NANOS = 120_000_000_000L;
   private static final long PAUSE_AFTER_FAILURE_NANOS = 1_000_000;
 
   private final List<List<Tensor>> expected = new ArrayList<>();
@@ -128,10 +129,22 @@ final class Clients implements AutoCloseable {
     return slowestNanos.get() / 1e6;
   }
 
-  /** Waits until so many more requests have been answered rightly. */
-  void awaitRight(long more) {
+  /**
+   * Waits until so many more requests have been answered rightly.
+   *
+   * @throws IOException when none is for minutes
+   */
+  void awaitRight(long more) throws IOException {
     long until = right.get() + more;
+    long last = right.get();
+    long since = System.nanoTime();
     while (right.get() < until) {
+      if (right.get() != last) {
+        last = right.get();
+        since = System.nanoTime();
+      } else if (System.nanoTime() - since > LIMIT_NANOS) {
+        throw new IOException("no request has been answered rightly for minutes: " + counts());
+      }
       LockSupport.parkNanos(1_000_000);
     }
   }

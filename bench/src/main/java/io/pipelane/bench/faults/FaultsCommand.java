@@ -126,7 +126,7 @@ public final class FaultsCommand implements Callable<Integer> {
       measuring.complete();
     }
     if (!spareServer) {
-      measureServerKilled(work, results);
+      sound &= measureServerKilled(work, results);
     }
     options.publish(
         spec,
@@ -263,7 +263,8 @@ public final class FaultsCommand implements Callable<Integer> {
     throw new IOException("the server has no standby again after minutes");
   }
 
-  private void measureServerKilled(Path work, Results results)
+  /** Answers whether no request was answered wrongly or refused, and the ledger was exact. */
+  private boolean measureServerKilled(Path work, Results results)
       throws IOException, InterruptedException {
     Samples recoveries = new Samples();
     int exact = 0;
@@ -282,8 +283,10 @@ public final class FaultsCommand implements Callable<Integer> {
         recoveries.add((System.nanoTime() - begin) / 1e6);
         exact += server.isLedgerExact() ? 1 : 0;
       }
-      add(results, SERVER_KILLED, clients.counts(), recoveries);
+      Counts counts = clients.counts();
+      add(results, SERVER_KILLED, counts, recoveries);
       results.add(SERVER_KILLED, FaultsColumns.LEDGER, exact);
+      return counts.wrong() + counts.refused() == 0 && exact == options.rounds();
     } finally {
       server.close();
     }

@@ -21,6 +21,9 @@ final class Router {
    * not lost: somebody has weighed that who knows more than what is asked now. Where its inputs lie
    * on the device no other can run it.
    *
+   * A device that refuses a model, which has cost it its workers, gets no request for it while
+   * another takes them; otherwise it would be chosen for having nothing to do.
+   *
    * Of requests for one model that is on its way, the first alone adds its stall to what the device
    * has to do: one transfer serves them all.
    */
@@ -80,7 +83,7 @@ final class Router {
         ? first(route.devices())
         : switch (routing) {
           case STATIC -> first(route.devices());
-          case ROUND_ROBIN -> inTurn(route.candidates());
+          case ROUND_ROBIN -> inTurn(route);
           case PREDICTED -> soonest(route, priority);
         };
   }
@@ -113,33 +116,38 @@ final class Router {
     return null;
   }
 
-  private @Nullable Member inTurn(List<Integer> devices) {
-    List<Integer> usable =
-        devices.stream().filter(device -> members.get(device).isUsable()).toList();
-    return usable.isEmpty()
+  private @Nullable Member inTurn(Route route) {
+    List<Member> willing = willing(route, route.candidates());
+    return willing.isEmpty()
         ? null
-        : members.get(usable.get(Math.floorMod(turn.getAndIncrement(), usable.size())));
+        : willing.get(Math.floorMod(turn.getAndIncrement(), willing.size()));
+  }
+
+  /** The devices of some that are there, without those that refuse the model if not all do. */
+  private List<Member> willing(Route route, List<Integer> devices) {
+    List<Member> usable = devices.stream().map(members::get).filter(Member::isUsable).toList();
+    List<Member> willing =
+        usable.stream()
+            .filter(member -> member.switcher.quarantine(route.version).isEmpty())
+            .toList();
+    return willing.isEmpty() ? usable : willing;
   }
 
   /**
    * The soonest of the devices of a model, whose runs take the same on all; null when all are lost.
    */
   private @Nullable Member soonest(Route route, Priority priority) {
-    List<Integer> devices = route.devices();
     @Nullable Member best = null;
     long least = Long.MAX_VALUE;
     long second = Long.MAX_VALUE;
-    for (int device : devices) {
-      Member member = members.get(device);
-      if (member.isUsable()) {
-        long nanos = beforeRunNanos(route, member, priority);
-        if (nanos < least) {
-          second = least;
-          least = nanos;
-          best = member;
-        } else {
-          second = Math.min(second, nanos);
-        }
+    for (Member member : willing(route, route.devices())) {
+      long nanos = beforeRunNanos(route, member, priority);
+      if (nanos < least) {
+        second = least;
+        least = nanos;
+        best = member;
+      } else {
+        second = Math.min(second, nanos);
       }
     }
     if (best != null && priority == Priority.ONLINE) {

@@ -353,9 +353,26 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     registered(version).forEach(member -> member.switcher.evict(version));
   }
 
-  /** Why requests for a version are refused at present, if they are; any thread, and at once. */
+  /**
+   * Why requests for a version are refused at present by every device that it has, if they are; any
+   * thread, and at once.
+   */
   public Optional<String> quarantine(ModelVersion version) {
-    return ofHome(version, switcher -> switcher.quarantine(version), Optional.empty());
+    @Nullable Route route = routes.get(version);
+    if (route == null) {
+      return Optional.empty();
+    }
+    Optional<String> reason = Optional.empty();
+    for (int device : route.devices()) {
+      Member member = members.get(device);
+      if (member.isUsable()) {
+        reason = member.switcher.quarantine(version);
+        if (reason.isEmpty()) {
+          return reason;
+        }
+      }
+    }
+    return reason;
   }
 
   /** Lets requests for a version that was refused be tried again. */
