@@ -11,6 +11,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.PartialLane;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
@@ -181,10 +182,15 @@ public final class TestDevices {
             endTimeout,
             ByteSize.ofMebibytes(64),
             launcher);
+    DeviceExport export = export(device);
+    if (export instanceof CudaExport cuda && switchOn == SwitchOn.FAULT) {
+      return new ProcessSessionFactory(
+          device, cuda, new TransferMemory(TRANSFERS.segment()), settings);
+    }
     return new ProcessSessionFactory(
         device,
-        export(device),
-        new TransferMemory(ON_GPU ? TRANSFERS.segment() : MemorySegment.NULL),
+        export instanceof CudaExport cuda ? cuda.withoutTransferMemory() : export,
+        new TransferMemory(MemorySegment.NULL),
         settings);
   }
 

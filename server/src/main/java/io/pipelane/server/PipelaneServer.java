@@ -80,8 +80,6 @@ public final class PipelaneServer implements AutoCloseable {
   /** A worker that notices its server's death has half a second for its run, 2 for its device. */
   private static final Duration LONGEST_ORPHAN_END = Duration.ofSeconds(3);
 
-  private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
-
   private final Duration drainTimeout;
   private final ServingDevices devices;
   private final RepositoryCatalog catalog;
@@ -94,9 +92,11 @@ public final class PipelaneServer implements AutoCloseable {
   private final Optional<Hosts> hosts;
   private final CompletableFuture<Void> imports;
 
-  private final OpenParts opened = new OpenParts();
+  private final OpenParts opened;
 
-  private PipelaneServer(PipelaneConfig config, Consumer<String> announcements) throws IOException {
+  private PipelaneServer(PipelaneConfig config, Consumer<String> announcements, OpenParts parts)
+      throws IOException {
+    opened = parts;
     drainTimeout = config.server().drainTimeout();
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     OrphanedChildren.end(LONGEST_ORPHAN_END);
@@ -309,8 +309,13 @@ public final class PipelaneServer implements AutoCloseable {
    * @param announcements told, in a line each, what the server runs on
    */
   public static PipelaneServer start(PipelaneConfig config, Consumer<String> announcements) {
+    return start(config, announcements, new OpenParts());
+  }
+
+  private static PipelaneServer start(
+      PipelaneConfig config, Consumer<String> announcements, OpenParts parts) {
     try {
-      return new PipelaneServer(config, announcements);
+      return new PipelaneServer(config, announcements, parts);
     } catch (IOException e) {
       throw unusable("the cache folder", config.repository().cache(), e);
     }
@@ -318,16 +323,26 @@ public final class PipelaneServer implements AutoCloseable {
 
   /**
    * Serves until the process is told to stop, then finishes the running requests and exits: with 0,
-   * or 1 when some of them took longer than {@code server.drain-timeout}.
+   * or 1 when some of them took longer than {@code server.drain-timeout}. A process that is told so
+   * while the server starts gives back what has been opened, and exits with 0 as well, or with 1
+   * when that took as long.
    *
    * @param out told what the server runs on, and where it listens
    * @throws StatusException when it cannot start
    */
   public static void run(PipelaneConfig config, PrintStream out) throws InterruptedException {
-    PipelaneServer server = start(config, out::println);
-    server.drainOnExit();
-    server.announce(out);
-    out.flush();
+    OpenParts parts = new OpenParts();
+    OrderlyExit exit = OrderlyExit.from(parts, config.server().drainTimeout());
+    try {
+      PipelaneServer server = start(config, out::println, parts);
+      exit.started(server);
+      server.announce(out);
+      out.flush();
+    } catch (RuntimeException | Error e) {
+      if (!exit.startFailed()) {
+        throw e;
+      }
+    }
     new CountDownLatch(1).await();
   }
 
@@ -343,27 +358,7 @@ public final class PipelaneServer implements AutoCloseable {
    * #run} says, whatever status it was to exit with.
    */
   public void drainOnExit() {
-    Thread stop =
-        Thread.ofPlatform()
-            .unstarted(
-                () -> {
-                  boolean finished = drain();
-                  giveBack(); // Runs that are left over end at their next gate: nobody waits for
-                  // them.
-                  // A shutdown hook cannot return an exit status otherwise.
-                  Runtime.getRuntime().halt(finished ? 0 : 1);
-                });
-    Runtime.getRuntime().addShutdownHook(stop);
-  }
-
-  /** Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. */
-  private void giveBack() {
-    Thread closing = Thread.ofPlatform().daemon().name("pipelane-close").start(opened::close);
-    try {
-      boolean _ = closing.join(LONGEST_CLOSE);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    OrderlyExit.from(opened, drainTimeout).started(this);
   }
 
   /** Where the server listens. */

@@ -15,7 +15,8 @@ import java.util.List;
  * @param arrivals the descriptor of the count of arrivals
  * @param stateTable the descriptor of the table of what lies at which page of its states
  * @param statePages how many pages of states there are addresses for
- * @param transferMemory the descriptor of the transfer memory
+ * @param transferMemory the descriptor of the transfer memory, where there is some for workers
+ * @param transferBytes 0 where there is none
  * @param partial which lane keeps to a part of the device
  */
 public record CudaExport(
@@ -35,6 +36,27 @@ public record CudaExport(
     PartialLane partial)
     implements DeviceExport {
   public static final String KIND = "cuda";
+
+  private static final int NO_DESCRIPTOR = -1;
+
+  /** The same for workers that are to see no inputs and outputs but those of their own runs. */
+  public CudaExport withoutTransferMemory() {
+    return new CudaExport(
+        process,
+        device,
+        pageSocket,
+        pages,
+        pageBytes,
+        slotTable,
+        slotTableBytes,
+        arrivals,
+        stateTable,
+        statePages,
+        NO_DESCRIPTOR,
+        0,
+        execution,
+        partial);
+  }
 
   @Override
   public String kind() {

@@ -86,4 +86,12 @@ public interface WeightArrivals {
    * @param segmentNanos by segment; the caller leaves it alone afterwards
    */
   default void computed(long[] segmentNanos) {}
+
+  /**
+   * How long runs with these shapes compute, without what they wait for, by what sessions of the
+   * structure have told before, perhaps in another process; 0 where nobody knows.
+   */
+  default long usualNanos() {
+    return 0;
+  }
 }

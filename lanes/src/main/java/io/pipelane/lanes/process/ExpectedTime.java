@@ -1,6 +1,7 @@
 package io.pipelane.lanes.process;
 
 import java.time.Duration;
+import java.util.function.LongSupplier;
 
 /**
  * How long runs of one session and of the same input shapes take, by the last ones. Safe for any
@@ -15,8 +16,13 @@ final class ExpectedTime {
   /** A busy machine, or a library that is loaded, keeps a run for a while. */
   private static final Duration LEAST_PATIENCE = Duration.ofSeconds(5);
 
+  /** A process that has not run a session loads libraries for it, and chooses among them. */
+  private static final Duration LEAST_FIRST_PATIENCE = Duration.ofSeconds(10);
+
   private long warmNanos;
   private long coldNanos;
+  private volatile long usualNanos;
+  private volatile boolean seeded;
 
   /**
    * What the next run should take; 0 when nobody knows.
@@ -28,15 +34,30 @@ final class ExpectedTime {
   }
 
   /**
-   * How long the next run may take for one of its steps before its worker hangs.
+   * How long the next run may take for one of its steps before its worker hangs, by the last runs
+   * or, before there was one, by {@link #seed}.
    *
    * @param cold whether weights come in meanwhile
    * @param most and as long as nothing is known
    */
   Duration patience(boolean cold, Duration most) {
-    Duration known = Duration.ofNanos(PATIENCE * nanos(cold));
-    Duration patience = known.compareTo(LEAST_PATIENCE) < 0 ? LEAST_PATIENCE : known;
+    long nanos = nanos(cold);
+    Duration least = nanos > 0 ? LEAST_PATIENCE : LEAST_FIRST_PATIENCE;
+    Duration known = Duration.ofNanos(PATIENCE * (nanos > 0 ? nanos : usualNanos));
+    Duration patience = known.compareTo(least) < 0 ? least : known;
     return known.isZero() || patience.compareTo(most) > 0 ? most : patience;
+  }
+
+  /**
+   * Has patience go by what such runs have taken elsewhere, until one has run here.
+   *
+   * @param elsewhere says how long, or 0; asked once
+   */
+  void seed(LongSupplier elsewhere) {
+    if (!seeded) {
+      seeded = true;
+      usualNanos = elsewhere.getAsLong();
+    }
   }
 
   /** A run has taken so long. */

@@ -54,7 +54,9 @@ final class ProcessSession implements ModelSession {
     WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights, factory.shared())) {
-      run.expect(times.of(invocation.inputs()), factory.awakeNanos());
+      ExpectedTime time = times.of(invocation.inputs());
+      time.seed(weights::usualNanos);
+      run.expect(time, factory.awakeNanos());
       run.announce(worker);
       require(worker);
       heldBytes = in(worker, run);

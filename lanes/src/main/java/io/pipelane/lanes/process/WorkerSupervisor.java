@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -45,13 +46,6 @@ final class WorkerSupervisor implements AutoCloseable {
    * end online runs.
    */
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
-  private static final int MOST_DOUBLINGS = 7;
-  private static final int STARTS_UNTIL_HOPELESS = 3;
-
-  /** Starting a process takes a processor; who takes over may have it first. */
-  private static final Duration HAND_OVER = Duration.ofMillis(250);
-
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
 
   private static final Duration TICK = Duration.ofSeconds(1);
@@ -92,8 +86,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private final List<WorkerMember> members = new ArrayList<>();
   private final Map<WorkerState, Vacancy> vacancies = new EnumMap<>(WorkerState.class);
-  private int failedStarts;
-  private long startAgainAt = System.nanoTime();
+  private final StartPauses pauses = new StartPauses(System.nanoTime());
   private String deviceLoss = "";
   private boolean closing;
   private long closingSince;
@@ -194,28 +187,17 @@ final class WorkerSupervisor implements AutoCloseable {
   private long pauseNanos() {
     boolean waitsForStart = !closing && mayStart();
     return waitsForStart
-        ? Math.clamp(startAgainAt - System.nanoTime(), 0, TICK.toNanos())
+        ? Math.clamp(pauses.leftNanos(System.nanoTime()), 0, TICK.toNanos())
         : TICK.toNanos();
   }
 
   private void carryOut(Command command) {
     switch (command) {
       case Command.Ready(WorkerMember member, String version) -> ready(member, version);
-      case Command.Stuck(WorkerProcess worker) ->
-          members.stream()
-              .filter(member -> member.worker == worker)
-              .findFirst()
-              .ifPresent(this::stuck);
-      case Command.Gone(WorkerProcess worker) ->
-          members.stream()
-              .filter(member -> member.worker == worker)
-              .findFirst()
-              .ifPresent(this::gone);
+      case Command.Stuck(WorkerProcess worker) -> member(worker).ifPresent(this::stuck);
+      case Command.Gone(WorkerProcess worker) -> member(worker).ifPresent(this::gone);
       case Command.Switch(WorkerProcess worker) ->
-          members.stream()
-              .filter(member -> member.worker == worker && isSettled(member))
-              .findFirst()
-              .ifPresent(this::leave);
+          member(worker).filter(WorkerSupervisor::isSettled).ifPresent(this::leave);
       case Command.Recycle(int id, CompletableFuture<Void> done) ->
           members.stream()
               .filter(member -> member.worker.id() == id)
@@ -229,6 +211,10 @@ final class WorkerSupervisor implements AutoCloseable {
         closingSince = System.nanoTime();
       }
     }
+  }
+
+  private Optional<WorkerMember> member(WorkerProcess worker) {
+    return members.stream().filter(member -> member.worker == worker).findFirst();
   }
 
   private void recycle(WorkerMember member, CompletableFuture<Void> done) {
@@ -247,7 +233,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void startAfterHandOver() {
     if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
-      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+      pauses.handedOver(System.nanoTime());
     }
   }
 
@@ -256,7 +242,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void ready(WorkerMember member, String version) {
-    failedStarts = 0;
+    pauses.succeeded();
     if (member.is(WorkerState.STARTING)) {
       member.become(WorkerState.STANDBY);
       publish();
@@ -268,44 +254,35 @@ final class WorkerSupervisor implements AutoCloseable {
   /** Others do what it did; what it was lent stays lent until it is gone. */
   private void stuck(WorkerMember member) {
     member.stuck();
-    if (member.is(WorkerState.RETIRING)) {
-      return;
-    }
-    String loss = member.worker.description();
-    noteLoss(loss);
-    onLoss.run();
-    if (isSettled(member)) {
-      vacate(member, loss, System.nanoTime());
-    }
-    boolean wasStarting = member.is(WorkerState.STARTING);
-    member.become(WorkerState.RETIRING);
-    if (wasStarting) {
-      startFailed(new StatusException(Status.UNAVAILABLE, loss));
-    } else {
-      startAfterHandOver();
+    if (!member.is(WorkerState.RETIRING)) {
+      lost(member, System.nanoTime());
     }
   }
 
   private void gone(WorkerMember member) {
     members.remove(member);
     member.gone();
-    if (member.is(WorkerState.RETIRING)) {
-      return;
+    if (!member.is(WorkerState.RETIRING)) {
+      lost(member, member.worker.goneNanos());
     }
+  }
+
+  /** Nobody has told it to go. */
+  private void lost(WorkerMember member, long sinceNanos) {
     String loss = member.worker.description();
     noteLoss(loss);
     onLoss.run();
     if (isSettled(member)) {
-      vacate(member, loss, member.worker.goneNanos());
+      vacate(member, loss, sinceNanos);
     }
-    if (member.is(WorkerState.STARTING)) {
+    boolean wasStarting = member.is(WorkerState.STARTING);
+    member.become(WorkerState.RETIRING);
+    if (wasStarting) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
-    } else {
+    } else if (isSomebodyThere()) {
       startAfterHandOver();
-      if (!isSomebodyThere()) { // That no more could be started beside it says nothing.
-        failedStarts = 0;
-        startAgainAt = System.nanoTime();
-      }
+    } else { // That no more could be started beside it says nothing.
+      pauses.beginAnew(System.nanoTime());
     }
   }
 
@@ -315,8 +292,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void startFailed(Throwable reason) {
-    startAgainAt = System.nanoTime() + (FIRST_PAUSE.toNanos() << failedStarts);
-    failedStarts = Math.min(failedStarts + 1, MOST_DOUBLINGS);
+    pauses.failed(System.nanoTime());
     boolean _ = runtimeVersion.completeExceptionally(reason);
   }
 
@@ -334,7 +310,7 @@ final class WorkerSupervisor implements AutoCloseable {
       }
     } else {
       handOver();
-      while (mayStart() && System.nanoTime() - startAgainAt >= 0) {
+      while (mayStart() && pauses.leftNanos(System.nanoTime()) <= 0) {
         startOne();
       }
     }
@@ -397,7 +373,7 @@ final class WorkerSupervisor implements AutoCloseable {
     publish();
     Vacancy filled = vacancies.remove(post);
     if (filled != null) {
-      startAgainAt = System.nanoTime() + HAND_OVER.toNanos();
+      pauses.handedOver(System.nanoTime());
       long pause = System.nanoTime() - filled.sinceNanos();
       if (post == WorkerState.ACTIVE) {
         board.noteTakeOver(pause);
@@ -442,10 +418,11 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private String despair(boolean isThere) {
-    if (!deviceLoss.isEmpty() || isThere || failedStarts < STARTS_UNTIL_HOPELESS) {
+    if (!deviceLoss.isEmpty() || isThere || !pauses.areHopeless()) {
       return deviceLoss;
     }
-    return "none could be started, %d times in a row: %s".formatted(failedStarts, board.lastLoss());
+    return "none could be started, %d times in a row: %s"
+        .formatted(pauses.failures(), board.lastLoss());
   }
 
   private void startOne() {

@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -291,24 +290,6 @@ class ProcessSessionTest {
         assertThrows(StatusException.class, () -> workers.gated(model, range).close());
     assertEquals(Status.INVALID_ARGUMENT, error.status());
     assertEquals(0, workers.active().sessions());
-  }
-
-  /** Weights that are there, of a run that is stopped from its beginning. */
-  private static final class StoppedWeights implements PresentWeights {
-    final CompletableFuture<StopWord> word = new CompletableFuture<>();
-    final AtomicBoolean isBack = new AtomicBoolean();
-
-    @Override
-    public int segmentsAhead() {
-      return 1;
-    }
-
-    @Override
-    public Elsewhere computesElsewhere(StopWord stopWord) {
-      stopWord.allow(0);
-      word.complete(stopWord);
-      return () -> isBack.set(true);
-    }
   }
 
   /** Weights that are there, of a run that is ended before it begins. */

@@ -5,9 +5,11 @@ import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
 import io.pipelane.config.WorkersConfig.Offline;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.PartialLane;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
@@ -16,6 +18,7 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.importing.ImportTarget;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.function.IntSupplier;
 
@@ -34,7 +37,8 @@ final class CudaServing {
   /**
    * Nothing is opened yet.
    *
-   * @param transferMemory pinned; worker processes read inputs there and write outputs
+   * @param transferMemory pinned; worker processes read inputs there and write outputs, unless each
+   *     belongs to one owner
    * @param transfers who is lent what of it
    * @param workerIds numbers that no other worker process has
    */
@@ -82,13 +86,24 @@ final class CudaServing {
         target(config, device.context()),
         device,
         budget,
-        memory ->
-            new ProcessSessionFactory(
-                device,
-                device.export(execution(config.runtime()), partial, transferMemory),
-                transfers,
-                CpuServing.workers(config, library, budget),
-                workerIds));
+        memory -> workers(device, partial, budget));
+  }
+
+  /**
+   * Transfer memory is seen as a whole or not at all, so workers that are not to see each other's
+   * requests have their inputs and outputs in the lane's host memory, which is one owner's at a
+   * time.
+   */
+  private ProcessSessionFactory workers(
+      CudaDevice device, PartialLane partial, DeviceBudget budget) {
+    CudaExport export = device.export(execution(config.runtime()), partial, transferMemory);
+    boolean apart = config.workers().switchOn() != SwitchOn.FAULT;
+    return new ProcessSessionFactory(
+        device,
+        apart ? export.withoutTransferMemory() : export,
+        apart ? new TransferMemory(MemorySegment.NULL) : transfers,
+        CpuServing.workers(config, library, budget),
+        workerIds);
   }
 
   /**

@@ -256,24 +256,24 @@ public final class DeviceOpening {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
+    Switcher switcher;
     try {
-      Switcher switcher =
-          opened.add(
-              new Switcher(
-                  device.device(),
-                  memory,
-                  drilled == null ? sessions : drilled,
-                  settings(device, costs),
-                  hostTier));
-      return new ServingDevices.Place(
-          device.device().name(),
-          switcher,
-          sessions instanceof ProcessSessionFactory workers ? workers : null,
-          drilled);
+      switcher =
+          new Switcher(
+              device.device(),
+              memory,
+              drilled == null ? sessions : drilled,
+              settings(device, costs),
+              hostTier);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;
     }
+    return new ServingDevices.Place(
+        device.device().name(),
+        opened.add(switcher), // Closes the sessions, too.
+        sessions instanceof ProcessSessionFactory workers ? workers : null,
+        drilled);
   }
 
   private SwitcherSettings settings(ServingDevice device, LinkCosts costs) {

@@ -26,6 +26,10 @@ public record SegmentProfile(String structure, List<ShapeTimes> shapes) {
     public ShapeTimes {
       segmentNanos = List.copyOf(segmentNanos);
     }
+
+    long totalNanos() {
+      return segmentNanos.stream().mapToLong(Long::longValue).sum();
+    }
   }
 
   /** The times for the shapes run most often lately, which is what groups are chosen for. */

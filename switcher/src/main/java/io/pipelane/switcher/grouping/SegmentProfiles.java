@@ -2,6 +2,7 @@ package io.pipelane.switcher.grouping;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -75,6 +76,18 @@ public final class SegmentProfiles {
   public Optional<SegmentProfile> of(String structure) {
     return Optional.of(running(structure).published())
         .filter(profile -> !profile.shapes().isEmpty());
+  }
+
+  /**
+   * How long all segments of a structure together compute for a combination of shapes; 0 where that
+   * is not known.
+   */
+  public long totalNanos(String structure, String shapes) {
+    return of(structure).stream()
+        .flatMap(profile -> profile.shapes().stream())
+        .filter(times -> times.shapes().equals(shapes))
+        .mapToLong(ShapeTimes::totalNanos)
+        .sum();
   }
 
   /** How often something else was known of a structure: where it is the same, nothing was. */

@@ -28,6 +28,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private RunControl control = RunControl.NONE;
   private int segmentsAhead = ALL;
   private long @Nullable [] segmentNanos;
+  private LongSupplier usualNanos = () -> 0;
 
   Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
     this.daemon = daemon;
@@ -122,6 +123,16 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   @Override
   public void computed(long[] nanos) {
     segmentNanos = nanos;
+  }
+
+  /** Has somebody say how long such runs compute, if they are asked. */
+  public void usuallyTakes(LongSupplier nanos) {
+    usualNanos = nanos;
+  }
+
+  @Override
+  public long usualNanos() {
+    return usualNanos.getAsLong();
   }
 
   /** How long each of the run's segments computed, null unless its session has told; only read. */

@@ -338,6 +338,8 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       InferenceRequest request,
       Lease lease) {
+    String structure = lease.range().structure().hash();
+    lease.usuallyTakes(() -> profiles.totalNanos(structure, shapes(invocation.inputs())));
     try {
       session.run(invocation, lane.region(), lane::grow, lease);
       note(invocation, lease);

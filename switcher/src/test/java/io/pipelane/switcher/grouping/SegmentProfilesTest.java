@@ -48,6 +48,14 @@ class SegmentProfilesTest {
   }
 
   @Test
+  void totalNanos_isKnownOfTheShapesThatHaveRun_inAnEarlierProcessAsWell() {
+    observe(kept(), SHAPES, 10, 1_000, 2_000);
+    assertEquals(3_000, kept().totalNanos(STRUCTURE, SHAPES));
+    assertEquals(0, kept().totalNanos(STRUCTURE, "x FP32[64,2]"));
+    assertEquals(0, profiles.totalNanos(STRUCTURE, SHAPES));
+  }
+
+  @Test
   void observed_timesThatHardlyMove_publishNothingNew() {
     observe(profiles, SHAPES, 10, 1_000, 2_000);
     SegmentProfile before = profiles.of(STRUCTURE).orElseThrow();

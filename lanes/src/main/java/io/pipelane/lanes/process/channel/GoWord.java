@@ -69,7 +69,10 @@ public final class GoWord {
     }
   }
 
-  /** Says, in the server, that the run is to end at its next gate, whatever else was said of it. */
+  /**
+   * Says, in the server, that the run is to end at its next gate, whatever else was said of it; in
+   * a worker that has lost its server as well, as nobody else writes then.
+   */
   public void end() {
     set(ENDS);
   }

@@ -19,6 +19,7 @@ final class ChannelLoop implements Runnable {
   private final LaneRuns runs;
   private final long awakeNanos;
   private volatile boolean busy;
+  private volatile boolean ending;
 
   /**
    * Nothing is done yet.
@@ -46,7 +47,9 @@ final class ChannelLoop implements Runnable {
           System.err.println("the device does no more for this process: " + answer);
           ProcessExit.now(WorkerMain.DEVICE_LOST);
         }
-        say(answer);
+        if (!(ending && answer instanceof Message.Failed)) { // Who asks is to ask another worker.
+          say(answer);
+        }
         busy = false;
       }
     } catch (Throwable e) {
@@ -64,6 +67,12 @@ final class ChannelLoop implements Runnable {
     if (!said) {
       end.send(new Message.Failed(Status.INVALID_ARGUMENT, 0, runs.peakBytes(), LaneRuns.TOO_LONG));
     }
+  }
+
+  /** Has a run end at its next gate, also one that stands there: the process is about to end. */
+  void end() {
+    ending = true;
+    end.go().end();
   }
 
   /** Whether something is being done. */

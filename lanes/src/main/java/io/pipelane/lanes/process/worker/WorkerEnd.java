@@ -9,13 +9,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends this process when the server closes its standard input, or is gone: what runs is finished,
- * if it can be, and the device given back before (MuxFlow §4.2). Safe for any thread.
+ * Ends this process when the server closes its standard input, or is gone: what runs ends at its
+ * next gate, if it comes there, and the device is given back before (MuxFlow §4.2). Safe for any
+ * thread.
  */
 final class WorkerEnd implements Runnable {
   /*
-   * A run whose weights do not come any more, as the server is gone, never ends: the device's
-   * driver takes it away with the process.
+   * A server that lives closes the input of a worker that nobody uses: recycling, and a change of
+   * owners, have its runs finished first. So what runs here has lost its server, and nobody waits for
+   * it. A run whose weights do not come any more never ends, nor one that was given to a device as a
+   * whole before its end: the device's driver takes it away with the process.
    */
   private static final long LONGEST_RUN_NANOS = 500_000_000;
 
@@ -23,14 +26,19 @@ final class WorkerEnd implements Runnable {
   private static final long PAUSE_NANOS = 2_000_000;
 
   private final List<ChannelLoop> loops = new CopyOnWriteArrayList<>();
+  private final WorkerSteps steps;
   private volatile @Nullable WorkerDevice device;
+
+  WorkerEnd(WorkerSteps steps) {
+    this.steps = steps;
+  }
 
   /** What is given back at the end. */
   void opened(WorkerDevice opened) {
     device = opened;
   }
 
-  /** What is finished before. */
+  /** What is ended before. */
   void started(ChannelLoop loop) {
     loops.add(loop);
   }
@@ -44,7 +52,9 @@ final class WorkerEnd implements Runnable {
       // The same as its end.
     }
     WorkerDevice opened = device;
+    loops.forEach(ChannelLoop::end);
     if (opened != null && isIdle()) {
+      steps.reached(WorkerSteps.Step.RELEASING, "");
       release(opened);
     }
     ProcessExit.now(0);

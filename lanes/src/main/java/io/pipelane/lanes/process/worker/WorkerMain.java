@@ -40,7 +40,7 @@ public final class WorkerMain {
   static void run(String[] arguments, WorkerSteps steps) throws InterruptedException {
     ProcessExit.prepare();
     ServerDeath.continueAtIt();
-    WorkerEnd ending = new WorkerEnd();
+    WorkerEnd ending = new WorkerEnd(steps);
     Thread.ofPlatform().daemon().name("server-watch").start(ending);
     try {
       List<Thread> threads = start(WorkerArguments.of(arguments), ending, steps);

@@ -32,7 +32,9 @@ public interface WorkerSteps {
     /** The server is told of a run's outputs. */
     RAN,
     /** A session is closed. */
-    CLOSING
+    CLOSING,
+    /** Nothing runs any more, and the process gives its device back to end. */
+    RELEASING
   }
 
   /**

@@ -1,0 +1,85 @@
+package io.pipelane.server;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * What a process does that is told to stop: a start ends with the part that is being opened, a
+ * server that is there finishes its requests; everything is given back, and the process exits as
+ * {@link PipelaneServer#run} says, whatever status it was to exit with. Safe for any thread.
+ */
+final class OrderlyExit {
+  private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
+
+  private final OpenParts parts;
+  private final Duration patience;
+  private final Thread hook;
+
+  /** Empty when the server could not start; its parts are closed then. */
+  private final CompletableFuture<Optional<PipelaneServer>> start = new CompletableFuture<>();
+
+  private OrderlyExit(OpenParts parts, Duration patience) {
+    this.parts = parts;
+    this.patience = patience;
+    this.hook = Thread.ofPlatform().unstarted(this::exit);
+  }
+
+  /**
+   * From now on the process ends so.
+   *
+   * @param parts of a server that starts
+   * @param patience how long a start may take to end
+   */
+  static OrderlyExit from(OpenParts parts, Duration patience) {
+    OrderlyExit exit = new OrderlyExit(parts, patience);
+    Runtime.getRuntime().addShutdownHook(exit.hook);
+    return exit;
+  }
+
+  /** The server is there. */
+  void started(PipelaneServer server) {
+    start.complete(Optional.of(server));
+  }
+
+  /**
+   * There will be no server, and its parts are closed.
+   *
+   * @return whether the process has been told to stop, and is about to exit; otherwise it ends as
+   *     any other from now on
+   */
+  boolean startFailed() {
+    start.complete(Optional.empty());
+    try {
+      return !Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException e) {
+      return true; // As the process is ending.
+    }
+  }
+
+  /** A shutdown hook cannot return an exit status otherwise. */
+  private void exit() {
+    parts.stop();
+    Runtime.getRuntime().halt(leave() ? 0 : 1);
+  }
+
+  private boolean leave() {
+    try {
+      Optional<PipelaneServer> server = start.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+      boolean finished = server.map(PipelaneServer::drain).orElse(true);
+      giveBack(); // Runs that are left over end at their next gate: nobody waits for them.
+      return finished;
+    } catch (InterruptedException | ExecutionException | TimeoutException e) {
+      return false;
+    }
+  }
+
+  /** Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. */
+  private void giveBack() throws InterruptedException {
+    Thread closing = Thread.ofPlatform().daemon().name("pipelane-close").start(parts::close);
+    boolean _ = closing.join(LONGEST_CLOSE);
+  }
+}
