@@ -16,6 +16,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.kept.KeptTensors;
+import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Demand;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
@@ -149,7 +150,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
     lanes.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
     boolean comeAhead = settings.residency().config().prefetch();
-    estimates = new Estimates(daemon::stallNanos, comeAhead ? daemon::leastStallNanos : _ -> 0);
+    estimates =
+        new Estimates(
+            daemon.appraisal()::stallNanos,
+            comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0);
     Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
     queue =
         new RequestQueue(
@@ -368,9 +372,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return worker.buildAhead(version);
   }
 
-  /** How often each model is asked for here; see {@link MemoryDaemon#uses}. */
+  /** How often each model is asked for here; see {@link Appraisal#uses}. */
   public Map<ModelVersion, Double> uses() {
-    return daemon.uses();
+    return daemon.appraisal().uses();
   }
 
   /** Says what this device has of a unit; see {@link UnitParts#join}. */
@@ -402,7 +406,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** What a run of a model would lose by missing weights if it began now; at once, any thread. */
   public long stallNanos(ModelVersion version) {
-    return daemon.stallNanos(version);
+    return daemon.appraisal().stallNanos(version);
   }
 
   /** The usual time of a request's run here, without its stall; 0 for one that is not known. */
@@ -415,7 +419,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * if all of it were brought in; 0 where there is room for it.
    */
   public double displacedNanosPerSecond(ModelVersion version) {
-    return daemon.displacedNanosPerSecond(version);
+    return daemon.appraisal().displacedNanosPerSecond(version);
   }
 
   /** Runs that compute at once at most. */
@@ -438,7 +442,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
     if (fetchAhead.isPresent()) {
-      daemon.wish(version, within, priority);
+      daemon.idleLink().wish(version, within, priority);
     }
   }
 
@@ -538,7 +542,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** How much each model is asked for of which something is missing here, if it is at all. */
   public List<Demand> demands() {
-    return daemon.demands();
+    return daemon.appraisal().demands();
   }
 
   public TransferCounters transfers() {
