@@ -59,6 +59,7 @@ final class LaneSpace implements AutoCloseable {
     final EphemeralRegion region;
     private final LaneId id;
     boolean busy;
+    boolean stuck; // Only while it is busy.
 
     private Lane(LaneId id, EphemeralRegion region) {
       this.id = id;
@@ -256,7 +257,8 @@ final class LaneSpace implements AutoCloseable {
   LanesOverview overview() {
     return new LanesOverview(
         open.size(),
-        (int) open.values().stream().filter(lane -> lane.busy).count(),
+        (int) open.values().stream().filter(lane -> lane.busy && !lane.stuck).count(),
+        (int) open.values().stream().filter(lane -> lane.stuck).count(),
         regions.stream().map(EphemeralRegion::limitBytes).toList(),
         borrowedBytes,
         opened,

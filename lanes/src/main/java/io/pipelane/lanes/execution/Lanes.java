@@ -238,6 +238,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       return new LaneLease(
           lane.region,
           mayGrow ? bytes -> grow(lane, iteration, bytes) : bytes -> false,
+          () -> isStuck(lane),
           () -> leave(lane, iteration));
     } finally {
       if (!leased) {
@@ -269,10 +270,20 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
+  private void isStuck(LaneSpace.Lane lane) {
+    lock.lock();
+    try {
+      lane.stuck = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void leave(LaneSpace.Lane lane, String iteration) {
     lock.lock();
     try {
       lane.busy = false;
+      lane.stuck = false;
       space.finish(iteration);
     } finally {
       changed.signalAll();
