@@ -1,56 +1,30 @@
 package io.pipelane.switcher;
 
-import io.pipelane.config.SharingConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptOverview;
-import io.pipelane.switcher.kept.KeptTensors;
-import io.pipelane.switcher.memory.Demand;
+import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Lease;
-import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.PeerMemory;
-import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
-import io.pipelane.switcher.memory.UnitParts;
-import io.pipelane.switcher.memory.WorkingMemory;
-import io.pipelane.switcher.residency.Unit;
 import io.pipelane.switcher.schedule.Estimates;
-import io.pipelane.switcher.schedule.Execution;
-import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
-import io.pipelane.switcher.schedule.RequestQueue;
-import io.pipelane.switcher.schedule.Room;
-import io.pipelane.switcher.schedule.SchedulingPolicies;
-import io.pipelane.switcher.schedule.Terms;
-import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
-import io.pipelane.switcher.sequence.TidiedStates;
-import io.pipelane.switcher.sharing.MonitorThread;
-import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
-import io.pipelane.switcher.worker.SessionWorker;
-import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
@@ -65,24 +39,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** How long a version that leaves goes on answering the requests that it has taken. */
   public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
-  private final LongSupplier clock = System::nanoTime;
-  private final DeviceMemory memory;
-  private final SessionFactory sessions;
-  private final WorkingMemory working;
-  private final MemoryDaemon daemon;
-  private final Worker worker;
-  private final Estimates estimates;
-  private final RequestQueue queue;
-  private final KeptTensors kept;
-  private final Sequences sequences;
-  private final SegmentProfiles profiles;
-  private final Execution execution;
-  private final Sharing sharing;
-  private final int laneCount;
-  private final long hostStateBytes;
-  private final MonitorThread monitor;
-  private final Optional<FetchAheadThread> fetchAhead;
-  private final Admission admission;
+  private final SwitcherParts parts;
 
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.
@@ -97,122 +54,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SessionFactory sessions,
       SwitcherSettings settings,
       HostWeights hostWeights) {
-    laneCount = settings.lanes();
-    hostStateBytes = settings.hostStateBytes();
-    this.memory = memory;
-    this.sessions = sessions;
-    this.profiles = settings.profiles();
-    SharingConfig shared = settings.sharing().config();
-    int allLanes = SwitcherSettings.allLanes(settings.lanes(), settings.scheduling(), shared);
-    working =
-        new WorkingMemory(
-            device,
-            memory,
-            settings.workingBytes(),
-            allLanes,
-            device.vacatesPages() ? settings.weightBytes() : 0,
-            settings.residency().offlineShare(),
-            shared,
-            this::writeOfflineStateOut);
-    Lanes lanes = working.lanes();
-    kept =
-        new KeptTensors(
-            device.name(), device.states(), lanes, settings.keptBytes(), this::hasAlike);
-    sequences =
-        new Sequences(
-            new TidiedStates(device.states(), sessions::tidy),
-            kept.yielding(lanes),
-            working.offline(),
-            settings.hostStateBytes(),
-            this::makeRoomForStates,
-            this::queued,
-            clock);
-    sharing =
-        new Sharing(
-            settings.sharing(),
-            settings.lanes(),
-            settings.scheduling().offlineSharePercent() / 100.0,
-            working.shareLane().isPresent() ? shared.multiprocessors() : Multiprocessors.OFF,
-            clock);
-    worker =
-        new SessionWorker(
-            sessions, device.persistent(), lanes, this::freeIdle, kept, profiles, clock);
-    daemon =
-        new MemoryDaemon(
-            device,
-            settings.weightBytes(),
-            hostWeights,
-            settings.grouping(),
-            worker::hasRoomForRange,
-            settings.residency(),
-            clock);
-    lanes.borrowFrom(daemon.loans());
-    daemon.peers().lendWhile(() -> !sessions.isLost());
-    boolean comeAhead = settings.residency().config().prefetch();
-    estimates = new Estimates(daemon::stallNanos, comeAhead ? daemon::leastStallNanos : _ -> 0);
-    Room room = new Room(estimates, settings.weightBytes(), lanes::largestLaneBytes);
-    queue =
-        new RequestQueue(
-            SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()),
-            estimates,
-            settings.lanes(),
-            settings.queuedRequests(),
-            settings.queuedBytes(),
-            clock);
-    queue.repeatWhile(() -> !sessions.isLost());
-    fetchAhead =
-        settings.residency().config().prefetch()
-            ? Optional.of(new FetchAheadThread(daemon, queue::upcoming))
-            : Optional.empty();
-    fetchAhead.ifPresent(thread -> queue.onWeightsMissed(thread::missed));
-    execution =
-        new Execution(
-            settings.lanes(),
-            allLanes,
-            settings.scheduling(),
-            queue,
-            estimates,
-            daemon,
-            working,
-            worker,
-            sharing.gate(),
-            clock);
-    admission =
-        new Admission(
-            sequences,
-            queue,
-            execution,
-            sharing.gate().online(),
-            sharing.objectives(),
-            fetchAhead,
-            clock);
-    device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
-    sharing.onError(sessions::reset);
-    sharing.onEviction(daemon::takeBackOffline);
-    monitor = new MonitorThread(sharing, settings.sharing().config().period());
-  }
-
-  private void makeRoomForStates() {
-    boolean _ = kept.giveIdleBack();
-    worker.evictIdleBeside();
-  }
-
-  /** Has something leave working memory that nobody uses now; false when there is nothing. */
-  private boolean freeIdle(Priority inFavourOf) {
-    return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
-  }
-
-  private boolean hasAlike(ModelVersion model) {
-    return queue.hasAlike(model);
-  }
-
-  /** Makes room in what offline work may hold. */
-  private boolean writeOfflineStateOut() {
-    return sequences.writeOut(Priority.OFFLINE);
-  }
-
-  private Ticket queued(InferenceRequest request, ResultHandler handler) {
-    return admission.queued(request, handler);
+    parts = new SwitcherParts(device, memory, sessions, settings, hostWeights);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -229,7 +71,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void register(ImportedModel model, ModelOptions options) {
-    register(model, options, range -> worker.prepare(model, range, options.priority()));
+    parts.registration.register(
+        model, options, range -> parts.worker.prepare(model, range, options.priority()));
   }
 
   /**
@@ -241,43 +84,15 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void announce(ImportedModel model, ModelOptions options) {
-    register(model, options, range -> worker.announce(model, range, options.priority()));
-  }
-
-  private void register(
-      ImportedModel model, ModelOptions options, Consumer<StructureRange> preparation) {
-    ModelVersion version = model.version();
-    InService service = admission.enter(version);
-    try {
-      sequences.agree(model, options.state());
-      prepare(model, preparation);
-    } catch (RuntimeException | Error e) {
-      admission.forget(version);
-      throw e;
-    }
-    agree(model, options);
-    service.open();
+    parts.registration.register(
+        model, options, range -> parts.worker.announce(model, range, options.priority()));
   }
 
   /**
    * Has a registered model's requests wait, and be run together, as its owner wants from now on.
    */
   public void agree(ImportedModel model, ModelOptions options) {
-    Terms terms = Terms.of(model, options);
-    boolean alone = sequences.runsAlone(model.version());
-    queue.agree(model.version(), alone ? terms.unbatched() : terms);
-    sharing.gate().slowdowns().agree(model.version(), options.limits().maxSlowdown());
-  }
-
-  private void prepare(ImportedModel model, Consumer<StructureRange> preparation) {
-    profiles.of(model.plan().structureHash()); // Reads its file while no lock is held.
-    StructureRange range = daemon.register(model);
-    try {
-      preparation.accept(range);
-    } catch (RuntimeException | Error e) {
-      daemon.deregister(model.version());
-      throw e;
-    }
+    parts.registration.agree(model, options);
   }
 
   /**
@@ -299,9 +114,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void leave(ModelVersion version) {
-    admission.leave(version);
-    queue.leave(version);
-    execution.modelLeaves();
+    parts.registration.leave(version);
   }
 
   /**
@@ -312,13 +125,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *     System#nanoTime}
    */
   public void remove(ModelVersion version, long endNanos) {
-    admission.awaitNone(version, endNanos);
-    daemon.deregister(version);
-    worker.discard(version);
-    execution.forget(version);
-    queue.forget(version);
-    sharing.gate().slowdowns().forget(version);
-    admission.forget(version);
+    parts.registration.remove(version, endNanos);
   }
 
   /**
@@ -328,7 +135,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *     weights throws
    */
   public void warmUp(ModelVersion version) {
-    try (Lease lease = daemon.acquire(version)) {
+    try (Lease lease = parts.daemon.acquire(version)) {
       lease.awaitAll();
     }
   }
@@ -339,7 +146,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void forgetUses(ModelVersion version, Priority priority) {
-    daemon.forgetUses(version, priority);
+    parts.daemon.forgetUses(version, priority);
   }
 
   /**
@@ -350,8 +157,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *     session throws, or what reading its weights throws
    */
   public void makeReady(ModelVersion version) {
-    try (Lease lease = daemon.acquire(version)) {
-      worker.makeReady(version, lease);
+    try (Lease lease = parts.daemon.acquire(version)) {
+      parts.worker.makeReady(version, lease);
       lease.awaitAll();
     }
   }
@@ -365,67 +172,32 @@ public final class Switcher implements InferenceService, AutoCloseable {
    *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
    */
   public boolean buildAhead(ModelVersion version) {
-    return worker.buildAhead(version);
+    return parts.worker.buildAhead(version);
   }
 
-  /** How often each model is asked for here; see {@link MemoryDaemon#uses}. */
-  public Map<ModelVersion, Double> uses() {
-    return daemon.uses();
+  /** How much models are asked for here, and what they lose by missing weights. */
+  public Appraisal appraisal() {
+    return parts.daemon.appraisal();
   }
 
-  /** Says what this device has of a unit; see {@link UnitParts#join}. */
-  public void join(List<ModelVersion> part, Unit unit) {
-    daemon.parts().join(part, unit);
-  }
-
-  /**
-   * Brings in all that this device has of a unit, and holds it; blocks while others hold the room.
-   *
-   * @throws StatusException as {@link UnitParts#acquire}; {@link #takeOut} follows then
-   */
-  public Hold switchIn(List<ModelVersion> part) {
-    List<Lease> leases;
-    try (OnlineWork.MemoryWait wait = sharing.gate().online().new MemoryWait()) {
-      leases = daemon.parts().acquire(part, wait::begin);
-    }
-    Map<ModelVersion, Lease> byModel = new HashMap<>();
-    for (int i = 0; i < part.size(); i++) {
-      byModel.put(part.get(i), leases.get(i));
-    }
-    return new HeldPart(byModel, execution, sharing.gate().online(), clock);
-  }
-
-  /** Has models leave as soon as nothing runs on them; see {@link UnitParts#takeOut}. */
-  public void takeOut(List<ModelVersion> part) {
-    part.forEach(daemon.parts()::takeOut);
-  }
-
-  /** What a run of a model would lose by missing weights if it began now; at once, any thread. */
-  public long stallNanos(ModelVersion version) {
-    return daemon.stallNanos(version);
+  /** What this device has of models that span several. */
+  public SpanParts spanParts() {
+    return parts.spanParts;
   }
 
   /** The usual time of a request's run here, without its stall; 0 for one that is not known. */
   public long executionNanos(InferenceRequest request) {
-    return estimates.executionNanos(request);
-  }
-
-  /**
-   * What the models would wait longer, in nanoseconds each second, that had to give way to a model
-   * if all of it were brought in; 0 where there is room for it.
-   */
-  public double displacedNanosPerSecond(ModelVersion version) {
-    return daemon.displacedNanosPerSecond(version);
+    return parts.estimates.executionNanos(request);
   }
 
   /** Runs that compute at once at most. */
   public int lanes() {
-    return laneCount;
+    return parts.lanes;
   }
 
   /** Runs that may compute at once at present, as far as measuring has shown that this is best. */
   public int lanesInService() {
-    return execution.lanes();
+    return parts.execution.lanes();
   }
 
   /**
@@ -437,8 +209,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
-    if (fetchAhead.isPresent()) {
-      daemon.wish(version, within, priority);
+    if (parts.fetchAhead.isPresent()) {
+      parts.daemon.idleLink().wish(version, within, priority);
     }
   }
 
@@ -459,17 +231,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version, long keptBytes) {
-    daemon.evict(version, keptBytes);
+    parts.daemon.evict(version, keptBytes);
   }
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    return admission.submit(request, handler);
+    return parts.admission.submit(request, handler);
   }
 
   @Override
   public Hold hold(ModelVersion version) {
-    return admission.hold(version);
+    return parts.admission.hold(version);
   }
 
   @Override
@@ -479,125 +251,120 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** The state of an owner's sequence; empty when there is no such sequence. */
   public Optional<SequenceState> sequence(ModelVersion model, String owner, String id) {
-    return sequences.find(model, owner, id);
+    return parts.sequences.find(model, owner, id);
   }
 
   /** Host memory that states may have; see {@link SwitcherSettings}. */
   public long hostStateBytes() {
-    return hostStateBytes;
+    return parts.hostStateBytes;
   }
 
   @Override
   public boolean isUsable() {
-    return !sessions.isLost() && !execution.standsStill();
+    return !parts.sessions.isLost() && !parts.execution.standsStill();
   }
 
   /** ONNX Runtime's version. */
   public String runtimeVersion() {
-    return sessions.runtimeVersion();
+    return parts.sessions.runtimeVersion();
   }
 
   /** Why requests for a model are refused at present, if they are; for any thread, and at once. */
   public Optional<String> quarantine(ModelVersion version) {
-    return worker.quarantine(version);
+    return parts.worker.quarantine(version);
   }
 
   /** What became of runs that lost their worker process, and of their models. */
   public RetryOverview retries() {
-    return worker.retries();
+    return parts.worker.retries();
   }
 
   /** Lets requests for a model that was refused be tried again. */
   public void trust(ModelVersion version) {
-    worker.trust(version);
+    parts.worker.trust(version);
   }
 
   /** What a model's owner should know of how it runs at present; for any thread, and at once. */
   public List<String> notes(ModelVersion version) {
-    return worker.notes(version);
+    return parts.worker.notes(version);
   }
 
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
-    SessionOverview overview = worker.sessions();
-    long shared = Math.max(0, sessions.frameworkBytes() - overview.frameworkBytes());
+    SessionOverview overview = parts.worker.sessions();
+    long shared = Math.max(0, parts.sessions.frameworkBytes() - overview.frameworkBytes());
     return new MemoryOverview(
-        daemon.ledger(),
-        working.capacityBytes(),
+        parts.daemon.ledger(),
+        parts.working.capacityBytes(),
         overview.bytes(),
-        working.laneBytes(),
+        parts.working.laneBytes(),
         overview,
-        memory.frameworkBytes() + shared,
-        working.lanes().overview());
+        parts.memory.frameworkBytes() + shared,
+        parts.working.lanes().overview());
   }
 
   /** What this device has to do with other devices' memory. */
   public PeerMemory peers() {
-    return daemon.peers();
-  }
-
-  /** How much each model is asked for of which something is missing here, if it is at all. */
-  public List<Demand> demands() {
-    return daemon.demands();
+    return parts.daemon.peers();
   }
 
   public TransferCounters transfers() {
-    return daemon.counters();
+    return parts.daemon.counters();
   }
 
   /** The median over the latest runs of |estimate - actual| / actual; see {@link Estimates}. */
   public double estimateError() {
-    return estimates.medianError();
+    return parts.estimates.medianError();
   }
 
   /** The same of the time from a request's coming to its answer; see {@link Estimates}. */
   public double answerEstimateError() {
-    return estimates.medianAnswerError();
+    return parts.estimates.medianAnswerError();
   }
 
   /** What is kept for sequences. */
   public StatesOverview states() {
-    return sequences.overview();
+    return parts.sequences.overview();
   }
 
   /** What is kept between two runs. */
   public KeptOverview kept() {
-    return kept.overview();
+    return parts.kept.overview();
   }
 
   /** Says which models run here, where there are several devices: what they read may be kept. */
   public void keepOnlyFor(Predicate<ModelVersion> modelsHere) {
-    kept.readOnlyBy(modelsHere);
+    parts.kept.readOnlyBy(modelsHere);
   }
 
   /** Runs that were made by the threads that brought the requests. */
   public long shortRuns() {
-    return execution.shortRuns();
+    return parts.execution.shortRuns();
   }
 
   /** What has been interrupted so far. */
   public Preemptions preemptions() {
-    return execution.preemptions();
+    return parts.execution.preemptions();
   }
 
   /** How online and offline work share the device. */
   public Sharing sharing() {
-    return sharing;
+    return parts.sharing;
   }
 
   /** What waits for a lane. */
   public QueueOverview queue() {
-    return queue.overview();
+    return parts.queue.overview();
   }
 
   /** Whether nothing waits, runs or is on its way to the device. */
   public boolean isIdle() {
-    return queue.overview().requests() == 0 && daemon.isIdle();
+    return parts.queue.overview().requests() == 0 && parts.daemon.isIdle();
   }
 
   /** Rows that batches were filled up with to have a shape that is captured, since the start. */
   public long paddedRows() {
-    return worker.paddedRows();
+    return parts.worker.paddedRows();
   }
 
   /**
@@ -606,8 +373,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException naming the one that does not hold
    */
   public void verify() {
-    daemon.ledger().verify();
-    working.lanes().checkSafety();
+    parts.daemon.ledger().verify();
+    parts.working.lanes().checkSafety();
   }
 
   /**
@@ -615,7 +382,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * still taken, as those under way may ask for more. Returns at once, on any thread.
    */
   public void beginDrain() {
-    sharing.gate().close();
+    parts.sharing.gate().close();
   }
 
   /**
@@ -624,9 +391,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @return whether all of them have ended in time
    */
   public boolean drain(Duration timeout) {
-    queue.close();
+    parts.queue.close();
     beginDrain();
-    return execution.join(timeout);
+    return parts.execution.join(timeout);
   }
 
   /**
@@ -639,14 +406,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     if (!drain(LONGEST_RUN)) {
       throw new IllegalStateException("runs are still under way");
     }
-    fetchAhead.ifPresent(FetchAheadThread::close);
-    monitor.close();
-    admission.close();
-    sequences.close();
-    kept.close();
-    daemon.close();
-    worker.close();
-    working.close();
-    sessions.close();
+    parts.close();
   }
 }

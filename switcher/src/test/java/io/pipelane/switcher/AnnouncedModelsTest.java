@@ -181,12 +181,12 @@ class AnnouncedModelsTest {
     infer(often);
     infer(often);
     infer(often);
-    Map<ModelVersion, Double> uses = switcher.uses();
+    Map<ModelVersion, Double> uses = switcher.appraisal().uses();
     double unknown = Double.NEGATIVE_INFINITY;
     assertTrue(
         uses.getOrDefault(often, unknown) > uses.getOrDefault(seldom, unknown), uses.toString());
     assertFalse(uses.containsKey(never));
     switcher.deregister(often);
-    assertFalse(switcher.uses().containsKey(often));
+    assertFalse(switcher.appraisal().uses().containsKey(often));
   }
 }

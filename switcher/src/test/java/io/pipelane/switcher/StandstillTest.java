@@ -12,6 +12,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
@@ -120,10 +121,13 @@ class StandstillTest {
         assertUnavailable(assertThrows(StatusException.class, call::await));
       }
       assertFalse(switcher.isUsable());
+      LanesOverview lanes = switcher.memory().lanes();
+      assertEquals(0, lanes.inUse());
+      assertEquals(THREADS, lanes.stuck());
       assertUnavailable(assertThrows(StatusException.class, () -> submit(switcher, other)));
       sessions.taken = (_, _) -> {};
       gone.countDown();
-      while (!switcher.isUsable()) {
+      while (!switcher.isUsable() || switcher.memory().lanes().stuck() > 0) {
         Thread.onSpinWait();
       }
       assertArrayEquals(new float[] {2, 2}, submit(switcher, other).await());

@@ -6,11 +6,13 @@ import io.pipelane.lanes.EphemeralRegion;
 public final class LaneLease implements AutoCloseable {
   private final EphemeralRegion region;
   private final MemoryTarget.Growth growth;
+  private final Runnable stuck;
   private final Runnable leave;
 
-  LaneLease(EphemeralRegion region, MemoryTarget.Growth growth, Runnable leave) {
+  LaneLease(EphemeralRegion region, MemoryTarget.Growth growth, Runnable stuck, Runnable leave) {
     this.region = region;
     this.growth = growth;
+    this.stuck = stuck;
     this.leave = leave;
   }
 
@@ -30,6 +32,14 @@ public final class LaneLease implements AutoCloseable {
   }
 
   /**
+   * Says that the iteration was ended, and that its process does not end and keeps the lane: until
+   * it is left, it counts as stuck.
+   */
+  public void isStuck() {
+    stuck.run();
+  }
+
+  /**
    * The same lane, asked for more by way of somebody else, and left with something else to do.
    *
    * @param mayGrow asked before the lane grows by so many bytes
@@ -39,6 +49,7 @@ public final class LaneLease implements AutoCloseable {
     return new LaneLease(
         region,
         bytes -> mayGrow.grow(bytes) && growth.grow(bytes),
+        stuck,
         () -> {
           try {
             leave.run();

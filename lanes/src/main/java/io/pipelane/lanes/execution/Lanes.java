@@ -5,17 +5,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.assignment.Decision;
-import io.pipelane.lanes.assignment.Decision.Assigned;
-import io.pipelane.lanes.assignment.Decision.Opened;
-import io.pipelane.lanes.assignment.Departure;
-import io.pipelane.lanes.assignment.Job;
-import io.pipelane.lanes.assignment.LaneId;
-import io.pipelane.lanes.assignment.LaneTable;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -28,56 +17,23 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Lanes implements Reservations, AutoCloseable {
   /*
-   * A job of the lane table is one iteration; its persistent memory (weights) is not counted here,
-   * as weights have a budget of their own, and session constants are told to the table as a sum.
+   * Who waits for a lane waits here, and one lock guards the space that lanes are made of
+   * (LaneSpace); whatever changes there what somebody may wait for is signalled.
    *
-   * A lane lives as long as iterations run or wait in it. Its region outlives it, parked, so that
-   * the next lane finds memory that has been touched; parked bytes are free for anybody: they are
-   * trimmed as soon as the room is needed. One lock guards table, lanes and parked regions:
-   *
-   *   persistent + sum of open lanes + sum of parked limits <= capacity + borrowed.
-   *
-   * What is borrowed of a reserve is for lanes alone, persistent <= capacity: so it is all to be had
-   * once the lanes have been left, and goes back as they are, unless somebody is about to enter one
+   * What is borrowed of a reserve goes back as lanes are left, unless somebody is about to enter one
    * for which it was borrowed. The reserve is asked, and given back to, without the lock, which its
    * owner may want in turn.
    *
    * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
    * no new iteration is given a lane.
    */
-  private static final long GROWTH_BYTES = 1L << 20;
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final LaneTable table;
-  private final long capacityBytes;
-  private final ParkedRegions parked = new ParkedRegions();
-  private final List<EphemeralRegion> regions = new ArrayList<>();
-  private final Map<LaneId, Lane> open = new HashMap<>();
-  private final Map<String, LaneId> assigned = new HashMap<>();
-  private final Map<String, Set<EphemeralRegion>> preferred = new HashMap<>();
-  private long persistentBytes;
-  private volatile long borrowedBytes; // written under the lock
-  private volatile long largestLaneBytes; // what persistentBytes leave of all
+  private final LaneSpace space;
   private volatile Reserve reserve = Reserve.NONE;
-  private final long mostBorrowedBytes;
   private int borrowings;
-  private long opened;
-  private long grown;
   private long iterations;
   private int reserving;
-
-  /** One open lane; guarded by the lock. */
-  private static final class Lane {
-    final LaneId id;
-    final EphemeralRegion region;
-    boolean busy;
-
-    Lane(LaneId id, EphemeralRegion region) {
-      this.id = id;
-      this.region = region;
-    }
-  }
 
   /**
    * Reserves the lanes' addresses.
@@ -100,27 +56,17 @@ public final class Lanes implements Reservations, AutoCloseable {
       long capacityBytes,
       int maximumLanes,
       long mostBorrowedBytes) {
-    this.table = new LaneTable(capacityBytes, maximumLanes);
-    this.capacityBytes = capacityBytes;
-    this.mostBorrowedBytes = mostBorrowedBytes;
-    this.largestLaneBytes = capacityBytes;
-    for (int i = 0; i < maximumLanes; i++) {
-      EphemeralRegion region = device.ephemeral(capacityBytes + mostBorrowedBytes);
-      region.limit(0);
-      memory.add(region);
-      regions.add(region);
-      parked.add(region);
-    }
+    this.space = new LaneSpace(device, memory, capacityBytes, maximumLanes, mostBorrowedBytes);
   }
 
   /** What lanes and session constants may take of their own. */
   public long capacityBytes() {
-    return capacityBytes;
+    return space.capacityBytes();
   }
 
   /** What a lane could ever become, were all borrowed that can be. */
   public long mostBytes() {
-    return capacityBytes + mostBorrowedBytes;
+    return space.mostBytes();
   }
 
   /** Says what lanes may borrow of, before any is entered. */
@@ -160,11 +106,11 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @return whether a lane can become as large now
    */
   public boolean borrow(long laneBytes) {
-    long missing = laneBytes - largestLaneBytes;
+    long missing = laneBytes - space.largestLaneBytes();
     if (missing > 0) {
       lent(reserve.lend(missing));
     }
-    return laneBytes <= largestLaneBytes;
+    return laneBytes <= space.largestLaneBytes();
   }
 
   /** Takes what the reserve has lent, in whole units. */
@@ -172,7 +118,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     if (bytes > 0) {
       lock.lock();
       try {
-        borrowed(borrowedBytes + bytes);
+        space.borrowed(space.borrowedBytes() + bytes);
         changed.signalAll();
       } finally {
         lock.unlock();
@@ -184,7 +130,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public long beyondOwnBytes(long laneBytes) {
     lock.lock();
     try {
-      return Math.max(0, laneBytes - (capacityBytes - persistentBytes));
+      return Math.max(0, laneBytes - space.mostPersistentBytes());
     } finally {
       lock.unlock();
     }
@@ -192,34 +138,22 @@ public final class Lanes implements Reservations, AutoCloseable {
 
   /** What is borrowed at present. */
   public long borrowedBytes() {
-    return borrowedBytes;
-  }
-
-  private void borrowed(long bytes) {
-    if (bytes > mostBorrowedBytes) {
-      throw new IllegalStateException(
-          "lanes were lent %d bytes, and may borrow %d".formatted(bytes, mostBorrowedBytes));
-    }
-    borrowedBytes = bytes;
-    largestLaneBytes = capacityBytes + bytes - persistentBytes;
-    // Parked regions are counted as free: they make room first where there is less from now on.
-    parked.trimTo(table.headroomBytes() + capacityBytes + bytes - table.capacityBytes());
-    table.capacityChanged(capacityBytes + bytes).forEach(this::act);
+    return space.borrowedBytes();
   }
 
   /** Gives back what no lane has; nobody is about to enter one for which it was borrowed. */
   private void giveBackSpare() {
-    if (borrowedBytes == 0) {
+    if (space.borrowedBytes() == 0) {
       return; // As nearly always.
     }
     long spare = 0;
     lock.lock();
     try {
-      if (borrowings == 0 && !table.hasPending()) {
+      if (borrowings == 0 && !space.hasPending()) {
         long unit = reserve.unitBytes();
-        spare = Math.min(borrowedBytes, table.headroomBytes()) / unit * unit;
+        spare = Math.min(space.borrowedBytes(), space.headroomBytes()) / unit * unit;
         if (spare > 0) {
-          borrowed(borrowedBytes - spare);
+          space.borrowed(space.borrowedBytes() - spare);
         }
       }
     } finally {
@@ -258,20 +192,13 @@ public final class Lanes implements Reservations, AutoCloseable {
       long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
     lock.lock();
     try {
-      while (reserving > 0 || table.hasPending()) {
+      while (reserving > 0 || space.hasPending()) {
         beforeWaiting.run();
         changed.awaitUninterruptibly();
       }
-      String job = "iteration " + iterations++;
-      preferred.put(job, preferredRegions);
-      Lane lane;
-      try {
-        act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, preferredRegions))));
-        lane = awaitTurn(job, ephemeralBytes, beforeWaiting);
-      } finally {
-        preferred.remove(job);
-      }
-      return leased(lane, job, true);
+      String iteration = "iteration " + iterations++;
+      space.arrive(iteration, ephemeralBytes, preferredRegions);
+      return leased(awaitTurn(iteration, ephemeralBytes, beforeWaiting), iteration, true);
     } finally {
       lock.unlock();
     }
@@ -290,80 +217,74 @@ public final class Lanes implements Reservations, AutoCloseable {
       if (!hasRoom(ephemeralBytes)) {
         return null;
       }
-      String job = "iteration " + iterations++;
-      act(table.arrive(new Job(job, 0, roomFor(ephemeralBytes, Set.of()))));
+      String iteration = "iteration " + iterations++;
+      space.arrive(iteration, ephemeralBytes, Set.of());
       // Where there is room a lane is opened, so nobody else is in it.
-      Lane lane = Objects.requireNonNull(open.get(Objects.requireNonNull(assigned.get(job))));
+      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
       lane.busy = true;
-      return leased(lane, job, false);
+      return leased(lane, iteration, false);
     } finally {
       lock.unlock();
     }
   }
 
   /** A lane that cannot have its memory after all is left at once. */
-  private LaneLease leased(Lane lane, String job, boolean mayGrow) {
+  private LaneLease leased(LaneSpace.Lane lane, String iteration, boolean mayGrow) {
     boolean leased = false;
     try {
-      long size = table.sizeOf(lane.id);
-      if (lane.region.limitBytes() != size) {
-        lane.region.limit(size);
-      }
+      space.limit(lane);
       lane.region.resetPeak();
       leased = true;
       return new LaneLease(
           lane.region,
-          mayGrow ? bytes -> grow(lane, job, bytes) : bytes -> false,
-          () -> leave(lane, job));
+          mayGrow ? bytes -> grow(lane, iteration, bytes) : bytes -> false,
+          () -> isStuck(lane),
+          () -> leave(lane, iteration));
     } finally {
       if (!leased) {
-        leave(lane, job);
+        leave(lane, iteration);
       }
     }
   }
 
-  /** The bytes asked for, or more where a parked region has more: by the invariant it is free. */
-  private long roomFor(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
-    return parked.isEmpty()
-        ? ephemeralBytes
-        : Math.max(ephemeralBytes, parked.best(ephemeralBytes, preferredRegions).limitBytes());
-  }
-
-  private Lane awaitTurn(String job, long ephemeralBytes, Runnable beforeWaiting) {
+  private LaneSpace.Lane awaitTurn(String iteration, long ephemeralBytes, Runnable beforeWaiting) {
     while (true) {
-      LaneId id = assigned.get(job);
-      if (id == null && ephemeralBytes > largestLaneBytes) {
-        table.finish(job);
+      LaneSpace.@Nullable Lane lane = space.laneOf(iteration);
+      if (lane == null && ephemeralBytes > space.largestLaneBytes()) {
+        space.finish(iteration);
         changed.signalAll();
         throw new StatusException(
             Status.INSUFFICIENT_MEMORY,
             "a run needs %s of run-time memory; since it came, session constants have left %s of %s"
                 .formatted(
                     new ByteSize(ephemeralBytes),
-                    new ByteSize(largestLaneBytes),
-                    new ByteSize(capacityBytes + borrowedBytes)));
+                    new ByteSize(space.largestLaneBytes()),
+                    new ByteSize(space.capacityBytes() + space.borrowedBytes())));
       }
-      if (id != null) {
-        Lane lane = Objects.requireNonNull(open.get(id));
-        if (!lane.busy) {
-          lane.busy = true;
-          return lane;
-        }
+      if (lane != null && !lane.busy) {
+        lane.busy = true;
+        return lane;
       }
       beforeWaiting.run();
       changed.awaitUninterruptibly();
     }
   }
 
-  private void leave(Lane lane, String job) {
+  private void isStuck(LaneSpace.Lane lane) {
+    lock.lock();
+    try {
+      lane.stuck = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave(LaneSpace.Lane lane, String iteration) {
     lock.lock();
     try {
       lane.busy = false;
-      assigned.remove(job);
-      Departure departure = table.finish(job);
-      departure.closed().ifPresent(id -> parked.add(close(id)));
-      departure.admitted().forEach(this::act);
-      trimParked();
+      lane.stuck = false;
+      space.finish(iteration);
     } finally {
       changed.signalAll();
       lock.unlock();
@@ -372,40 +293,29 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   /** Grows within what there is, or else by what can be borrowed at once. */
-  private boolean grow(Lane lane, String job, long bytes) {
-    if (growWithin(lane, job, bytes)) {
+  private boolean grow(LaneSpace.Lane lane, String iteration, long bytes) {
+    if (growWithin(lane, iteration, bytes)) {
       return true;
     }
     try (Borrowing _ = borrowing()) {
       lent(reserve.lend(missingFor(lane, bytes)));
-      return growWithin(lane, job, bytes);
+      return growWithin(lane, iteration, bytes);
     }
   }
 
-  private long missingFor(Lane lane, long bytes) {
+  private long missingFor(LaneSpace.Lane lane, long bytes) {
     lock.lock();
     try {
-      long limit = lane.region.limitBytes();
-      long least = EphemeralRegion.align(lane.region.peakBytes() + bytes);
-      return Math.max(1, least - limit - table.headroomBytes());
+      return space.missingFor(lane, bytes);
     } finally {
       lock.unlock();
     }
   }
 
-  private boolean growWithin(Lane lane, String job, long bytes) {
+  private boolean growWithin(LaneSpace.Lane lane, String iteration, long bytes) {
     lock.lock();
     try {
-      long limit = lane.region.limitBytes();
-      long least = Math.max(limit + 1, EphemeralRegion.align(lane.region.peakBytes() + bytes));
-      long wanted = Math.max(least, limit + Math.max(GROWTH_BYTES, limit / 4));
-      if (!table.grow(job, wanted) && !table.grow(job, least)) {
-        return false;
-      }
-      trimParked();
-      lane.region.limit(table.sizeOf(lane.id));
-      grown++;
-      return true;
+      return space.grow(lane, iteration, bytes);
     } finally {
       lock.unlock();
     }
@@ -420,15 +330,13 @@ public final class Lanes implements Reservations, AutoCloseable {
     lock.lock();
     reserving++;
     try {
-      while (bytes <= capacityBytes - persistentBytes && bytes > table.headroomBytes()) {
+      while (bytes <= space.mostPersistentBytes() && bytes > space.headroomBytes()) {
         changed.awaitUninterruptibly();
       }
-      if (bytes > capacityBytes - persistentBytes) {
+      if (bytes > space.mostPersistentBytes()) {
         return false;
       }
-      persistent(persistentBytes + bytes);
-      table.persistentChanged(persistentBytes).forEach(this::act);
-      trimParked();
+      space.addPersistent(bytes);
       return true;
     } finally {
       reserving--;
@@ -441,12 +349,10 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      if (bytes > Math.min(capacityBytes - persistentBytes, table.headroomBytes())) {
+      if (bytes > space.freeBytes()) {
         return false;
       }
-      persistent(persistentBytes + bytes);
-      table.persistentChanged(persistentBytes).forEach(this::act);
-      trimParked();
+      space.addPersistent(bytes);
       return true;
     } finally {
       lock.unlock();
@@ -457,8 +363,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public void releasePersistent(long bytes) {
     lock.lock();
     try {
-      persistent(persistentBytes - bytes);
-      table.persistentChanged(persistentBytes).forEach(this::act);
+      space.addPersistent(-bytes);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -467,22 +372,14 @@ public final class Lanes implements Reservations, AutoCloseable {
 
   /** What a lane may become when it is the only one; takes no lock, others ask under theirs. */
   public long largestLaneBytes() {
-    return largestLaneBytes;
-  }
-
-  private void persistent(long bytes) {
-    persistentBytes = bytes;
-    largestLaneBytes = capacityBytes + borrowedBytes - bytes;
+    return space.largestLaneBytes();
   }
 
   /** Whether a lane of so many bytes could be opened now, beside those that are open. */
   public boolean hasRoom(long ephemeralBytes) {
     lock.lock();
     try {
-      return reserving == 0
-          && !table.hasPending()
-          && !parked.isEmpty()
-          && ephemeralBytes <= table.headroomBytes();
+      return reserving == 0 && space.hasRoom(ephemeralBytes);
     } finally {
       lock.unlock();
     }
@@ -492,7 +389,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public long freeBytes() {
     lock.lock();
     try {
-      return Math.min(capacityBytes - persistentBytes, table.headroomBytes());
+      return space.freeBytes();
     } finally {
       lock.unlock();
     }
@@ -502,7 +399,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public long laneBytes() {
     lock.lock();
     try {
-      return regions.stream().mapToLong(EphemeralRegion::limitBytes).sum();
+      return space.regionBytes();
     } finally {
       lock.unlock();
     }
@@ -512,14 +409,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public LanesOverview overview() {
     lock.lock();
     try {
-      return new LanesOverview(
-          open.size(),
-          (int) open.values().stream().filter(lane -> lane.busy).count(),
-          regions.stream().map(EphemeralRegion::limitBytes).toList(),
-          borrowedBytes,
-          opened,
-          grown,
-          parked.trimmed());
+      return space.overview();
     } finally {
       lock.unlock();
     }
@@ -533,14 +423,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public void checkSafety() {
     lock.lock();
     try {
-      table.checkSafety();
-      requireRoomForParked();
-      if (table.capacityBytes() != capacityBytes + borrowedBytes
-          || persistentBytes > capacityBytes) {
-        throw new IllegalStateException(
-            "of %d bytes and %d borrowed the table has %d, persistent are %d"
-                .formatted(capacityBytes, borrowedBytes, table.capacityBytes(), persistentBytes));
-      }
+      space.checkSafety();
     } finally {
       lock.unlock();
     }
@@ -549,43 +432,6 @@ public final class Lanes implements Reservations, AutoCloseable {
   /** Gives the regions back; no lane is in use. */
   @Override
   public void close() {
-    regions.forEach(EphemeralRegion::close);
-  }
-
-  private void act(Decision decision) {
-    if (decision instanceof Opened opened) {
-      open.put(opened.lane(), new Lane(opened.lane(), regionFor(opened.job())));
-      this.opened++;
-    }
-    if (decision instanceof Assigned found) {
-      assigned.put(found.job().id(), found.lane());
-    }
-    trimParked();
-  }
-
-  private EphemeralRegion regionFor(Job job) {
-    return parked.take(job.ephemeralBytes(), preferred.getOrDefault(job.id(), Set.of()));
-  }
-
-  private EphemeralRegion close(LaneId id) {
-    return Objects.requireNonNull(open.remove(id)).region;
-  }
-
-  /** Keeps the safety condition: called after every change of what is taken. */
-  private void trimParked() {
-    parked.trimTo(table.headroomBytes());
-    requireRoomForParked();
-  }
-
-  private void requireRoomForParked() {
-    if (parked.bytes() > table.headroomBytes()) {
-      throw new IllegalStateException(
-          "parked lanes hold "
-              + parked.bytes()
-              + ", free are "
-              + table.headroomBytes()
-              + " beside "
-              + table.lanes());
-    }
+    space.close();
   }
 }

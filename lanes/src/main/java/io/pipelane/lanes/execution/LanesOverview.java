@@ -6,7 +6,8 @@ import java.util.List;
  * What a device's lanes are like, at one moment.
  *
  * @param open lanes that runs are in, or wait for
- * @param inUse lanes that a run is in
+ * @param inUse lanes that a run is in which goes on
+ * @param stuck lanes that a run is in which was ended, and whose process stays
  * @param regionBytes what each lane's memory may be at present, open or not; as many as there can
  *     be
  * @param borrowedBytes of all these bytes, what weights have given way with
@@ -17,13 +18,14 @@ import java.util.List;
 public record LanesOverview(
     int open,
     int inUse,
+    int stuck,
     List<Long> regionBytes,
     long borrowedBytes,
     long opened,
     long grown,
     long shrunk) {
   /** Of a device without lanes. */
-  public static final LanesOverview NONE = new LanesOverview(0, 0, List.of(), 0, 0, 0, 0);
+  public static final LanesOverview NONE = new LanesOverview(0, 0, 0, List.of(), 0, 0, 0, 0);
 
   public LanesOverview {
     regionBytes = List.copyOf(regionBytes);

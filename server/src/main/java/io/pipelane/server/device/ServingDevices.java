@@ -324,7 +324,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** How much models are asked for of which a device lacks something, by device. */
   List<Demand> demands() {
-    return places.stream().flatMap(place -> place.switcher.demands().stream()).toList();
+    return places.stream().flatMap(place -> place.switcher.appraisal().demands().stream()).toList();
   }
 
   /** Whether no device has anything to do. */

@@ -25,7 +25,8 @@ final class LaneMetrics {
           count
               .add(lanes.regionBytes().size(), "device", device, "state", "possible")
               .add(lanes.open(), "device", device, "state", "open")
-              .add(lanes.inUse(), "device", device, "state", "in-use");
+              .add(lanes.inUse(), "device", device, "state", "in-use")
+              .add(lanes.stuck(), "device", device, "state", "stuck");
           for (int i = 0; i < lanes.regionBytes().size(); i++) {
             bytes.add(lanes.regionBytes().get(i), "device", device, "lane", Integer.toString(i));
           }

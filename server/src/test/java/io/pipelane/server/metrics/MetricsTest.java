@@ -71,7 +71,7 @@ class MetricsTest {
             20,
             new SessionOverview(List.of(), 7, 1),
             5,
-            new LanesOverview(2, 1, List.of(12L, 8L, 0L), 0, 45, 46, 47)),
+            new LanesOverview(2, 1, 4, List.of(12L, 8L, 0L), 0, 45, 46, 47)),
         new TransferCounters(
             11,
             12,
@@ -177,6 +177,7 @@ class MetricsTest {
     assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"possible\"} 3.0");
     assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"open\"} 2.0");
     assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"in-use\"} 1.0");
+    assertLine(lines, "pipelane_lanes{device=\"cpu\",state=\"stuck\"} 4.0");
   }
 
   @Test

@@ -17,13 +17,7 @@ import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
-import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -61,7 +55,6 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Holdings holdings;
   private final Stalls stalls;
   private final StagedPage staged;
-  private final Pacing pacing;
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
@@ -69,12 +62,8 @@ public final class MemoryDaemon implements AutoCloseable {
   private final LaneLoans loans;
   private final PageContents contents;
   private final LongSupplier nanoClock;
-  private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
-
-  /** Leases that are open. */
-  private int runs;
-
-  private volatile Runnable linkListener = () -> {};
+  private final Appraisal appraisal;
+  private final IdleLink idleLink;
 
   /**
    * Takes charge of a device's pages.
@@ -82,7 +71,7 @@ public final class MemoryDaemon implements AutoCloseable {
    * @param capacityBytes for weights, at most the device's pages
    * @param hostWeights where weights come from, or are read
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
-   * @param residency who gives way; {@link #fetchAhead} is the caller's to call, or not
+   * @param residency who gives way; {@link IdleLink#fetchAhead} is the caller's to call, or not
    */
   public MemoryDaemon(
       Device device,
@@ -110,6 +99,7 @@ public final class MemoryDaemon implements AutoCloseable {
             pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal, nanoClock);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
+    this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
@@ -117,7 +107,7 @@ public final class MemoryDaemon implements AutoCloseable {
             Math.toIntExact(capacityBytes / pages.pageBytes()),
             stalls::pageNanos,
             config);
-    this.pacing = new Pacing(device.copiesSlowRuns());
+    Pacing pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
             pages, copies, memory, peers, idleMoves, staged, pacing, this::signal, nanoClock);
@@ -129,6 +119,9 @@ public final class MemoryDaemon implements AutoCloseable {
             new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota);
+    this.idleLink =
+        new IdleLink(
+            lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
     this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, this::signal);
     this.parts =
         new UnitParts(
@@ -157,7 +150,7 @@ public final class MemoryDaemon implements AutoCloseable {
       Holding holding = holdings.add(stalls.bySize(model.plan()), nanoClock.getAsLong());
       Residency residency = new Residency(model, structure, groups, holding, inPlace, pageContents);
       memory.add(residency);
-      published.put(model.version(), holding);
+      appraisal.publish(model.version(), holding);
       stalls.refresh(residency, holdings);
       registered = true;
       return structure.ranges.getFirst();
@@ -182,7 +175,7 @@ public final class MemoryDaemon implements AutoCloseable {
       residency.retired = true;
       emptyOut(residency, 0);
       memory.remove(residency);
-      published.remove(version);
+      appraisal.forget(version);
       structures.leave(residency);
       fetchAhead.forget(residency);
       changed.signalAll();
@@ -315,7 +308,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private Lease lease(Residency residency) {
     residency.leases++;
     residency.lodged = false;
-    runs++;
+    idleLink.runBegins();
     return new Lease(this, residency, nanoClock);
   }
 
@@ -324,8 +317,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       residency.leases--;
-      runs--;
-      linkIsFree = runs == 0 && pacing.hasHeldBack();
+      linkIsFree = idleLink.runEnds();
       memory.settle(residency);
       stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
@@ -337,54 +329,7 @@ public final class MemoryDaemon implements AutoCloseable {
       lock.unlock();
     }
     if (linkIsFree) {
-      linkListener.run();
-    }
-  }
-
-  /**
-   * Notes that a model will be asked soon, as if it had been asked; returns at once. It is brought
-   * in before the deadline if {@link #fetchAhead} can, behind those that are more urgent.
-   *
-   * @param within how soon; empty for when there is time
-   * @param priority of those who will ask
-   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
-   */
-  public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
-    lock.lock();
-    try {
-      Residency residency = known(version);
-      long now = nanoClock.getAsLong();
-      holdings.used(residency.holding, priority, now);
-      residency.lodged = false;
-      fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
-    } finally {
-      lock.unlock();
-    }
-    linkListener.run();
-  }
-
-  /**
-   * Sends for one page of what will be wanted, when nothing that runs wait for is on its way.
-   *
-   * @param queued models of requests that wait, the first to run first
-   * @return whether a page is on its way; the link's listener is told when it has come
-   */
-  public boolean fetchAhead(List<ModelVersion> queued) {
-    Optional<IdleMoves.Planning> plan = planDue();
-    plan.ifPresent(IdleMoves.Planning::solve); // Takes its time, and needs no lock.
-    lock.lock();
-    try {
-      pacing.begin();
-      long now = nanoClock.getAsLong();
-      plan.ifPresent(solved -> fetchAhead.follow(solved, now));
-      if (fetchOnDemand.isAwaited(Priority.ONLINE)) {
-        return false; // Whoever waits for memory goes first.
-      }
-      List<Residency> upcoming =
-          queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      return fetchAhead.next(upcoming, runs, fetchOnDemand.isAwaited(Priority.OFFLINE), now);
-    } finally {
-      lock.unlock();
+      idleLink.tell();
     }
   }
 
@@ -392,108 +337,20 @@ public final class MemoryDaemon implements AutoCloseable {
   public boolean isIdle() {
     lock.lock();
     try {
-      return runs == 0 && memory.copiesUnderWay.get() == 0;
+      return idleLink.runs() == 0 && memory.copiesUnderWay.get() == 0;
     } finally {
       lock.unlock();
     }
   }
 
-  /**
-   * How long what {@link #fetchAhead} has held back for the sake of runs will be; 0 when nothing
-   * was. The link's listener is told when the runs have ended.
-   */
-  public long restNanos() {
-    lock.lock();
-    try {
-      return pacing.restNanos(nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
+  /** What models' weights are worth here. */
+  public Appraisal appraisal() {
+    return appraisal;
   }
 
-  private Optional<IdleMoves.Planning> planDue() {
-    lock.lock();
-    try {
-      return fetchAhead.planDue(nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * What a run of a model would lose by missing weights if it began now, as far as that is known; 0
-   * for a model that is not registered. For any thread, and at once.
-   */
-  public long stallNanos(ModelVersion version) {
-    @Nullable Holding holding = published.get(version);
-    return holding == null ? 0 : holding.stallNanos();
-  }
-
-  /**
-   * What a run of a model will lose by missing weights whatever happens until it begins, unless
-   * they come sooner than their bytes can over the host's link: 0 where they may, and while nothing
-   * is known of the link or the run. For any thread, and at once.
-   */
-  public long leastStallNanos(ModelVersion version) {
-    @Nullable Holding holding = published.get(version);
-    return holding == null || peers.hasPeers() ? 0 : holding.leastStallNanos();
-  }
-
-  /**
-   * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
-   * that is missing of a model; 0 where there is room, or it is not registered.
-   */
-  public double displacedNanosPerSecond(ModelVersion version) {
-    lock.lock();
-    try {
-      @Nullable Residency residency = memory.residencies.get(version);
-      if (residency == null) {
-        return 0;
-      }
-      long displaced = memory.missingBytes(residency) - memory.freeBytes();
-      return holdings.lossPerSecond(
-          Math.ceilDiv(displaced, pages.pageBytes()), residency.holding, nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * How often each model was asked for, in a count that fades by the half-life of {@link
-   * ResidencyConfig}: its natural logarithm now, which stays exact however long ago that was.
-   * Models that nobody has asked for are left out.
-   */
-  public Map<ModelVersion, Double> uses() {
-    Map<ModelVersion, Double> uses = new HashMap<>();
-    lock.lock();
-    try {
-      long now = nanoClock.getAsLong();
-      memory.residencies.forEach(
-          (version, residency) -> {
-            double logarithm = residency.holding.usage().logarithmAt(now);
-            if (Double.isFinite(logarithm)) {
-              uses.put(version, logarithm);
-            }
-          });
-    } finally {
-      lock.unlock();
-    }
-    return uses;
-  }
-
-  /** How much each model is asked for of which something is missing here, if it is at all. */
-  public List<Demand> demands() {
-    lock.lock();
-    try {
-      long now = nanoClock.getAsLong();
-      return memory.residencies.values().stream()
-          .filter(residency -> !residency.retired && residency.missingSlots() > 0)
-          .map(each -> new Demand(each.model, each.holding.usage().perSecond(now)))
-          .filter(demand -> demand.perSecond() > 0)
-          .toList();
-    } finally {
-      lock.unlock();
-    }
+  /** What the link brings in while nobody waits for it. */
+  public IdleLink idleLink() {
+    return idleLink;
   }
 
   /** What this device has of models that span several. */
@@ -509,11 +366,6 @@ public final class MemoryDaemon implements AutoCloseable {
   /** What this device has to do with other devices' memory. */
   public PeerMemory peers() {
     return peers;
-  }
-
-  /** Has somebody told, on any thread, when copies have ended or wishes have come. */
-  public void onLink(Runnable listener) {
-    linkListener = listener;
   }
 
   /** The state of the memory for weights, now. */
@@ -587,6 +439,6 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    linkListener.run();
+    idleLink.tell();
   }
 }

@@ -162,8 +162,9 @@ final class Replicas {
     /** Those that give way, and the transfer, which is paid once in a half-life. */
     @Override
     public double price() {
-      double transfers = member.switcher.stallNanos(route.version) * 1e9 / halfLife.toNanos();
-      return member.switcher.displacedNanosPerSecond(route.version) + transfers;
+      double transfers =
+          member.switcher.appraisal().stallNanos(route.version) * 1e9 / halfLife.toNanos();
+      return member.switcher.appraisal().displacedNanosPerSecond(route.version) + transfers;
     }
   }
 
@@ -215,7 +216,7 @@ final class Replicas {
       return false;
     }
     try {
-      member.switcher.takeOut(List.of(left.route.version));
+      member.switcher.spanParts().takeOut(List.of(left.route.version));
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} left {1}: {2}", left.route.version, member.name, e.getMessage());
     }

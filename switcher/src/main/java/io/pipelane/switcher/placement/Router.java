@@ -99,7 +99,7 @@ final class Router {
   }
 
   private static long stallNanos(Route route, Member member) {
-    return member.switcher.stallNanos(route.version);
+    return member.switcher.appraisal().stallNanos(route.version);
   }
 
   /** From a request's coming to the beginning of its run. */

@@ -76,17 +76,19 @@ final class Span {
         .distinct()
         .forEach(
             version -> parts.computeIfAbsent(place(version), _ -> new ArrayList<>()).add(version));
-    parts.forEach((member, part) -> named(member, () -> member.switcher.join(part, unit)));
+    parts.forEach(
+        (member, part) -> named(member, () -> member.switcher.spanParts().join(part, unit)));
     latest = parts;
     Map<Member, Hold> held = new HashMap<>();
     try {
       parts.forEach(
-          (member, part) -> named(member, () -> held.put(member, member.switcher.switchIn(part))));
+          (member, part) ->
+              named(member, () -> held.put(member, member.switcher.spanParts().switchIn(part))));
       requireUsable();
     } catch (RuntimeException | Error e) {
       held.values().forEach(Hold::close);
       unit.incomplete();
-      parts.forEach((member, part) -> member.switcher.takeOut(part));
+      parts.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
       throw e;
     }
     unit.completed();
@@ -165,7 +167,7 @@ final class Span {
   }
 
   private void takeOut() {
-    latest.forEach((member, part) -> member.switcher.takeOut(part));
+    latest.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
   }
 
   /** It is one no longer: its models are kept, or give way, one by one. */

@@ -260,7 +260,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
         : route.devices().stream()
             .map(members::get)
             .filter(Member::isUsable)
-            .mapToLong(member -> member.switcher.stallNanos(version))
+            .mapToLong(member -> member.switcher.appraisal().stallNanos(version))
             .min()
             .orElse(0);
   }
@@ -320,7 +320,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   /**
    * How often each model is asked for, on all devices together: the natural logarithm of a count
-   * that fades; see {@link Switcher#uses}.
+   * that fades; see {@link io.pipelane.switcher.memory.Appraisal#uses}.
    */
   public Map<ModelVersion, Double> uses() {
     Map<ModelVersion, Double> uses = new HashMap<>();
@@ -328,6 +328,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
         member ->
             member
                 .switcher
+                .appraisal()
                 .uses()
                 .forEach((version, logarithm) -> uses.merge(version, logarithm, Usage::sum)));
     return uses;

@@ -212,7 +212,7 @@ final class Batch implements ResultHandler {
       members.getFirst().line().outgrown(members.size());
     }
     boolean isWanted = members.stream().anyMatch(member -> !member.isUnwanted());
-    if (!isWanted || !queue.again(members)) {
+    if (!isWanted || !queue.returned().again(members)) {
       members.forEach(member -> fail(member, error));
     }
   }

@@ -49,7 +49,7 @@ public final class FetchAheadThread implements AutoCloseable {
     this.daemon = daemon;
     this.upcoming = upcoming;
     this.thread = Thread.ofPlatform().name("fetch-ahead").daemon().unstarted(this::work);
-    daemon.onLink(this::wake);
+    daemon.idleLink().onFree(this::wake);
     thread.start();
   }
 
@@ -60,7 +60,7 @@ public final class FetchAheadThread implements AutoCloseable {
 
   /** Says that a request waits for a run of a model; for any thread. */
   public void wakeFor(ModelVersion model) {
-    if (daemon.stallNanos(model) > 0) {
+    if (daemon.appraisal().stallNanos(model) > 0) {
       wake();
     }
   }
@@ -79,7 +79,7 @@ public final class FetchAheadThread implements AutoCloseable {
     while (!closed) {
       try {
         wishForMissed();
-        boolean underWay = daemon.fetchAhead(upcoming.apply(LOOK_AHEAD));
+        boolean underWay = daemon.idleLink().fetchAhead(upcoming.apply(LOOK_AHEAD));
         LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : pauseNanos());
       } catch (RuntimeException e) { // Requests bring in what they need, and say what is wrong.
         LOG.log(Level.WARNING, "fetching weights ahead failed", e);
@@ -89,14 +89,14 @@ public final class FetchAheadThread implements AutoCloseable {
   }
 
   private long pauseNanos() {
-    long rest = daemon.restNanos();
+    long rest = daemon.idleLink().restNanos();
     return rest > 0 ? Math.min(rest, IDLE_NANOS) : IDLE_NANOS;
   }
 
   private void wishForMissed() {
     for (@Nullable Missed one = missed.poll(); one != null; one = missed.poll()) {
       try {
-        daemon.wish(one.model, Optional.empty(), one.priority);
+        daemon.idleLink().wish(one.model, Optional.empty(), one.priority);
       } catch (StatusException e) {
         LOG.log(Level.DEBUG, one.model + " was missed, and is gone", e);
       }

@@ -2,10 +2,15 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import java.time.Duration;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs requests whose weights somebody holds already, on threads of their own: a lane's thread may
@@ -16,8 +21,19 @@ final class HeldRuns {
    * The weights are held for several runs, on several devices, one after another (UnitParts). Such a
    * run waits for a turn, a lane and a session, whose holders wait for no weights; so it gets done
    * whatever all the lanes' threads wait for.
+   *
+   * A run whose worker process has been killed and does not end keeps its thread, nobody knows how
+   * long. Where all threads are kept so, what waits for one is refused, as is what comes: under the
+   * lock either the last thread finds a run that waits, or the run finds that.
    */
-  private final ExecutorService threads;
+  private final int count;
+  private final BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();
+  private final ThreadPoolExecutor threads;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  // Guarded by the lock.
+  private int stuck;
+  private @Nullable StatusException standstill;
 
   /**
    * Runs nothing yet.
@@ -25,32 +41,93 @@ final class HeldRuns {
    * @param count of threads, which are started when there is something to run
    */
   HeldRuns(int count) {
+    this.count = count;
     this.threads =
-        Executors.newFixedThreadPool(
-            count, Thread.ofPlatform().name("held-run-", 0).daemon().factory());
+        new ThreadPoolExecutor(
+            count,
+            count,
+            0,
+            TimeUnit.NANOSECONDS,
+            waiting,
+            Thread.ofPlatform().name("held-run-", 0).daemon().factory());
   }
 
   /**
    * Makes a run on a thread; returns at once.
    *
    * @param answer told why, where the run throws anything
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when the service stops;
-   *     nothing is told then
+   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when the service stops,
+   *     or all threads are kept by processes that do not end; nothing is told then
    */
   void submit(Answer answer, Runnable run) {
+    lock.lock();
     try {
-      threads.execute(() -> make(answer, run));
+      if (standstill != null) {
+        throw refusal(standstill);
+      }
+      threads.execute(new Run(answer.whenStuck(this::isStuck), run));
     } catch (RejectedExecutionException e) {
-      throw StatusException.unavailable("the server is stopping", Duration.ofSeconds(1));
+      throw StatusException.unavailable("the server is stopping", RequestQueue.RETRY_AFTER);
+    } finally {
+      lock.unlock();
     }
   }
 
-  private static void make(Answer answer, Runnable run) {
-    try {
-      run.run();
-    } catch (Throwable e) { // As in a lane: memory may be short for the run's own objects.
-      answer.fail(e);
+  /** One run, whose thread lives on whatever happens. */
+  private final class Run implements Runnable {
+    private final Answer answer;
+    private final Runnable run;
+
+    Run(Answer answer, Runnable run) {
+      this.answer = answer;
+      this.run = run;
     }
+
+    @Override
+    public void run() {
+      try {
+        run.run();
+      } catch (Throwable e) { // As in a lane: memory may be short for the run's own objects.
+        answer.fail(e);
+      }
+      if (answer.wasStuck()) {
+        goesOn();
+      }
+    }
+  }
+
+  /** The calling thread's run is, until {@link #goesOn}; its caller has been told why. */
+  private void isStuck(StatusException reason) {
+    List<Runnable> refused = new ArrayList<>();
+    lock.lock();
+    try {
+      if (++stuck == count) {
+        standstill = reason;
+        waiting.drainTo(refused);
+      }
+    } finally {
+      lock.unlock();
+    }
+    for (Runnable one : refused) {
+      if (one instanceof Run run) {
+        run.answer.fail(refusal(reason));
+      }
+    }
+  }
+
+  private void goesOn() {
+    lock.lock();
+    try {
+      stuck--;
+      standstill = null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static StatusException refusal(StatusException reason) {
+    return StatusException.unavailable(
+        "no thread is left for it: " + reason.getMessage(), RequestQueue.RETRY_AFTER);
   }
 
   /** Takes no more, and waits for all runs; false when they have not ended in time. */

@@ -1,22 +1,67 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceRequest;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
- * Refuses requests that have been taken for a run and are not to have it, foremost those that
- * cannot be answered in time any more. Safe for any thread; called without the queue's lock.
+ * Refuses requests that cannot be answered in time: when they come, and when their turn has come.
+ * Safe for any thread; called without the queue's lock, but where it says so.
  */
 final class Lateness {
   private static final System.Logger LOG = System.getLogger(Lateness.class.getName());
 
   private final Estimates estimates;
+  private final AnswerTimes answerTimes;
   private final QueueCounters counters;
+  private volatile Consumer<InferenceRequest> whenWeightsMissed = _ -> {};
 
-  Lateness(Estimates estimates, QueueCounters counters) {
+  Lateness(Estimates estimates, AnswerTimes answerTimes, QueueCounters counters) {
     this.estimates = estimates;
+    this.answerTimes = answerTimes;
     this.counters = counters;
+  }
+
+  /** Has somebody told of those that might be in time with their models' weights on the device. */
+  void onWeightsMissed(Consumer<InferenceRequest> listener) {
+    whenWeightsMissed = listener;
+  }
+
+  /**
+   * Refuses a request that comes too late for any run.
+   *
+   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} for such a one
+   */
+  void requireInTime(QueuedRequest request, long nowNanos) {
+    if (estimates.isTooLate(request, nowNanos)) {
+      countComing(request, nowNanos);
+      throw estimates.tooLate(request, nowNanos);
+    }
+  }
+
+  /**
+   * Refuses a request that comes too late behind others; with the queue's lock held.
+   *
+   * @throws StatusException as {@link AnswerTimes#admit}
+   */
+  void requireInTimeBehind(
+      QueuedRequest request, LaneTimes runs, long waitingNanos, long nowNanos) {
+    try {
+      answerTimes.admit(request, runs, waitingNanos, nowNanos);
+    } catch (StatusException e) {
+      countComing(request, nowNanos);
+      throw e;
+    }
+  }
+
+  private void countComing(QueuedRequest refused, long nowNanos) {
+    counters.late();
+    if (estimates.lacksWeights(refused, nowNanos)) {
+      whenWeightsMissed.accept(refused.request());
+    }
   }
 
   /** Those of some that can be answered in time, in their order; the others have been told. */

@@ -257,7 +257,7 @@ public final class QueuedRequest implements Ticket {
     StatusException reason = withdrawn();
     if (!withdraw(reason) && state.get() == State.STARTED && withdrawal == null) {
       withdrawal = reason;
-      if (queue.runsNoMore(this)) {
+      if (queue.returned().runsNoMore(this)) {
         handler.failed(reason);
       } else {
         whenUnwanted.run();

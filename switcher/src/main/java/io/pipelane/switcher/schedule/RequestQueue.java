@@ -45,8 +45,7 @@ public final class RequestQueue {
   private final WaitingRequests inLine;
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
-  private volatile BooleanSupplier repeatsWhile = () -> true;
-  private volatile Consumer<InferenceRequest> whenWeightsMissed = _ -> {};
+  private final ReturnedRequests returned;
 
   /**
    * An empty queue.
@@ -68,12 +67,13 @@ public final class RequestQueue {
     this.bounds = new QueueBounds(maximumRequests, maximumBytes);
     this.nanoClock = nanoClock;
     this.inLine = new WaitingRequests(policy, bounds, counters);
-    this.lateness = new Lateness(estimates, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
+    this.lateness = new Lateness(estimates, answerTimes, counters);
     BatchGathering gathering =
         new BatchGathering(
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
     this.takers = new Takers(lock, inLine, gathering, nanoClock);
+    this.returned = new ReturnedRequests(lock, inLine, takers, counters, this::refuseAll);
   }
 
   /** Has a model's requests wait on other terms from now on. */
@@ -105,22 +105,7 @@ public final class RequestQueue {
     for (QueuedRequest request : refused) {
       Lateness.tell(request, () -> request.withdraw(request.line().leaves()));
     }
-    endUnwanted(claimed);
-  }
-
-  /** A request that was taken and runs again later does not; false for one that runs. */
-  boolean runsNoMore(QueuedRequest claimed) {
-    boolean waited;
-    lock.lock();
-    try {
-      waited = inLine.drop(claimed);
-      if (waited) {
-        takers.lookAgain(); // It may have been what others waited for.
-      }
-    } finally {
-      lock.unlock();
-    }
-    return waited;
+    ReturnedRequests.endUnwanted(claimed);
   }
 
   /** Forgets a model's terms. */
@@ -150,17 +135,14 @@ public final class RequestQueue {
     long now = nanoClock.getAsLong();
     QueuedRequest queued = new QueuedRequest(this, request, handler, now);
     queued.takes(estimates.history().of(queued.key()));
-    if (estimates.isTooLate(queued, now)) {
-      countLate(queued, now);
-      throw estimates.tooLate(queued, now);
-    }
+    lateness.requireInTime(queued, now);
     boolean isTimed = answerTimes.isTimed(queued);
     @Nullable LaneTimes runs =
         isTimed || request.deadlineNanos().isPresent() ? answerTimes.underWay(now) : null;
     lock.lock();
     try {
       if (runs != null) {
-        refuseIfBehindTooMuch(queued, runs, now);
+        lateness.requireInTimeBehind(queued, runs, bounds.leastNanos(), now);
       }
       admit(queued);
       if (runs != null && isTimed) {
@@ -174,28 +156,12 @@ public final class RequestQueue {
     }
   }
 
-  private void refuseIfBehindTooMuch(QueuedRequest request, LaneTimes runs, long now) {
-    try {
-      answerTimes.admit(request, runs, bounds.leastNanos(), now);
-    } catch (StatusException e) {
-      countLate(request, now);
-      throw e;
-    }
-  }
-
-  private void countLate(QueuedRequest refused, long now) {
-    counters.late();
-    if (estimates.lacksWeights(refused, now)) {
-      whenWeightsMissed.accept(refused.request());
-    }
-  }
-
   /**
    * Has somebody told of requests that are refused for their deadlines and might have met them with
    * their models' weights on the device; told at once, perhaps with this queue locked.
    */
   public void onWeightsMissed(Consumer<InferenceRequest> listener) {
-    whenWeightsMissed = listener;
+    lateness.onWeightsMissed(listener);
   }
 
   /**
@@ -243,7 +209,7 @@ public final class RequestQueue {
       counters.batch(members.size());
       return batch;
     } catch (OutOfMemoryError e) {
-      repeat(members.subList(1, members.size()));
+      returned.repeat(members.subList(1, members.size()));
       return members.getFirst();
     }
   }
@@ -297,33 +263,14 @@ public final class RequestQueue {
     }
   }
 
-  private static void endUnwanted(List<QueuedRequest> requests) {
-    requests.forEach(request -> Lateness.tell(request, request::endUnwanted));
+  /** Requests that were taken and have not been answered. */
+  ReturnedRequests returned() {
+    return returned;
   }
 
-  /**
-   * What has been taken, and has not run, runs elsewhere before all others of its class; where
-   * nobody wants that any more it ends.
-   */
-  void giveBack(QueuedRequest claimed) {
-    runAgain(List.of(claimed));
-  }
-
-  private void runAgain(List<QueuedRequest> claimed) {
-    List<QueuedRequest> unwanted;
-    @Nullable String nobodyRuns;
-    lock.lock();
-    try {
-      unwanted = inLine.addAgain(claimed);
-      nobodyRuns = inLine.standstill();
-      takers.lookAgain();
-    } finally {
-      lock.unlock();
-    }
-    endUnwanted(unwanted);
-    if (nobodyRuns != null) {
-      refuseAll(nobodyRuns);
-    }
+  /** Says how long it is worth running requests again that failed as a batch. */
+  public void repeatWhile(BooleanSupplier useful) {
+    returned.repeatWhile(useful);
   }
 
   /**
@@ -369,30 +316,6 @@ public final class RequestQueue {
     } finally {
       lock.unlock();
     }
-  }
-
-  /** Says how long it is worth running requests again that failed as a batch. */
-  public void repeatWhile(BooleanSupplier useful) {
-    repeatsWhile = useful;
-  }
-
-  /**
-   * Requests that failed as a batch run before all others, each alone; those that nobody wants any
-   * more end.
-   *
-   * @return false when that is in vain; the caller tells them the end
-   */
-  boolean again(List<QueuedRequest> claimed) {
-    if (!repeatsWhile.getAsBoolean()) {
-      return false;
-    }
-    repeat(claimed);
-    return true;
-  }
-
-  private void repeat(List<QueuedRequest> claimed) {
-    counters.batchFailed();
-    runAgain(claimed);
   }
 
   /**

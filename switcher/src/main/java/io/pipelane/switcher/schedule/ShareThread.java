@@ -200,7 +200,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } else {
       ModelVersion model = queued.request().model();
       queued.whenFailed(() -> unfitUntil.remove(model));
-      queue.giveBack(queued);
+      queue.returned().giveBack(queued);
     }
   }
 

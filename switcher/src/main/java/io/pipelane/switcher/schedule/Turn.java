@@ -15,6 +15,12 @@ import org.jspecify.annotations.Nullable;
  * thread, but for what others do under the lock to pause it, and to have it go on.
  */
 final class Turn implements RunControl, OfflineGate.OfflineRun {
+  /*
+   * Whether the turn is held, the run paused, and a run elsewhere stopped is one state under the
+   * turns' lock: whoever takes the turn away or gives it (the thread itself in line, at a gate or
+   * when it waits for memory, another by the stop word) writes all of it in one step, by the same
+   * few methods (giveUp, beginPause, resume, endPause). That is why all these ways are here.
+   */
   private final Turns turns;
   private final Condition given;
   private volatile @Nullable RunProgress run; // Written by the thread.

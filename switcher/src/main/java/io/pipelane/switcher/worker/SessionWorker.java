@@ -259,18 +259,23 @@ public final class SessionWorker implements Worker {
           lease.control(),
           () -> runOnce(model, request, lease, lane, handler, caller));
     } catch (WorkerStuckException e) {
-      throw heldBack(request, lease, caller, e);
+      throw heldBack(request, lease, lane, caller, e);
     }
   }
 
   /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
   private static StatusException heldBack(
-      InferenceRequest request, Lease lease, Caller caller, WorkerStuckException stuck) {
+      InferenceRequest request,
+      Lease lease,
+      LaneLease lane,
+      Caller caller,
+      WorkerStuckException stuck) {
     StatusException failure =
         StatusException.unavailable(
             "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
             RETRY_AFTER,
             stuck);
+    lane.isStuck();
     caller.failed(failure);
     lease.control().computesNoMore();
     stuck.awaitGone();

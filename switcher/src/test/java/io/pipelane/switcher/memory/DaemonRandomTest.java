@@ -80,7 +80,7 @@ class DaemonRandomTest extends DaemonTest {
       case 0 -> reregister(model);
       case 1, 2 -> evict(model);
       case 3 -> roomForRange = random.nextInt(10) == 0;
-      case 4, 5, 6 -> daemon.fetchAhead(List.of(model.version()));
+      case 4, 5, 6 -> daemon.idleLink().fetchAhead(List.of(model.version()));
       case 7 -> wish(model);
       default -> run(model, random);
     }
@@ -102,7 +102,7 @@ class DaemonRandomTest extends DaemonTest {
 
   private void wish(ImportedModel model) {
     try {
-      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
+      daemon.idleLink().wish(model.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     } catch (StatusException e) {
       assertEquals(Status.NOT_FOUND, e.status());
     }

@@ -14,7 +14,9 @@ import org.junit.jupiter.api.Test;
 /** What comes in before it is asked for, and whose way it keeps out of. */
 class FetchAheadTest extends DaemonTest {
   private boolean fetch(ImportedModel... queued) {
-    return daemon.fetchAhead(List.of(queued).stream().map(ImportedModel::version).toList());
+    return daemon
+        .idleLink()
+        .fetchAhead(List.of(queued).stream().map(ImportedModel::version).toList());
   }
 
   @Test
@@ -183,10 +185,10 @@ class FetchAheadTest extends DaemonTest {
     ImportedModel later = registered("later", 1);
     ImportedModel sooner = registered("sooner", 1);
     ImportedModel late = registered("late", 1);
-    daemon.wish(late.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
+    daemon.idleLink().wish(late.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     clock.addAndGet(Duration.ofSeconds(2).toNanos());
-    daemon.wish(later.version(), Optional.empty(), Priority.ONLINE);
-    daemon.wish(sooner.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
+    daemon.idleLink().wish(later.version(), Optional.empty(), Priority.ONLINE);
+    daemon.idleLink().wish(sooner.version(), Optional.of(Duration.ofSeconds(1)), Priority.ONLINE);
     assertTrue(fetch());
     device.completeAll();
     assertEquals(1, residentPages(sooner));
@@ -212,7 +214,7 @@ class FetchAheadTest extends DaemonTest {
   @Test
   void onLink_pageComes_listenerIsTold() {
     int[] told = {0};
-    daemon.onLink(() -> told[0]++);
+    daemon.idleLink().onFree(() -> told[0]++);
     assertTrue(fetch(registered("a", 1)));
     device.completeAll();
     assertEquals(1, told[0]);

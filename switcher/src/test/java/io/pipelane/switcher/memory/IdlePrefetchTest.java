@@ -34,7 +34,7 @@ class IdlePrefetchTest {
         use(model);
       }
       daemon.evict(model.version(), 0);
-      while (daemon.fetchAhead(List.of())) {
+      while (daemon.idleLink().fetchAhead(List.of())) {
         device.completeAll();
       }
       return daemon.counters().pagesPlanned();

@@ -43,29 +43,30 @@ class LeastStallTest extends DaemonTest {
   @Test
   void leastStall_modelByItself_isWhatItsOwnTransferTakes() {
     ImportedModel model = evicted("abcd", "s");
-    long least = daemon.leastStallNanos(model.version());
+    long least = daemon.appraisal().leastStallNanos(model.version());
     assertEquals(4 * PAGE - SEGMENT_NANOS, least);
-    assertTrue(daemon.stallNanos(model.version()) > least, "others wait for the link as well");
-    assertTrue(daemon.fetchAhead(List.of(model.version())), "a page is on its way");
-    assertEquals(3 * PAGE - SEGMENT_NANOS, daemon.leastStallNanos(model.version()));
+    assertTrue(
+        daemon.appraisal().stallNanos(model.version()) > least, "others wait for the link as well");
+    assertTrue(daemon.idleLink().fetchAhead(List.of(model.version())), "a page is on its way");
+    assertEquals(3 * PAGE - SEGMENT_NANOS, daemon.appraisal().leastStallNanos(model.version()));
     use(model);
-    assertEquals(0, daemon.leastStallNanos(model.version()));
+    assertEquals(0, daemon.appraisal().leastStallNanos(model.version()));
   }
 
   @Test
   void leastStall_anotherMayBringAPage_isNotCertain() {
     ImportedModel model = evicted("abcd", "s");
     ImportedModel other = evicted("efgd", "t");
-    assertEquals(0, daemon.leastStallNanos(model.version()));
-    assertEquals(0, daemon.leastStallNanos(other.version()));
-    assertTrue(daemon.stallNanos(model.version()) > 0);
+    assertEquals(0, daemon.appraisal().leastStallNanos(model.version()));
+    assertEquals(0, daemon.appraisal().leastStallNanos(other.version()));
+    assertTrue(daemon.appraisal().stallNanos(model.version()) > 0);
   }
 
   /** Its size alone says little of how long its bytes take. */
   @Test
   void leastStall_modelThatHasNotRun_isNotKnown() {
     ImportedModel model = registered("unknown", 2, 2);
-    assertEquals(0, daemon.leastStallNanos(model.version()));
-    assertTrue(daemon.stallNanos(model.version()) > 0);
+    assertEquals(0, daemon.appraisal().leastStallNanos(model.version()));
+    assertTrue(daemon.appraisal().stallNanos(model.version()) > 0);
   }
 }

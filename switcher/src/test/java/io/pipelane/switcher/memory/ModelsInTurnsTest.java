@@ -22,7 +22,7 @@ class ModelsInTurnsTest extends DaemonTest {
     for (int round = 0; round < ROUNDS; round++) {
       for (ImportedModel model : models) {
         use(model);
-        while (daemon.fetchAhead(List.of())) {
+        while (daemon.idleLink().fetchAhead(List.of())) {
           device.completeAll();
         }
         clock.addAndGet(Duration.ofMillis(10).toNanos());

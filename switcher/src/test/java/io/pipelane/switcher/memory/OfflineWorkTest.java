@@ -97,9 +97,9 @@ class OfflineWorkTest extends DaemonTest {
   void wish_forOfflineWork_leavesTheModelToIt() throws Exception {
     ImportedModel model = registered("offline", 2);
     brought(offline(model)).close();
-    daemon.wish(model.version(), Optional.empty(), Priority.OFFLINE);
+    daemon.idleLink().wish(model.version(), Optional.empty(), Priority.OFFLINE);
     assertEquals(2 * PAGE, daemon.takeBackOffline());
-    daemon.wish(model.version(), Optional.empty(), Priority.ONLINE);
+    daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
     use(model);
     assertEquals(0, daemon.takeBackOffline(), "online work wants it too");
   }
@@ -198,12 +198,15 @@ class OfflineWorkTest extends DaemonTest {
     Lease atOnce = daemon.tryAcquire(held.version(), clock.get());
     assertNotNull(atOnce, "a short run passes offline work that waits");
     atOnce.close();
-    assertFalse(daemon.fetchAhead(List.of(model.version())), "nothing that online work wants");
+    assertFalse(
+        daemon.idleLink().fetchAhead(List.of(model.version())), "nothing that online work wants");
     if (isWished) {
-      daemon.wish(online.version(), Optional.empty(), Priority.ONLINE);
+      daemon.idleLink().wish(online.version(), Optional.empty(), Priority.ONLINE);
     }
     assertTrue(
-        daemon.fetchAhead(isWished ? List.of() : List.of(model.version(), online.version())));
+        daemon
+            .idleLink()
+            .fetchAhead(isWished ? List.of() : List.of(model.version(), online.version())));
     assertEquals(1, residentPages(online));
     assertFalse(offline.isDone());
     holding.close();

@@ -59,11 +59,15 @@ class PacingTest {
     }
 
     private boolean fetch(ImportedModel... queued) {
-      return daemon.fetchAhead(List.of(queued).stream().map(ImportedModel::version).toList());
+      return daemon
+          .idleLink()
+          .fetchAhead(List.of(queued).stream().map(ImportedModel::version).toList());
     }
 
     private void wish(ImportedModel model, int seconds) {
-      daemon.wish(model.version(), Optional.of(Duration.ofSeconds(seconds)), Priority.ONLINE);
+      daemon
+          .idleLink()
+          .wish(model.version(), Optional.of(Duration.ofSeconds(seconds)), Priority.ONLINE);
     }
 
     @Test

@@ -101,7 +101,7 @@ class PageTenantsTest {
       ImportedModel left = register(FakeModels.variant("left", "s", 10).ofTenant("one"));
       ImportedModel right = register(FakeModels.variant("right", "s", 10).ofTenant("two"));
       use(left);
-      assertTrue(daemon.fetchAhead(List.of(right.version())));
+      assertTrue(daemon.idleLink().fetchAhead(List.of(right.version())));
       device.completeAll();
       Lease lease = daemon.acquire(right.version());
       requireContent(lease, right);

@@ -77,7 +77,7 @@ class PeerMemoryTest extends DaemonTest {
   }
 
   private boolean fetchThere() {
-    boolean sent = other.fetchAhead(List.of());
+    boolean sent = other.idleLink().fetchAhead(List.of());
     otherDevice.completeAll();
     return sent;
   }
@@ -331,7 +331,7 @@ class PeerMemoryTest extends DaemonTest {
       switch (random.nextInt(10)) {
         case 0 -> mine.evict(model.version(), (long) random.nextInt(3) * PAGE);
         case 1 -> mine.peers().lodge(versions(model, all.getFirst()));
-        case 2, 3 -> mine.fetchAhead(List.of());
+        case 2, 3 -> mine.idleLink().fetchAhead(List.of());
         default -> {
           try (Lease lease = mine.acquire(model.version())) {
             requireContent(lease, model);

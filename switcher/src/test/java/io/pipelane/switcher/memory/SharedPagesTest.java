@@ -282,12 +282,12 @@ class SharedPagesTest {
       ImportedModel two = variant("abcdeF", "2");
       ImportedModel three = variant("abcdeF", "3");
       use(one);
-      assertTrue(daemon.fetchAhead(List.of(two.version(), three.version())));
+      assertTrue(daemon.idleLink().fetchAhead(List.of(two.version(), three.version())));
       assertEquals(6, residentPages(two));
       assertEquals(7, lentPages());
       device.completeAll();
-      daemon.wish(three.version(), Optional.of(Duration.ZERO), Priority.ONLINE);
-      assertFalse(daemon.fetchAhead(List.of()));
+      daemon.idleLink().wish(three.version(), Optional.of(Duration.ZERO), Priority.ONLINE);
+      assertFalse(daemon.idleLink().fetchAhead(List.of()));
       assertEquals(6, residentPages(three));
       assertEquals(0, moved(two) + moved(three) + moved(one));
       assertEquals(7, lentPages());

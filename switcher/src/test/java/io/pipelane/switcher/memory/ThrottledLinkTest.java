@@ -81,7 +81,7 @@ class ThrottledLinkTest {
     ImportedModel background = registered("background", BACKGROUND_PAGES);
     ImportedModel urgent = registered("urgent", URGENT_PAGES);
     try (FetchAheadThread _ = new FetchAheadThread(daemon, count -> List.of())) {
-      daemon.wish(background.version(), Optional.empty(), Priority.ONLINE);
+      daemon.idleLink().wish(background.version(), Optional.empty(), Priority.ONLINE);
       await(() -> given().size() >= 3);
       try (Lease lease = daemon.acquire(urgent.version())) {
         lease.awaitAll();

@@ -459,7 +459,7 @@ class GateTurnsTest {
   void again_ofOfflineRequests_waitsForOnlineOnesThatAreUnderWay() {
     submit(Priority.OFFLINE);
     QueuedRequest failed = Objects.requireNonNull(queue.take());
-    assertTrue(queue.again(List.of(failed)));
+    assertTrue(queue.returned().again(List.of(failed)));
     submit(Priority.ONLINE);
     QueuedRequest first = Objects.requireNonNull(queue.take());
     assertEquals(Priority.ONLINE, first.request().priority());

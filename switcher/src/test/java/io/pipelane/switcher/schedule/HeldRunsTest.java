@@ -1,7 +1,9 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -14,6 +16,7 @@ import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -55,5 +58,71 @@ class HeldRunsTest {
       assertSame(shortage, error.getCause());
     }
     assertTrue(runs.join(Duration.ofSeconds(30)));
+  }
+
+  /** A run that tells its caller that it does not end, and then stays until a process is gone. */
+  private static End stuckRun(HeldRuns runs, CountDownLatch gone) {
+    End end = new End();
+    Answer answer = new Answer(new ModelVersion("m", 1), end);
+    runs.submit(
+        answer,
+        () -> {
+          answer
+              .toCaller(
+                  () -> {
+                    throw new AssertionError("it is not answered");
+                  })
+              .failed(StatusException.unavailable("its worker stays", Duration.ofSeconds(1)));
+          try {
+            gone.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError("nobody interrupts a run", e);
+          }
+        });
+    return end;
+  }
+
+  @Test
+  void submit_allThreadsAreStuck_isRefusedAsWhatWaitsIs_untilAProcessIsGone() throws Exception {
+    HeldRuns runs = new HeldRuns(2);
+    CountDownLatch started = new CountDownLatch(1);
+    CountDownLatch gone = new CountDownLatch(1);
+    End first = stuckRun(runs, gone);
+    assertTrue(first.error.join().toString().contains("its worker stays"));
+    runs.submit(
+        new Answer(new ModelVersion("m", 1), new End()),
+        () -> {
+          try {
+            started.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError("nobody interrupts a run", e);
+          }
+        });
+    End second = stuckRun(runs, gone); // Waits for the one before it.
+    End waiting = stuckRun(runs, gone);
+    started.countDown();
+    assertTrue(second.error.join().toString().contains("its worker stays"));
+    StatusException refused = waiting.error.join();
+    assertEquals(Status.UNAVAILABLE, refused.status());
+    assertTrue(refused.toString().contains("no thread is left"), refused.toString());
+    refused = assertThrows(StatusException.class, () -> stuckRun(runs, gone));
+    assertEquals(Status.UNAVAILABLE, refused.status());
+    assertNotNull(refused.retryAfter());
+    gone.countDown();
+    CountDownLatch ran = new CountDownLatch(1);
+    while (!isTaken(runs, ran::countDown)) {
+      Thread.onSpinWait();
+    }
+    ran.await();
+    assertTrue(runs.join(Duration.ofSeconds(30)));
+  }
+
+  private static boolean isTaken(HeldRuns runs, Runnable run) {
+    try {
+      runs.submit(new Answer(new ModelVersion("m", 1), new End()), run);
+      return true;
+    } catch (StatusException e) {
+      return false;
+    }
   }
 }

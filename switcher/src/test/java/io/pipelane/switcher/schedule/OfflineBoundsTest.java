@@ -173,7 +173,7 @@ class OfflineBoundsTest {
     End runs = offline("m", 1);
     QueuedRequest first = Objects.requireNonNull(queue.take());
     QueuedRequest second = Objects.requireNonNull(queue.take());
-    assertTrue(queue.again(List.of(first)));
+    assertTrue(queue.returned().again(List.of(first)));
     queue.leave(new ModelVersion("m", 1));
     assertEquals(Status.UNAVAILABLE, again.status());
     assertTrue(queue.isEmpty());
@@ -188,7 +188,7 @@ class OfflineBoundsTest {
     End end = offline("m", 1);
     QueuedRequest claimed = Objects.requireNonNull(queue.take());
     queue.leave(new ModelVersion("m", 1));
-    queue.giveBack(claimed);
+    queue.returned().giveBack(claimed);
     assertEquals(Status.UNAVAILABLE, end.status());
     assertTrue(queue.isEmpty());
   }
@@ -199,7 +199,7 @@ class OfflineBoundsTest {
     QueuedRequest claimed = Objects.requireNonNull(queue.take());
     claimed.cancel();
     assertNull(end.error, "whoever has it tells the end");
-    queue.giveBack(claimed);
+    queue.returned().giveBack(claimed);
     assertEquals(Status.CANCELLED, end.status());
     assertTrue(queue.isEmpty());
   }
@@ -220,8 +220,8 @@ class OfflineBoundsTest {
             threads.submit(
                 () -> {
                   await(together);
-                  queue.giveBack(alone);
-                  assertTrue(queue.again(List.of(ofBatch)));
+                  queue.returned().giveBack(alone);
+                  assertTrue(queue.returned().again(List.of(ofBatch)));
                 });
         Future<?> goes =
             threads.submit(

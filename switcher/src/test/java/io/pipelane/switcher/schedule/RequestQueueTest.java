@@ -115,7 +115,7 @@ class RequestQueueTest {
         assertFalse(again.isDone(), "nobody is left to take it");
         Thread.onSpinWait();
       }
-      shared.giveBack(submitted);
+      shared.returned().giveBack(submitted);
       assertSame(submitted, again.get());
       Future<@Nullable QueuedRequest> last = lane.submit(shared::take);
       assertNull(shared.takeForShare(_ -> true, () -> true));
@@ -199,7 +199,7 @@ class RequestQueueTest {
     Answers answers = new Answers();
     QueuedRequest request = queue.submit(request(1), answers);
     assertSame(request, queue.take());
-    assertTrue(queue.again(List.of(request)));
+    assertTrue(queue.returned().again(List.of(request)));
     request.cancel();
     assertEquals(1, answers.cancelled.get());
     assertTrue(queue.isEmpty());

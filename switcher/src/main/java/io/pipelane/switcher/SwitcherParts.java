@@ -1,0 +1,217 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.SharingConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.kept.KeptTensors;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.WorkingMemory;
+import io.pipelane.switcher.schedule.Estimates;
+import io.pipelane.switcher.schedule.Execution;
+import io.pipelane.switcher.schedule.FetchAheadThread;
+import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.schedule.Room;
+import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sequence.TidiedStates;
+import io.pipelane.switcher.sharing.MonitorThread;
+import io.pipelane.switcher.sharing.Sharing;
+import io.pipelane.switcher.worker.SessionWorker;
+import io.pipelane.switcher.worker.Worker;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/**
+ * All that a switcher is made of: put together for a device, and taken apart once no run is left.
+ */
+final class SwitcherParts implements AutoCloseable {
+  /*
+   * Parts that need one another are given what they call back by methods here, which run only once
+   * all are there: nothing is registered before, so nothing runs. Where memory is short, somebody
+   * gives way to somebody else (sessions, states, kept tensors): who, is said here.
+   */
+  private final LongSupplier clock = System::nanoTime;
+  final DeviceMemory memory;
+  final SessionFactory sessions;
+  final WorkingMemory working;
+  final MemoryDaemon daemon;
+  final Worker worker;
+  final Estimates estimates;
+  final RequestQueue queue;
+  final KeptTensors kept;
+  final Sequences sequences;
+  final Execution execution;
+  final Sharing sharing;
+  final int lanes;
+  final long hostStateBytes;
+  final MonitorThread monitor;
+  final Optional<FetchAheadThread> fetchAhead;
+  final Admission admission;
+  final Registration registration;
+  final SpanParts spanParts;
+
+  /** As {@link Switcher#Switcher}. */
+  SwitcherParts(
+      Device device,
+      DeviceMemory memory,
+      SessionFactory sessions,
+      SwitcherSettings settings,
+      HostWeights hostWeights) {
+    lanes = settings.lanes();
+    hostStateBytes = settings.hostStateBytes();
+    this.memory = memory;
+    this.sessions = sessions;
+    SharingConfig shared = settings.sharing().config();
+    int allLanes = SwitcherSettings.allLanes(settings.lanes(), settings.scheduling(), shared);
+    working =
+        new WorkingMemory(
+            device,
+            memory,
+            settings.workingBytes(),
+            allLanes,
+            device.vacatesPages() ? settings.weightBytes() : 0,
+            settings.residency().offlineShare(),
+            shared,
+            this::writeOfflineStateOut);
+    Lanes laneMemory = working.lanes();
+    kept =
+        new KeptTensors(
+            device.name(), device.states(), laneMemory, settings.keptBytes(), this::hasAlike);
+    sequences =
+        new Sequences(
+            new TidiedStates(device.states(), sessions::tidy),
+            kept.yielding(laneMemory),
+            working.offline(),
+            settings.hostStateBytes(),
+            this::makeRoomForStates,
+            this::queued,
+            clock);
+    sharing =
+        new Sharing(
+            settings.sharing(),
+            settings.lanes(),
+            settings.scheduling().offlineSharePercent() / 100.0,
+            working.shareLane().isPresent() ? shared.multiprocessors() : Multiprocessors.OFF,
+            clock);
+    worker =
+        new SessionWorker(
+            sessions,
+            device.persistent(),
+            laneMemory,
+            this::freeIdle,
+            kept,
+            settings.profiles(),
+            clock);
+    daemon =
+        new MemoryDaemon(
+            device,
+            settings.weightBytes(),
+            hostWeights,
+            settings.grouping(),
+            worker::hasRoomForRange,
+            settings.residency(),
+            clock);
+    laneMemory.borrowFrom(daemon.loans());
+    daemon.peers().lendWhile(() -> !sessions.isLost());
+    boolean comeAhead = settings.residency().config().prefetch();
+    estimates =
+        new Estimates(
+            daemon.appraisal()::stallNanos,
+            comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0);
+    Room room = new Room(estimates, settings.weightBytes(), laneMemory::largestLaneBytes);
+    queue =
+        new RequestQueue(
+            SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()),
+            estimates,
+            settings.lanes(),
+            settings.queuedRequests(),
+            settings.queuedBytes(),
+            clock);
+    queue.repeatWhile(() -> !sessions.isLost());
+    fetchAhead =
+        settings.residency().config().prefetch()
+            ? Optional.of(new FetchAheadThread(daemon, queue::upcoming))
+            : Optional.empty();
+    fetchAhead.ifPresent(thread -> queue.onWeightsMissed(thread::missed));
+    execution =
+        new Execution(
+            settings.lanes(),
+            allLanes,
+            settings.scheduling(),
+            queue,
+            estimates,
+            daemon,
+            working,
+            worker,
+            sharing.gate(),
+            clock);
+    admission =
+        new Admission(
+            sequences,
+            queue,
+            execution,
+            sharing.gate().online(),
+            sharing.objectives(),
+            fetchAhead,
+            clock);
+    registration =
+        new Registration(
+            settings.profiles(),
+            admission,
+            sequences,
+            queue,
+            sharing.gate().slowdowns(),
+            daemon,
+            worker,
+            execution);
+    spanParts = new SpanParts(daemon.parts(), execution, sharing.gate().online(), clock);
+    device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
+    sharing.onError(sessions::reset);
+    sharing.onEviction(daemon::takeBackOffline);
+    monitor = new MonitorThread(sharing, settings.sharing().config().period());
+  }
+
+  private void makeRoomForStates() {
+    boolean _ = kept.giveIdleBack();
+    worker.evictIdleBeside();
+  }
+
+  /** Has something leave working memory that nobody uses now; false when there is nothing. */
+  private boolean freeIdle(Priority inFavourOf) {
+    return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
+  }
+
+  private boolean hasAlike(ModelVersion model) {
+    return queue.hasAlike(model);
+  }
+
+  /** Makes room in what offline work may hold. */
+  private boolean writeOfflineStateOut() {
+    return sequences.writeOut(Priority.OFFLINE);
+  }
+
+  private Ticket queued(InferenceRequest request, ResultHandler handler) {
+    return admission.queued(request, handler);
+  }
+
+  /** Gives everything back; no run is under way. */
+  @Override
+  public void close() {
+    fetchAhead.ifPresent(FetchAheadThread::close);
+    monitor.close();
+    admission.close();
+    sequences.close();
+    kept.close();
+    daemon.close();
+    worker.close();
+    working.close();
+    sessions.close();
+  }
+}

@@ -1,0 +1,65 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** See {@link LeastStallTest} for what runs lose at least. */
+class AppraisalTest extends DaemonTest {
+  private final Appraisal appraisal = daemon.appraisal();
+
+  @Test
+  void uses_modelsNobodyAskedFor_areLeftOut() {
+    ImportedModel used = registered("used", 2);
+    registered("idle", 2);
+    use(used);
+    assertEquals(Set.of(used.version()), appraisal.uses().keySet());
+    double once = appraisal.uses().values().iterator().next();
+    use(used);
+    assertTrue(appraisal.uses().values().iterator().next() > once);
+  }
+
+  @Test
+  void demands_modelsThatAreThereOrAreNotAskedFor_areLeftOut() {
+    ImportedModel there = registered("there", 2);
+    ImportedModel gone = registered("gone", 2);
+    registered("idle", 2);
+    use(there);
+    use(gone);
+    clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    assertEquals(List.of(), appraisal.demands());
+    daemon.evict(gone.version(), 0);
+    assertEquals(
+        List.of(gone.version()),
+        appraisal.demands().stream().map(demand -> demand.model().version()).toList());
+    assertTrue(appraisal.demands().getFirst().perSecond() > 0);
+  }
+
+  @Test
+  void displaced_othersWouldHaveToGiveWay_isWhatTheyLose() {
+    ImportedModel there = registered("there", 4, 4);
+    ImportedModel small = registered("small", 2);
+    ImportedModel large = registered("large", 3);
+    use(there);
+    clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    assertEquals(0, appraisal.displacedNanosPerSecond(small.version()), "there is room");
+    assertTrue(appraisal.displacedNanosPerSecond(large.version()) > 0);
+  }
+
+  @Test
+  void modelThatIsNotRegistered_isWorthNothing() {
+    ModelVersion gone = registered("gone", 2).version();
+    assertTrue(appraisal.stallNanos(gone) > 0);
+    daemon.deregister(gone);
+    assertEquals(0, appraisal.stallNanos(gone));
+    assertEquals(0, appraisal.leastStallNanos(gone));
+    assertEquals(0, appraisal.displacedNanosPerSecond(gone));
+    assertEquals(List.of(), appraisal.demands());
+  }
+}
