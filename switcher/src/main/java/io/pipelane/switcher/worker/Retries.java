@@ -29,11 +29,12 @@ final class Retries {
    * Of several runs that a process was lost with, any may be the reason. So a model whose run may be
    * it is a suspect from then on until a run of it has come to its end; that a session of it was
    * built, or was there, says nothing. A suspect runs alone: it holds the lock that all runs share,
-   * if it can be had in time. Who is lost then, is guilty for certain, and
-   * is quarantined. One whose run hung while others got on is known by name, and keeps nobody else
-   * waiting. A run that was lost for another's sake makes no suspect, and does not count: the same
-   * may befall it a few
-   * times more, as others are not stopped at once.
+   * if it can be had in time. Who is lost then, is guilty for certain, and is quarantined. One whose
+   * run hung while others got on is known by name, and keeps nobody else waiting. A run that was
+   * lost for another's sake makes no suspect, and does not count: the same may befall it a few times
+   * more, as others are not stopped at once.
+   *
+   * What is built for a model that nothing runs of yet takes the same lock, and makes no suspect.
    *
    * Where offline work has a process of its own, its runs share a lock of their own, and a model may
    * be a suspect among them and none among online runs: neither class waits for the other's suspects.
@@ -77,7 +78,7 @@ final class Retries {
       this(blame, 0);
     }
 
-    /** Whose run hung keeps nobody else waiting. */
+    /** Whose run alone hung keeps nobody else waiting. */
     boolean runsAlone() {
       return blame != Blame.NAMED;
     }
