@@ -15,13 +15,13 @@ public final class WorkerLostException extends RuntimeException {
 
   /** What the process may have been lost for. */
   public enum Blame {
-    /** What was interrupted, for certain: it hung, or its answer could not be. */
+    /** What was interrupted, for certain: it alone hung, or its answer could not be. */
     NAMED,
     /** What was interrupted, as nothing else was under way there. */
     ALONE,
     /** Something else, for certain. */
     OTHERS,
-    /** Several things were under way, and any of them may be the reason. */
+    /** Several things were under way, or hung together, and any of them may be the reason. */
     UNKNOWN
   }
 

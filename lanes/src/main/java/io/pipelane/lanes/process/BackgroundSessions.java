@@ -141,7 +141,9 @@ final class BackgroundSessions implements AutoCloseable {
         worker.builds().close(known.number());
       }
     } catch (WorkerLostException e) {
-      losses.merge(known.number(), 1, Integer::sum);
+      if (e.blame() != WorkerLostException.Blame.OTHERS) {
+        losses.merge(known.number(), 1, Integer::sum);
+      }
     } catch (StatusException | OutOfDeviceMemoryException e) {
       LOG.log(Level.WARNING, "worker " + worker.id() + " has not built a session", e);
     } finally {

@@ -24,6 +24,11 @@ final class Conversation {
   private final BooleanSupplier excused;
   private long steps;
   private long since;
+
+  /** When it has got on last; unlike {@link #since} whether or not it is excused. */
+  private long standsSince;
+
+  private boolean isSaidToStand;
   private long awakeFrom;
   private long awakeNanos;
 
@@ -78,11 +83,13 @@ final class Conversation {
   Message.ToServer listen() {
     steps = end.progress().steps();
     since = System.nanoTime();
+    standsSince = since;
     long tick = Math.clamp(patience.toNanos() / 4, 1, LONGEST_TICK_NANOS);
     while (true) {
       int mark = end.mark();
       Message message = poll();
       if (message instanceof Message.ToServer answer) {
+        sayItGetsOn();
         return answer;
       }
       if (message != null) {
@@ -115,11 +122,24 @@ final class Conversation {
   private void watch() {
     long now = System.nanoTime();
     long current = end.progress().steps();
-    if (current != steps || excused.getAsBoolean()) {
+    if (current != steps) {
       steps = current;
       since = now;
-    } else if (now - since > patience.toNanos()) {
-      worker.killForWork("it hangs, not having got on for " + patience);
+      standsSince = now;
+    } else if (excused.getAsBoolean()) {
+      since = now;
+    }
+    worker.underWay().standsSince(standsSince);
+    isSaidToStand = true;
+    if (now - since > patience.toNanos()) {
+      worker.killForHang(patience, now - patience.toNanos() / 2);
+    }
+  }
+
+  private void sayItGetsOn() {
+    if (isSaidToStand) {
+      worker.underWay().getsOn();
+      isSaidToStand = false;
     }
   }
 }

@@ -13,6 +13,7 @@ import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
+import java.lang.System.Logger.Level;
 import java.util.List;
 
 /**
@@ -24,6 +25,10 @@ import java.util.List;
  * with its lane.
  */
 final class ProcessSession implements ModelSession {
+  private static final System.Logger LOG = System.getLogger(ProcessSession.class.getName());
+  private static final String NOT_CAPTURED =
+      "not captured: that has cost two worker processes in a row; load it anew to try again";
+
   private final ProcessSessionFactory factory;
   private final KnownSession known;
   private final RemoteModel model;
@@ -84,13 +89,39 @@ final class ProcessSession implements ModelSession {
       return run.in(worker, known.number(), factory.settings());
     } catch (WorkerStuckException e) {
       throw factory.heldBack(worker, e, run.writesToDevice());
+    } finally {
+      noteCapture(run);
     }
+  }
+
+  /** What became of the worker when it captured the run, after the answer. */
+  private void noteCapture(RemoteRun run) {
+    String structure = structure();
+    if (run.isFinished()) {
+      factory.captureLosses().survived(structure);
+    }
+    run.blameAfterAnswer()
+        .filter(blame -> factory.captureLosses().lost(structure, blame))
+        .ifPresent(
+            blame ->
+                LOG.log(
+                    Level.WARNING,
+                    "{0} is not captured any more: its captures have cost two workers in a row",
+                    known.model().version()));
+  }
+
+  private String structure() {
+    return known.model().plan().structureHash();
   }
 
   /** A larger lane would not help where the worker has no room for the session. */
   private void require(WorkerProcess worker) {
     try {
       Message.Built _ = worker.builds().require(known);
+      if (factory.captureLosses().isRefused(structure())
+          && worker.builds().refuseCaptures(known.number())) {
+        known.shapes().forgetCaptures();
+      }
     } catch (OutOfDeviceMemoryException e) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
@@ -108,7 +139,7 @@ final class ProcessSession implements ModelSession {
 
   @Override
   public List<String> notes() {
-    return notes;
+    return factory.captureLosses().isRefused(structure()) ? List.of(NOT_CAPTURED) : notes;
   }
 
   @Override

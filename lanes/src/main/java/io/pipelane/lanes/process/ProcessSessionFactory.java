@@ -57,6 +57,7 @@ public final class ProcessSessionFactory implements SessionFactory {
   private final Map<Long, KnownSession> sessions = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
   private final BackgroundSessions background;
+  private final CaptureLosses captureLosses = new CaptureLosses();
 
   /** What is asked of several workers at once, so that none waits for another that is busy. */
   private final ExecutorService beside =
@@ -134,6 +135,10 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** What lies here, workers read and write in place. */
   SharedPlaces shared() {
     return shared;
+  }
+
+  CaptureLosses captureLosses() {
+    return captureLosses;
   }
 
   /** Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. */
@@ -242,6 +247,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   @Override
   public void forget(ImportedModel model) {
+    captureLosses.forget(model.plan().structureHash());
     if (!model.plan().inPlace().isEmpty()) {
       tidy();
     }

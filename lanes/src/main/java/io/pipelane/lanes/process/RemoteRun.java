@@ -12,6 +12,7 @@ import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.GoWord;
@@ -65,6 +66,8 @@ final class RemoteRun implements AutoCloseable {
   private @Nullable RuntimeException growthFailure;
   private @Nullable RuntimeException placeFailure;
   private boolean captured;
+  private boolean finished;
+  private @Nullable Blame blameAfterAnswer;
 
   /**
    * A place that an output was given while the run computed.
@@ -120,6 +123,16 @@ final class RemoteRun implements AutoCloseable {
   /** Whether the worker captures such runs from now on. */
   boolean isCaptured() {
     return captured;
+  }
+
+  /** Whether the session has done, and survived, work of its own after the run's answer. */
+  boolean isFinished() {
+    return finished;
+  }
+
+  /** What that work's worker may have been lost for, if it was. */
+  Optional<Blame> blameAfterAnswer() {
+    return Optional.ofNullable(blameAfterAnswer);
   }
 
   /** How a worker that stands by would do the same, once it has been done. */
@@ -262,18 +275,29 @@ final class RemoteRun implements AutoCloseable {
           reached(peakBytes);
           tell(segments);
           captured = now;
+          finished = true;
           yield heldBytes;
         }
         case Message.ToServer other -> throw new ProtocolException("it answered " + other);
       };
     } catch (ProtocolException e) {
-      if (worker.violated(e) instanceof WorkerStuckException stuck) {
-        throw stuck;
-      }
-    } catch (WorkerLostException e) {
-      // The answer is there.
+      requireNotStuck(worker.violated(e));
+    } catch (WorkerLostException | WorkerStuckException e) {
+      requireNotStuck(e);
     }
     return ran.heldBytes();
+  }
+
+  /** The answer is there; a worker that is gone touches nothing that the run was lent. */
+  private void requireNotStuck(RuntimeException loss) {
+    switch (loss) {
+      case WorkerLostException lost -> blameAfterAnswer = lost.blame();
+      case WorkerStuckException stuck -> {
+        blameAfterAnswer = stuck.blame();
+        throw stuck;
+      }
+      default -> throw loss;
+    }
   }
 
   private void placeInputs() {

@@ -1,7 +1,9 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -12,10 +14,17 @@ import org.jspecify.annotations.Nullable;
 final class UnderWay {
   /*
    * A thread has one thing done at a time, so the thread stands for it. The monitor guards
-   * everything. `atEnd` is what was under way when the process had ended.
+   * everything. `standing` says since when what a thread waits for has not got on, of those that
+   * have waited for a while. `accused` are those of which one is why the process is ended; `atEnd`
+   * is what was under way when it had ended.
+   *
+   * On a device one run that never ends has those behind it stand, and whose patience ends first is
+   * no more to blame than the others. So all that stand are accused with it; what has begun, or has
+   * got on, in the last half of that patience did not keep it from getting on in the first.
    */
   private final Set<Thread> threads = new HashSet<>();
-  private @Nullable Thread culprit;
+  private final Map<Thread, Long> standing = new HashMap<>();
+  private @Nullable Set<Thread> accused;
   private @Nullable Set<Thread> atEnd;
 
   /** The calling thread's begins, or is a part of what has begun; answers what ends it. */
@@ -27,12 +36,44 @@ final class UnderWay {
 
   private synchronized void end(Thread thread) {
     threads.remove(thread);
+    standing.remove(thread);
+  }
+
+  /** What the calling thread waits for has not got on since a time by {@link System#nanoTime}. */
+  synchronized void standsSince(long nanos) {
+    standing.put(Thread.currentThread(), nanos);
+  }
+
+  /** What the calling thread has waited for is there. */
+  synchronized void getsOn() {
+    standing.remove(Thread.currentThread());
   }
 
   /** What the calling thread has done there is why the process is ended. */
   synchronized void accuse() {
-    if (culprit == null && atEnd == null) {
-      culprit = Thread.currentThread();
+    accuse(Set.of(Thread.currentThread()));
+  }
+
+  /**
+   * The process is ended as what the calling thread waits for does not get on: for its sake, or for
+   * that of another thing that has not got on either.
+   *
+   * @param nanos by {@link System#nanoTime}: whose has got on since then is not to blame
+   */
+  synchronized void accuseStandingSince(long nanos) {
+    Set<Thread> all = new HashSet<>(Set.of(Thread.currentThread()));
+    standing.forEach(
+        (thread, since) -> {
+          if (since - nanos < 0) {
+            all.add(thread);
+          }
+        });
+    accuse(all);
+  }
+
+  private void accuse(Set<Thread> all) {
+    if (accused == null && atEnd == null) {
+      accused = Set.copyOf(all);
     }
   }
 
@@ -50,13 +91,14 @@ final class UnderWay {
    */
   synchronized Blame blame(boolean reached) {
     Thread self = Thread.currentThread();
-    if (culprit != null) {
-      return self.equals(culprit) ? Blame.NAMED : Blame.OTHERS;
+    if (accused != null && accused.equals(Set.of(self))) {
+      return Blame.NAMED;
     }
-    if (!reached || atEnd == null || !atEnd.contains(self)) {
+    Set<Thread> suspects = accused == null ? atEnd : accused;
+    if (!reached || suspects == null || !suspects.contains(self)) {
       return Blame.OTHERS;
     }
-    return atEnd.size() == 1 ? Blame.ALONE : Blame.UNKNOWN;
+    return suspects.size() == 1 ? Blame.ALONE : Blame.UNKNOWN;
   }
 
   /** The end of what was under way. */

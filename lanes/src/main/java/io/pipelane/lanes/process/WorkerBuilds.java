@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -39,6 +40,9 @@ final class WorkerBuilds {
 
   /** What each session was built of; some are gone from {@link #built} already. */
   private final Map<Long, ModelVersion> models = new ConcurrentHashMap<>();
+
+  /** Sessions that have been told to make no captures. */
+  private final Set<Long> uncaptured = ConcurrentHashMap.newKeySet();
 
   /** By session, and by the inputs' shapes. */
   private final Map<Long, Map<List<PlacedTensor>, Message.WarmUp>> warmedUp =
@@ -209,6 +213,7 @@ final class WorkerBuilds {
     models.remove(number);
     giveUp(new Message.Close(number)); // Which waits for what is warmed up.
     warmedUp.remove(number);
+    uncaptured.remove(number);
   }
 
   /**
@@ -229,6 +234,19 @@ final class WorkerBuilds {
     } catch (WorkerLostException e) {
       return OptionalLong.empty();
     }
+  }
+
+  /**
+   * Has a session that is built make no captures, and give up those that it has.
+   *
+   * @return whether it had not been told before
+   */
+  boolean refuseCaptures(long number) {
+    boolean isNews = uncaptured.add(number);
+    if (isNews) {
+      OptionalLong _ = shrink(number);
+    }
+    return isNews;
   }
 
   /** Has host memory given back that this process has closed; no run reads it any more. */

@@ -12,6 +12,7 @@ import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -261,6 +262,16 @@ final class WorkerProcess {
   void killForWork(String reason) {
     underWay.accuse();
     kill(reason);
+  }
+
+  /**
+   * Ends the process as what the calling thread has it do does not get on.
+   *
+   * @param othersNanos what has not got on since then, either, may be why
+   */
+  void killForHang(Duration patience, long othersNanos) {
+    underWay.accuseStandingSince(othersNanos);
+    kill("it hangs, not having got on for " + patience);
   }
 
   /** Ends the process at once; the first reason counts. */

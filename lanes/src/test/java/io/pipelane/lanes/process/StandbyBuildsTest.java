@@ -17,6 +17,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -83,6 +84,27 @@ class StandbyBuildsTest {
             workers.sessions.workers().lost(),
             "nobody else was ended for it");
       }
+    }
+  }
+
+  /** They were ended before they had begun with it. */
+  @Test
+  void build_standbysAreLostForOthers_theNextBuildItStill() throws Exception {
+    awaitStandbys(STANDBYS, 0);
+    List<WorkersOverview.Entry> first = standbys();
+    for (WorkersOverview.Entry standby : first) {
+      Signals.stop(standby.pid());
+    }
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession _ = workers.gated(model, workers.filled(model))) {
+      awaitStandbys(STANDBYS, 1); // Which are being built.
+      for (WorkersOverview.Entry standby : first) {
+        Signals.send("KILL", standby.pid());
+      }
+      while (workers.sessions.workers().lost() < STANDBYS) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      awaitStandbys(STANDBYS, 1);
     }
   }
 }

@@ -29,10 +29,12 @@ final class Retries {
    * Of several runs that a process was lost with, any may be the reason. So a model whose run may be
    * it is a suspect from then on until a run of it has come to its end; that a session of it was
    * built, or was there, says nothing. A suspect runs alone: it holds the lock that all runs share,
-   * if it can be had in time. Who is lost then, is guilty for certain, and
-   * is quarantined. One whose run hung is known by name, and keeps nobody else waiting. A run that
-   * was lost for another's sake makes no suspect, and does not count: the same may befall it a few
-   * times more, as others are not stopped at once.
+   * if it can be had in time. Who is lost then, is guilty for certain, and is quarantined. One whose
+   * run hung while others got on is known by name, and keeps nobody else waiting. A run that was
+   * lost for another's sake makes no suspect, and does not count: the same may befall it a few times
+   * more, as others are not stopped at once.
+   *
+   * What is built for a model that nothing runs of yet takes the same lock, and makes no suspect.
    *
    * Where offline work has a process of its own, its runs share a lock of their own, and a model may
    * be a suspect among them and none among online runs: neither class waits for the other's suspects.
@@ -76,7 +78,7 @@ final class Retries {
       this(blame, 0);
     }
 
-    /** Whose run hung keeps nobody else waiting. */
+    /** Whose run alone hung keeps nobody else waiting. */
     boolean runsAlone() {
       return blame != Blame.NAMED;
     }
@@ -130,7 +132,7 @@ final class Retries {
       RunControl control,
       boolean isRun,
       Runnable work) {
-    boolean isApart = offlineApart && priority == Priority.OFFLINE;
+    boolean isApart = isApart(priority);
     ReentrantReadWriteLock runs = isApart ? offlineRuns : onlineRuns;
     Kind kind = new Kind(model, isApart);
     int lostForOthers = 0;
@@ -328,28 +330,49 @@ final class Retries {
   }
 
   /**
-   * Prepares a model of which nothing runs yet, twice if the first time its worker process is lost;
-   * others may be waited for meanwhile.
+   * Builds what a model needs of which nothing runs yet, twice if its worker process is lost for
+   * that, and a few times where others may be the reason; alone, if that can be, once it may be one
+   * itself.
    *
+   * @param priority the class of the work
+   * @param work waits for no lane and no memory, for which those would have to run that it waits
+   *     with it
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again
    */
-  void prepare(ModelVersion model, Runnable work) {
+  void prepare(ModelVersion model, Priority priority, Runnable work) {
     forget(model);
-    int losses = 0;
+    ReentrantReadWriteLock runs = isApart(priority) ? offlineRuns : onlineRuns;
+    boolean alone = false;
+    int ownLosses = 0;
     for (int attempts = 1; ; attempts++) {
       try {
-        work.run();
+        attemptOnce(runs, alone, RunControl.NONE, work);
         return;
       } catch (WorkerLostException e) {
-        losses += e.blame() == Blame.OTHERS ? 0 : 1;
-        if (losses == 2 || attempts == PATIENCE) {
+        alone |= e.blame() == Blame.UNKNOWN;
+        ownLosses += isOwn(e.blame()) ? 1 : 0;
+        if (ownLosses == 2 || attempts == PATIENCE) {
+          String reason = String.valueOf(e.getMessage());
           throw StatusException.unavailable(
               "model %s cannot be built: %s"
-                  .formatted(model, described(String.valueOf(e.getMessage()))),
+                  .formatted(
+                      model, ownLosses == 2 ? described(reason) : describedAmongOthers(reason)),
               RETRY_AFTER);
         }
       }
     }
+  }
+
+  private boolean isApart(Priority priority) {
+    return offlineApart && priority == Priority.OFFLINE;
+  }
+
+  /** Whether nothing else can have been why. */
+  private static boolean isOwn(Blame blame) {
+    return switch (blame) {
+      case NAMED, ALONE -> true;
+      case OTHERS, UNKNOWN -> false;
+    };
   }
 
   private void requireTrusted(ModelVersion model) {
@@ -365,6 +388,11 @@ final class Retries {
 
   private static String described(String reason) {
     return "it has lost its worker process twice in a row, at last " + reason + "; load it anew";
+  }
+
+  private static String describedAmongOthers(String reason) {
+    return "its worker process was lost %d times, perhaps for others, at last %s; load it again"
+        .formatted(PATIENCE, reason);
   }
 
   /** Why a model is refused, if it is. */

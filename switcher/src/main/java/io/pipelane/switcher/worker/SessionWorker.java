@@ -37,6 +37,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -107,7 +108,7 @@ public final class SessionWorker implements Worker {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      retries.prepare(model.version(), () -> build(model, range, priority));
+      build(model, range, priority, work -> retries.prepare(model.version(), priority, work));
       models.put(model.version(), new Variant(model, range, priority));
       built = true;
     } finally {
@@ -165,29 +166,34 @@ public final class SessionWorker implements Worker {
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
     Variant variant = known(version);
-    retries.build(
-        version,
-        variant.priority(),
-        () -> build(variant.model(), lease.range(), variant.priority()));
+    Priority priority = variant.priority();
+    build(variant.model(), lease.range(), priority, work -> retries.build(version, priority, work));
   }
 
-  /** Builds a session, so that a model that cannot be run is refused before it has requests. */
-  private void build(ImportedModel model, StructureRange range, Priority priority) {
+  /**
+   * Builds a session, so that a model that cannot be run is refused before it has requests.
+   *
+   * @param attempts does what may lose its worker process, perhaps several times, and has others
+   *     wait for it: they hold lanes, so all that is waited for is waited for before
+   */
+  private void build(
+      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
     try {
-      buildInLane(model, range, priority);
+      buildInLane(model, range, priority, attempts);
     } catch (NoSessionRoomException e) {
       try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
-        buildInLane(model, range, priority);
+        buildInLane(model, range, priority, attempts);
       }
     }
   }
 
-  private void buildInLane(ImportedModel model, StructureRange range, Priority priority) {
+  private void buildInLane(
+      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
     if (!sessions.boundToLane()) {
-      pool.giveBack(pool.take(model, range, null, priority));
+      attempts.accept(() -> pool.giveBack(pool.take(model, range, null, priority)));
     } else if (table.lanesOf(range).isEmpty()) {
       try (LaneLease lane = lanes.enter(0)) {
-        pool.giveBack(pool.take(model, range, lane.region(), priority));
+        attempts.accept(() -> pool.giveBack(pool.take(model, range, lane.region(), priority)));
       }
     }
   }

@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -106,11 +107,97 @@ class RetriesTest {
             throw lost(Blame.ALONE);
           }
         };
-    StatusException error = assertThrows(StatusException.class, () -> retries.prepare(MODEL, work));
+    StatusException error =
+        assertThrows(StatusException.class, () -> retries.prepare(MODEL, Priority.ONLINE, work));
     assertEquals(Status.UNAVAILABLE, error.status());
-    retries.prepare(MODEL, work);
+    retries.prepare(MODEL, Priority.ONLINE, work);
     assertEquals(4, attempts.get());
     losing(MODEL, 0);
+  }
+
+  /** Otherwise each loss of the suspect's would be its own as well. */
+  @Test
+  void prepare_aSuspectRuns_waits() {
+    CountDownLatch built = new CountDownLatch(1);
+    AtomicLong notBuilt = new AtomicLong();
+    retries.run(
+        MODEL,
+        Priority.ONLINE,
+        () -> false,
+        RunControl.NONE,
+        () -> {
+          if (attempts.incrementAndGet() == 1) {
+            throw lost(Blame.UNKNOWN);
+          }
+          Thread beside =
+              Thread.ofPlatform()
+                  .start(() -> retries.prepare(OTHER, Priority.ONLINE, built::countDown));
+          while (built.getCount() > 0 && beside.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+          }
+          notBuilt.set(built.getCount());
+        });
+    assertEquals(1, notBuilt.get());
+    await(built);
+  }
+
+  /** What is built may be why: it is built alone. */
+  @Test
+  void prepare_lostAmongOthers_othersWaitForTheNextAttempt() {
+    CountDownLatch ran = new CountDownLatch(1);
+    AtomicLong notRun = new AtomicLong();
+    retries.prepare(
+        MODEL,
+        Priority.ONLINE,
+        () -> {
+          if (attempts.incrementAndGet() == 1) {
+            throw lost(Blame.UNKNOWN);
+          }
+          Thread beside =
+              Thread.ofPlatform()
+                  .start(
+                      () ->
+                          retries.run(
+                              OTHER,
+                              Priority.ONLINE,
+                              () -> false,
+                              RunControl.NONE,
+                              ran::countDown));
+          while (ran.getCount() > 0 && beside.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+          }
+          notRun.set(ran.getCount());
+        });
+    assertEquals(1, notRun.get());
+    await(ran);
+  }
+
+  @Test
+  void prepare_lostAmongOthers_isDoneAFewTimesAndRefusedThen() {
+    prepareLosing(Blame.UNKNOWN, Blame.UNKNOWN, Blame.UNKNOWN);
+    assertEquals(4, attempts.get());
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () -> prepareLosing(Collections.nCopies(9, Blame.UNKNOWN).toArray(Blame[]::new)));
+    assertTrue(error.toString().contains("lost 4 times, perhaps for others"), error.toString());
+    assertEquals(8, attempts.get());
+    assertThrows(
+        StatusException.class, () -> prepareLosing(Blame.UNKNOWN, Blame.ALONE, Blame.ALONE));
+    assertEquals(11, attempts.get());
+  }
+
+  private void prepareLosing(Blame... blames) {
+    Iterator<Blame> left = List.of(blames).iterator();
+    retries.prepare(
+        MODEL,
+        Priority.ONLINE,
+        () -> {
+          attempts.incrementAndGet();
+          if (left.hasNext()) {
+            throw lost(left.next());
+          }
+        });
   }
 
   /** An offline suspect runs alone among offline runs, which keeps no online run waiting. */

@@ -11,6 +11,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.function.BiFunction;
 
 /**
  * A worker process that runs nothing, and says what a GPU's may say: a session holds memory that it
@@ -27,25 +28,31 @@ public final class PretendingWorker {
 
   /** Runs a worker until the server ends it. */
   public static void main(String[] words) throws IOException {
+    run(words, PretendingWorker::answer);
+  }
+
+  /** The same with other answers. */
+  static void run(String[] words, BiFunction<ChannelEnd, Message, Message> answers)
+      throws IOException {
     WorkerArguments arguments = WorkerArguments.of(words);
     WorkerArea area =
         WorkerArea.open(arguments.export().process(), arguments.area(), arguments.channels());
     for (int i = 0; i < arguments.channels(); i++) {
       ChannelEnd end = area.workerEnd(i);
-      Thread.ofPlatform().daemon().start(() -> answerAll(end));
+      Thread.ofPlatform().daemon().start(() -> answerAll(end, answers));
     }
     area.sayHello(WorkerArea.READY, "none");
     System.in.transferTo(OutputStream.nullOutputStream());
     Runtime.getRuntime().halt(0);
   }
 
-  private static void answerAll(ChannelEnd end) {
+  private static void answerAll(ChannelEnd end, BiFunction<ChannelEnd, Message, Message> answers) {
     while (true) {
-      end.send(answer(end, ChannelLoop.receive(end)));
+      end.send(answers.apply(end, ChannelLoop.receive(end)));
     }
   }
 
-  private static Message answer(ChannelEnd end, Message message) {
+  static Message answer(ChannelEnd end, Message message) {
     return switch (message) {
       case Message.Build _ -> new Message.Built(0, HELD_BYTES);
       case Message.Shrink _ -> new Message.Shrunk(SHRUNK_BYTES);
