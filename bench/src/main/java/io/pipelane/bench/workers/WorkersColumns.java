@@ -38,7 +38,7 @@ final class WorkersColumns {
           "overhead: from the wish to run another model, its weights in host memory, to its answer, less a warm run",
           "cleaning: until the old model's memory or process is gone; \"beside\": while the new one runs",
           "initialisation: until a process is there that can run something",
-          "transmission: waiting for weights; where there is no allocation, the whole of the first run",
+          "transmission: what the first run waited for weights; stop and start: as the new server tells it",
           "allocation: the rest: the session, mapping, and in a new process code that is not compiled yet",
           "own process: 1 where the two models ran in different ones (isolation, PipeSwitch table 2)",
           "processes' own MB: memory of all worker processes that no file and no other process shares",

@@ -1,6 +1,8 @@
 package io.pipelane.bench.workers;
 
 import ai.onnxruntime.OrtEnvironment;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.measure.Samples;
@@ -17,6 +19,10 @@ import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.process.WorkersOverview;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -250,16 +256,30 @@ public final class WorkersCommand implements Callable<Integer> {
             warm.add(Timing.millis(() -> client.infer(next.model(), inputs)));
           }
           double rest = first - warm.median();
+          double stall = stallMillis(server.url(), next.model());
           results.add(STOP_AND_START, WorkersColumns.OVERHEAD, cleaning + initialisation + rest);
           results.add(STOP_AND_START, WorkersColumns.CLEANING, cleaning);
           results.add(STOP_AND_START, WorkersColumns.INITIALISATION, initialisation);
-          results.add(STOP_AND_START, WorkersColumns.TRANSMISSION, rest);
+          results.add(STOP_AND_START, WorkersColumns.ALLOCATION, rest - stall);
+          results.add(STOP_AND_START, WorkersColumns.TRANSMISSION, stall);
           results.add(STOP_AND_START, WorkersColumns.ISOLATED, 1);
           results.add(STOP_AND_START, WorkersColumns.WARM, warm.median());
         }
       }
     } finally {
       server.close();
+    }
+  }
+
+  /** What a model's runs have waited for weights in a server; only its first one does. */
+  private static double stallMillis(URI server, String model)
+      throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(server.resolve("/v2/models/" + model + "/stats")).build();
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      byte[] body = http.send(request, HttpResponse.BodyHandlers.ofByteArray()).body();
+      JsonNode stats = new ObjectMapper().readTree(body);
+      return stats.at("/model_stats/0/inference_stats/stall/ns").asLong() / MEGA;
     }
   }
 }
