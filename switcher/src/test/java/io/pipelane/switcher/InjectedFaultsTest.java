@@ -143,6 +143,16 @@ class InjectedFaultsTest {
     assertFalse(faults.isArmed(Step.CHECKING));
   }
 
+  /** The driver tells of an error when the worker has ended for it, and another computes. */
+  @Test
+  void reset_forAWorkerThatIsGone_sparesTheNext() {
+    workers.killActive();
+    assertArrayEquals(expected, workers.infer(model, X));
+    assertTrue(workers.workers.reset("the device has reported XID 31"));
+    assertArrayEquals(expected, workers.infer(model, X));
+    settle(1);
+  }
+
   @Test
   void start_newWorkerFailsAtEachStep_anotherIsStarted() throws Exception {
     long before = lost();

@@ -49,6 +49,9 @@ public final class ProcessSessionFactory implements SessionFactory {
   /** How long workers that stand by, and may hang, keep anybody waiting. */
   private static final Duration LONGEST_WAIT = Duration.ofMillis(250);
 
+  /** A driver tells of an error so long after the process has ended that made it, at most. */
+  private static final Duration LATEST_REPORT = Duration.ofSeconds(5);
+
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
 
   private final SharedDevice device;
@@ -349,10 +352,12 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /**
    * {@inheritDoc} Workers that stand by and are broken end first, so that none of them takes over;
-   * those that work may hang, and are not asked.
+   * those that work may hang, and are not asked. Where a worker has just been lost, that may be
+   * what is reported, and who works since then is asked, too, instead of being ended for it.
    */
   @Override
   public boolean reset(String reason) {
+    boolean mayBeOver = board().hasLostWithin(LATEST_REPORT);
     @Nullable WorkerProcess active = board().active().orElse(null);
     Optional<WorkerProcess> offline = board().offlineAlone();
     awaitAWhile(
@@ -360,10 +365,19 @@ public final class ProcessSessionFactory implements SessionFactory {
             .map(worker -> beside(() -> giveUp(worker, WorkerBuilds::check)))
             .toList());
     if (active != null) { // Who has taken over meanwhile has been checked.
-      active.kill(reason);
+      end(active, reason, mayBeOver);
     }
-    offline.ifPresent(worker -> worker.kill(reason)); // Nobody says whose work it was.
+    // Nobody says whose work it was.
+    offline.ifPresent(worker -> end(worker, reason, mayBeOver));
     return active != null || offline.isPresent();
+  }
+
+  private void end(WorkerProcess worker, String reason, boolean onlyIfBroken) {
+    if (onlyIfBroken) {
+      CompletableFuture<Void> _ = beside(() -> giveUp(worker, WorkerBuilds::check));
+    } else {
+      worker.kill(reason);
+    }
   }
 
   /** Does something on a thread of its own. */

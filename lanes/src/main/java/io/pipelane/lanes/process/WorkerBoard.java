@@ -27,6 +27,7 @@ final class WorkerBoard {
   private long started;
   private long lost;
   private String lastLoss = "";
+  private long lastLossNanos;
   private long lastPauseNanos;
   private boolean closed;
 
@@ -91,6 +92,7 @@ final class WorkerBoard {
     try {
       lost++;
       lastLoss = loss;
+      lastLossNanos = System.nanoTime();
     } finally {
       lock.unlock();
     }
@@ -206,6 +208,16 @@ final class WorkerBoard {
           .filter(member -> member.stays() && member.is(WorkerState.STANDBY))
           .map(member -> member.worker)
           .toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether a worker has been lost, so long ago at most. */
+  boolean hasLostWithin(Duration time) {
+    lock.lock();
+    try {
+      return lost > 0 && System.nanoTime() - lastLossNanos < time.toNanos();
     } finally {
       lock.unlock();
     }
