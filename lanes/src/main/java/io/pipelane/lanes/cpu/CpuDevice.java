@@ -313,7 +313,7 @@ public final class CpuDevice implements SharedDevice {
     EphemeralRegion region =
         slotTable == null
             ? new CpuEphemeralRegion(maximumBytes, regions::remove)
-            : new SharedRegion(lanes.getAndIncrement(), maximumBytes, regions::remove);
+            : new SharedRegion(lanes.getAndIncrement(), maximumBytes, false, regions::remove);
     regions.add(region);
     return region;
   }

@@ -3,24 +3,47 @@ package io.pipelane.lanes.cpu;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.BlockRegion;
 import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
  * A lane's memory that worker processes map too. This process puts inputs there before a run and
  * reads outputs after it; between, the memory is the worker's to allocate in, up to the limit that
  * it is told.
+ *
+ * <p>All workers map the same, or each one its own: then nobody finds there what another's runs
+ * have left or leave, also not while a worker that is on its way out still maps what it had. What
+ * the lane's last worker had is given back to the system when another one has the lane, unless
+ * workers have pinned it: a device would go on with the pages of before.
  */
 public final class SharedRegion extends BlockRegion implements SharedLane {
   private final int lane;
-  private final SharedMemory memory;
+  private final boolean isPinned;
   private final Consumer<SharedRegion> onClose;
-  private String owner = "";
 
-  public SharedRegion(int lane, long maximumBytes, Consumer<SharedRegion> onClose) {
+  /** By the workers that map them; under the lock, as are changes of the one in use. */
+  private final Map<Long, Mapped> memories = new HashMap<>();
+
+  private volatile SharedMemory memory;
+
+  /** What a worker maps until it is gone. */
+  private record Mapped(SharedMemory memory, BooleanSupplier isGone) {}
+
+  /**
+   * Takes addresses; memory is taken as it is touched.
+   *
+   * @param isPinned whether workers pin some of it
+   */
+  public SharedRegion(
+      int lane, long maximumBytes, boolean isPinned, Consumer<SharedRegion> onClose) {
     super(maximumBytes);
     this.lane = lane;
-    this.memory = SharedMemory.allocate("pipelane-lane-" + lane, maximumBytes);
+    this.isPinned = isPinned;
     this.onClose = onClose;
+    memory = allocate();
+    memories.put(EVERY_WORKER, new Mapped(memory, () -> false));
   }
 
   /** Which of the device's regions it is, counted from 0. */
@@ -28,7 +51,11 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
     return lane;
   }
 
-  /** What a worker opens the memory by. */
+  private SharedMemory allocate() {
+    return SharedMemory.allocate("pipelane-lane-" + lane, maximumBytes());
+  }
+
+  /** What a worker opens the memory by that the lane has been handed to it with. */
   public int descriptor() {
     return memory.descriptor();
   }
@@ -44,11 +71,25 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   }
 
   @Override
-  public void cleanFor(String runOwner) {
-    if (!owner.isEmpty() && !runOwner.equals(owner)) {
-      memory.discardFrom(0);
+  public synchronized void handTo(long worker, BooleanSupplier isGone) {
+    SharedMemory before = memory;
+    SharedMemory next =
+        memories.computeIfAbsent(worker, _ -> new Mapped(allocate(), isGone)).memory();
+    if (next != before) {
+      memory = next;
+      if (!isPinned) {
+        before.discardFrom(0);
+      }
+      memories.values().removeIf(SharedRegion::closedIfGone);
     }
-    owner = runOwner;
+  }
+
+  private static boolean closedIfGone(Mapped mapped) {
+    boolean gone = mapped.isGone().getAsBoolean();
+    if (gone) {
+      mapped.memory().close();
+    }
+    return gone;
   }
 
   @Override
@@ -67,13 +108,13 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   }
 
   @Override
-  protected void shrink(long oldBytes, long newBytes) {
+  protected synchronized void shrink(long oldBytes, long newBytes) {
     memory.discardFrom(newBytes);
   }
 
   @Override
-  protected void release() {
-    memory.close();
+  protected synchronized void release() {
+    memories.values().forEach(mapped -> mapped.memory().close());
     onClose.accept(this);
   }
 }

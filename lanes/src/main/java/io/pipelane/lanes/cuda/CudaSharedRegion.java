@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.BlockRegion;
 import io.pipelane.lanes.cpu.SharedRegion;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -19,7 +20,7 @@ final class CudaSharedRegion extends BlockRegion implements SharedLane {
   CudaSharedRegion(int lane, long maximumBytes, Consumer<CudaSharedRegion> onClose) {
     super(maximumBytes);
     this.onClose = onClose;
-    host = new SharedRegion(lane, HOST_BYTES, closed -> {});
+    host = new SharedRegion(lane, HOST_BYTES, true, closed -> {});
     host.limit(HOST_BYTES);
   }
 
@@ -30,8 +31,8 @@ final class CudaSharedRegion extends BlockRegion implements SharedLane {
 
   /** Device memory is each worker's own, and goes with it. */
   @Override
-  public void cleanFor(String runOwner) {
-    host.cleanFor(runOwner);
+  public void handTo(long worker, BooleanSupplier isGone) {
+    host.handTo(worker, isGone);
   }
 
   @Override

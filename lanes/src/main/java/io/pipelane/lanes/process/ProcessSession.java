@@ -54,11 +54,16 @@ final class ProcessSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
-    SharedLane lane = (SharedLane) region;
-    lane.cleanFor(invocation.owner());
     WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
-        RemoteRun run = new RemoteRun(model, invocation, lane, growth, weights, factory.shared())) {
+        RemoteRun run =
+            new RemoteRun(
+                model,
+                invocation,
+                handed(region, worker, invocation.owner()),
+                growth,
+                weights,
+                factory.shared())) {
       ExpectedTime time = times.of(invocation.inputs());
       time.seed(weights::usualNanos);
       run.expect(time, factory.awakeNanos());
@@ -82,6 +87,15 @@ final class ProcessSession implements ModelSession {
     } finally {
       worker.leave();
     }
+  }
+
+  /**
+   * The lane as a worker has it: a worker that belongs to one owner shares no memory with others.
+   */
+  private static SharedLane handed(EphemeralRegion region, WorkerProcess worker, String owner) {
+    SharedLane lane = (SharedLane) region;
+    lane.handTo(owner.isEmpty() ? SharedLane.EVERY_WORKER : worker.id(), worker::isGone);
+    return lane;
   }
 
   private long in(WorkerProcess worker, RemoteRun run) {

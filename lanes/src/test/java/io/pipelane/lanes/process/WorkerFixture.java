@@ -74,12 +74,25 @@ final class WorkerFixture implements AutoCloseable {
       Duration hangTimeout,
       Duration endTimeout,
       Launcher launcher) {
+    this(program, 1, switchOn, standbys, offlineApart, hangTimeout, endTimeout, launcher);
+  }
+
+  /** The same, with so many lanes that workers can have; there is one. */
+  WorkerFixture(
+      Class<?> program,
+      int lanes,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Duration endTimeout,
+      Launcher launcher) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
     sessions =
         TestDevices.workers(
             device,
             program,
-            1,
+            lanes,
             switchOn,
             standbys,
             offlineApart,
