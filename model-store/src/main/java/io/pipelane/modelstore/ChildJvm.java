@@ -28,6 +28,9 @@ public final class ChildJvm {
           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
           "CUBLAS_WORKSPACE_CONFIG");
 
+  /** Nobody reads the report of a crash, which may wait for a lock that the crashed thread has. */
+  private static final int CRASH_REPORT_SECONDS = 1;
+
   private static final String PARENT = "-Dpipelane.parent=";
   private static final Pattern PARENT_WORD = Pattern.compile(PARENT + "(\\d{1,18})");
 
@@ -57,6 +60,7 @@ public final class ChildJvm {
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-CreateCoredumpOnCrash",
             "-XX:ErrorFile=/dev/null",
+            "-XX:ErrorLogTimeout=" + CRASH_REPORT_SECONDS,
             "-XX:-DumpReplayDataOnError",
             "-Xshare:auto",
             "--enable-native-access=ALL-UNNAMED",
