@@ -17,7 +17,7 @@ public final class ConfigTemplate {
       text.append("\n# %s.%n%s:\n".formatted(group.about(), group.name()));
       for (Setting setting : group.settings()) {
         String name = setting.key().substring(group.name().length() + 1);
-        String unset = setting.unset().isEmpty() ? "" : "; not set, it is " + setting.unset();
+        String unset = setting.unset().isEmpty() ? "" : "; not set: " + setting.unset();
         text.append("  # %s%s.\n".formatted(setting.about(), unset));
         text.append("  # %-39s # %s\n".formatted(name + ":" + value(setting), setting.allowed()));
       }

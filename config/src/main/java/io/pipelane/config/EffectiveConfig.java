@@ -55,7 +55,7 @@ public final class EffectiveConfig {
     String name = line.setting.key().substring(group.name().length() + 1);
     String text = line.value.text();
     if (text.isEmpty()) {
-      return "  # " + name + ": not set" + described(", which is ", line.setting.unset());
+      return "  # " + name + ": not set" + described(": ", line.setting.unset());
     }
     String entry = "  " + name + ": " + scalar(text);
     if (line.isDefault()) {

@@ -11,7 +11,7 @@ public record HostsConfig(
             about =
                 "URLs of etcd's members, with commas between them, in which hosts announce"
                     + " themselves to each other, such as http://etcd-0:2379,http://etcd-1:2379",
-            unset = "none: this host is alone")
+            unset = "this host is alone")
         Optional<Addresses> etcd,
     @Key(
             about = "Where other hosts reach this one, such as http://10.0.0.5:8000",

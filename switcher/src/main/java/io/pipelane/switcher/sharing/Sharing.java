@@ -113,9 +113,10 @@ public final class Sharing implements AutoCloseable {
       evictions.over();
     }
     boolean worse = transition.to().compareTo(SharingState.HEALTHY) > 0;
+    Level better = transition.from() == SharingState.INIT ? Level.DEBUG : Level.INFO;
     LOG.log(
-        worse ? Level.WARNING : Level.INFO,
-        "the device is {0}, it was {1}: {2}",
+        worse ? Level.WARNING : better,
+        "the device is {0}, it was {1} before: {2}",
         transition.to(),
         transition.from(),
         transition.reason());
