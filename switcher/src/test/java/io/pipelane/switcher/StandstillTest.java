@@ -13,12 +13,16 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.LanesOverview;
+import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -46,14 +50,13 @@ class StandstillTest {
   }
 
   private Switcher open() {
+    return open(THREADS * SteppedSessions.STEP_BYTES);
+  }
+
+  private Switcher open(long workingBytes) {
     SwitcherSettings settings =
         new SwitcherSettings(
-            WEIGHTS,
-            THREADS * SteppedSessions.STEP_BYTES,
-            LANES,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(4, 1));
+            WEIGHTS, workingBytes, LANES, 100, 1 << 20, new EqualBytesGrouping(4, 1));
     return new Switcher(device, memory, sessions, settings, BoundSessions::weights);
   }
 
@@ -86,6 +89,73 @@ class StandstillTest {
     assertEquals(Status.UNAVAILABLE, error.status(), error.toString());
     assertTrue(error.retryAfter() != null, error.toString());
     assertTrue(error.toString().contains("its worker stays"), error.toString());
+  }
+
+  /** Otherwise it, and all that come after it, would wait for the process. */
+  @Test
+  void request_needsMemoryThatAStuckRunHolds_isRefusedAndOthersGoOn() throws Exception {
+    sessions.steps =
+        structure ->
+            switch (structure) {
+              case "structure 1" -> 3;
+              case "structure 2" -> 2;
+              default -> 1;
+            };
+    try (Switcher switcher = open();
+        AutoCloseable _ = gone::countDown) {
+      ImportedModel large = registered(switcher, 1);
+      ImportedModel medium = registered(switcher, 2);
+      ImportedModel small = registered(switcher, 3);
+      assertArrayEquals(new float[] {2, 2}, submit(switcher, medium).await());
+      sessions.taken =
+          (structure, count) -> {
+            if (structure.equals("structure 1") && count == 3) {
+              isStuck();
+            }
+          };
+      assertUnavailable(assertThrows(StatusException.class, submit(switcher, large)::await));
+      assertUnavailable(assertThrows(StatusException.class, submit(switcher, medium)::await));
+      assertArrayEquals(new float[] {3, 3}, submit(switcher, small).await());
+      gone.countDown();
+      while (switcher.memory().lanes().stuck() > 0) {
+        Thread.onSpinWait();
+      }
+      assertArrayEquals(new float[] {2, 2}, submit(switcher, medium).await());
+      switcher.verify();
+    }
+  }
+
+  /** Room is made for one run after another, and kept until that has come to its end. */
+  @Test
+  void request_needsRoomForItsSession_isNotKeptFromItByAStuckRunThatHadMadeSome() throws Exception {
+    Set<String> tried = ConcurrentHashMap.newKeySet();
+    sessions.building =
+        structure -> {
+          if (tried.add(structure)) {
+            throw new OutOfDeviceMemoryException(1); // Room is made for it then.
+          }
+        };
+    sessions.taken =
+        (structure, _) -> {
+          if (structure.equals("structure 1")) {
+            isStuck();
+          }
+        };
+    try (Switcher switcher = open(32 << 20);
+        AutoCloseable _ = gone::countDown) {
+      ImportedModel stays = announced(switcher, 1);
+      ImportedModel other = announced(switcher, 2);
+      assertUnavailable(assertThrows(StatusException.class, submit(switcher, stays)::await));
+      assertArrayEquals(new float[] {2, 2}, submit(switcher, other).await());
+      assertEquals(Set.of("structure 1", "structure 2"), tried);
+    }
+  }
+
+  private static ImportedModel announced(Switcher switcher, int number) {
+    ImportedModel model =
+        BoundSessions.model(Integer.toString(number), "structure " + number, MODEL_BYTES);
+    switcher.announce(model, ModelOptions.DEFAULT);
+    return model;
   }
 
   @Test

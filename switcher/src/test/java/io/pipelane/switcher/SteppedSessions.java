@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,9 @@ final class SteppedSessions implements SessionFactory {
   /** What a run does once it has taken so many. */
   volatile BiConsumer<String, Integer> taken = (structure, count) -> {};
 
+  /** What building a session of a structure does first. */
+  volatile Consumer<String> building = _ -> {};
+
   /** Runs that began, those that did not get all they needed included. */
   final AtomicInteger runs = new AtomicInteger();
 
@@ -50,6 +54,7 @@ final class SteppedSessions implements SessionFactory {
   @Override
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
+    building.accept(model.plan().structureHash());
     return new Session(model.plan(), address);
   }
 

@@ -44,6 +44,7 @@ public final class LaneTable {
     final LaneId id;
     long bytes;
     int jobs;
+    boolean withheld;
 
     Lane(LaneId id) {
       this.id = id;
@@ -146,6 +147,15 @@ public final class LaneTable {
   }
 
   /**
+   * Has no further job join an open lane: nobody knows when those that are there will leave it.
+   *
+   * @throws IllegalArgumentException when it is not open
+   */
+  public void withhold(LaneId id) {
+    lane(id).withheld = true;
+  }
+
+  /**
    * Tells how much persistent memory there is that no job of this table brought, such as resident
    * weights.
    *
@@ -237,9 +247,13 @@ public final class LaneTable {
    * @throws IllegalArgumentException when it is not open
    */
   public long sizeOf(LaneId id) {
+    return lane(id).bytes;
+  }
+
+  private Lane lane(LaneId id) {
     for (Lane lane : lanes) {
       if (lane.id.equals(id)) {
-        return lane.bytes;
+        return lane;
       }
     }
     throw new IllegalArgumentException(id + " is not open");
@@ -319,6 +333,9 @@ public final class LaneTable {
     Lane best = null;
     Lane smallest = null;
     for (Lane lane : lanes) {
+      if (lane.withheld) {
+        continue;
+      }
       if (lane.bytes >= job.ephemeralBytes()) {
         best = best == null || isBetter(lane, best) ? lane : best;
       } else if (job.ephemeralBytes() - lane.bytes <= room) {

@@ -80,12 +80,13 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
       if (!isPinned) {
         before.discardFrom(0);
       }
-      memories.values().removeIf(SharedRegion::closedIfGone);
+      memories.values().removeIf(this::closedIfGone);
     }
   }
 
-  private static boolean closedIfGone(Mapped mapped) {
-    boolean gone = mapped.isGone().getAsBoolean();
+  /** Not what is in use: the worker that has just been given it may be gone by now. */
+  private boolean closedIfGone(Mapped mapped) {
+    boolean gone = mapped.memory() != memory && mapped.isGone().getAsBoolean();
     if (gone) {
       mapped.memory().close();
     }

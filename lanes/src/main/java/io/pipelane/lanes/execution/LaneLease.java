@@ -1,15 +1,17 @@
 package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
+import java.util.function.Consumer;
 
 /** The right to run one iteration in a lane, alone until it is closed. */
 public final class LaneLease implements AutoCloseable {
   private final EphemeralRegion region;
   private final MemoryTarget.Growth growth;
-  private final Runnable stuck;
+  private final Consumer<String> stuck;
   private final Runnable leave;
 
-  LaneLease(EphemeralRegion region, MemoryTarget.Growth growth, Runnable stuck, Runnable leave) {
+  LaneLease(
+      EphemeralRegion region, MemoryTarget.Growth growth, Consumer<String> stuck, Runnable leave) {
     this.region = region;
     this.growth = growth;
     this.stuck = stuck;
@@ -33,23 +35,27 @@ public final class LaneLease implements AutoCloseable {
 
   /**
    * Says that the iteration was ended, and that its process does not end and keeps the lane: until
-   * it is left, it counts as stuck.
+   * it is left, it counts as stuck, and nobody is kept waiting for it.
+   *
+   * @param reason why it was ended
    */
-  public void isStuck() {
-    stuck.run();
+  public void isStuck(String reason) {
+    stuck.accept(reason);
   }
 
   /**
    * The same lane, asked for more by way of somebody else, and left with something else to do.
    *
    * @param mayGrow asked before the lane grows by so many bytes
+   * @param whenStuck told why, when it is stuck
    * @param whenLeft done once the lane is left
    */
-  public LaneLease within(MemoryTarget.Growth mayGrow, Runnable whenLeft) {
+  public LaneLease within(
+      MemoryTarget.Growth mayGrow, Consumer<String> whenStuck, Runnable whenLeft) {
     return new LaneLease(
         region,
         bytes -> mayGrow.grow(bytes) && growth.grow(bytes),
-        stuck,
+        stuck.andThen(whenStuck),
         () -> {
           try {
             leave.run();

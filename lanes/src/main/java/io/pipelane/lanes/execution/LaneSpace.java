@@ -59,11 +59,22 @@ final class LaneSpace implements AutoCloseable {
     final EphemeralRegion region;
     private final LaneId id;
     boolean busy;
-    boolean stuck; // Only while it is busy.
+    private String stuck = ""; // Why, while it is.
 
     private Lane(LaneId id, EphemeralRegion region) {
       this.id = id;
       this.region = region;
+    }
+
+    /** Whether nobody knows when the iteration that is there will leave it. */
+    boolean isStuck() {
+      return !stuck.isEmpty();
+    }
+
+    /** The iteration that was there is there no longer. */
+    void isLeft() {
+      busy = false;
+      stuck = "";
     }
   }
 
@@ -190,6 +201,19 @@ final class LaneSpace implements AutoCloseable {
     return id == null ? null : Objects.requireNonNull(open.get(id));
   }
 
+  /** The iteration that is in a lane does not end, for a reason; no other comes to the lane. */
+  void stuck(Lane lane, String reason) {
+    lane.stuck = reason;
+    table.withhold(lane.id);
+  }
+
+  /** Why no lane that is open will be left, as far as anybody knows; empty where one will be. */
+  String standstill() {
+    return open.values().stream().allMatch(Lane::isStuck)
+        ? open.values().stream().map(lane -> lane.stuck).findFirst().orElse("")
+        : "";
+  }
+
   /**
    * An iteration has gone: its lane is closed if it was the last there, and others may have one.
    */
@@ -257,8 +281,8 @@ final class LaneSpace implements AutoCloseable {
   LanesOverview overview() {
     return new LanesOverview(
         open.size(),
-        (int) open.values().stream().filter(lane -> lane.busy && !lane.stuck).count(),
-        (int) open.values().stream().filter(lane -> lane.stuck).count(),
+        (int) open.values().stream().filter(lane -> lane.busy && !lane.isStuck()).count(),
+        (int) open.values().stream().filter(Lane::isStuck).count(),
         regions.stream().map(EphemeralRegion::limitBytes).toList(),
         borrowedBytes,
         opened,

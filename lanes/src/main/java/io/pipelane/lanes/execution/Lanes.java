@@ -5,6 +5,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -25,8 +26,12 @@ public final class Lanes implements Reservations, AutoCloseable {
    * owner may want in turn.
    *
    * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
-   * no new iteration is given a lane.
+   * no new iteration is given a lane. Nor does anybody wait for ever: an iteration that waited in a
+   * lane behind one that does not end looks for another lane, and where all that are open are kept
+   * so, whoever waits is refused.
    */
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final LaneSpace space;
@@ -168,7 +173,8 @@ public final class Lanes implements Reservations, AutoCloseable {
    * Enters a lane with room for an iteration: a new one, or one that is shared in turns.
    *
    * @param ephemeralBytes what the iteration is known to need; it may grow beyond it
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone,
+   *     {@link Status#UNAVAILABLE} when it would wait for processes that do not end
    */
   public LaneLease enter(long ephemeralBytes) {
     return enter(ephemeralBytes, Set.of());
@@ -198,7 +204,8 @@ public final class Lanes implements Reservations, AutoCloseable {
       }
       String iteration = "iteration " + iterations++;
       space.arrive(iteration, ephemeralBytes, preferredRegions);
-      return leased(awaitTurn(iteration, ephemeralBytes, beforeWaiting), iteration, true);
+      LaneSpace.Lane lane = awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
+      return leased(lane, iteration, true);
     } finally {
       lock.unlock();
     }
@@ -238,7 +245,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       return new LaneLease(
           lane.region,
           mayGrow ? bytes -> grow(lane, iteration, bytes) : bytes -> false,
-          () -> isStuck(lane),
+          reason -> isStuck(lane, reason),
           () -> leave(lane, iteration));
     } finally {
       if (!leased) {
@@ -247,9 +254,19 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
-  private LaneSpace.Lane awaitTurn(String iteration, long ephemeralBytes, Runnable beforeWaiting) {
+  private LaneSpace.Lane awaitTurn(
+      String iteration,
+      long ephemeralBytes,
+      Set<EphemeralRegion> preferredRegions,
+      Runnable beforeWaiting) {
     while (true) {
       LaneSpace.@Nullable Lane lane = space.laneOf(iteration);
+      if (lane != null && lane.isStuck()) {
+        space.finish(iteration);
+        changed.signalAll();
+        space.arrive(iteration, ephemeralBytes, preferredRegions);
+        lane = space.laneOf(iteration);
+      }
       if (lane == null && ephemeralBytes > space.largestLaneBytes()) {
         space.finish(iteration);
         changed.signalAll();
@@ -261,6 +278,12 @@ public final class Lanes implements Reservations, AutoCloseable {
                     new ByteSize(space.largestLaneBytes()),
                     new ByteSize(space.capacityBytes() + space.borrowedBytes())));
       }
+      if (lane == null && !space.standstill().isEmpty()) {
+        StatusException refusal = refusal(space.standstill());
+        space.finish(iteration);
+        changed.signalAll();
+        throw refusal;
+      }
       if (lane != null && !lane.busy) {
         lane.busy = true;
         return lane;
@@ -270,10 +293,16 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
-  private void isStuck(LaneSpace.Lane lane) {
+  private static StatusException refusal(String standstill) {
+    return StatusException.unavailable(
+        "run-time memory that is needed is kept: " + standstill, RETRY_AFTER);
+  }
+
+  private void isStuck(LaneSpace.Lane lane, String reason) {
     lock.lock();
     try {
-      lane.stuck = true;
+      space.stuck(lane, reason);
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -282,8 +311,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   private void leave(LaneSpace.Lane lane, String iteration) {
     lock.lock();
     try {
-      lane.busy = false;
-      lane.stuck = false;
+      lane.isLeft();
       space.finish(iteration);
     } finally {
       changed.signalAll();
@@ -325,12 +353,18 @@ public final class Lanes implements Reservations, AutoCloseable {
    * Takes working memory for something that outlives iterations; waits for lanes that hold it.
    *
    * @return false when there is no room even without lanes
+   * @throws StatusException {@link Status#UNAVAILABLE} when it would wait for processes that do not
+   *     end
    */
   public boolean reservePersistent(long bytes) {
     lock.lock();
     reserving++;
     try {
       while (bytes <= space.mostPersistentBytes() && bytes > space.headroomBytes()) {
+        String standstill = space.standstill();
+        if (!standstill.isEmpty()) {
+          throw refusal(standstill);
+        }
         changed.awaitUninterruptibly();
       }
       if (bytes > space.mostPersistentBytes()) {

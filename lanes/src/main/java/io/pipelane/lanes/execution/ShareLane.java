@@ -56,7 +56,7 @@ public final class ShareLane implements AutoCloseable {
       region.limit(Math.min(bytes, capacityBytes));
     }
     region.resetPeak();
-    return new LaneLease(region, this::grow, () -> {}, () -> {});
+    return new LaneLease(region, this::grow, _ -> {}, () -> {});
   }
 
   private boolean grow(long bytes) {

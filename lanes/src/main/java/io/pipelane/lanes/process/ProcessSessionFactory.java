@@ -357,9 +357,10 @@ public final class ProcessSessionFactory implements SessionFactory {
    */
   @Override
   public boolean reset(String reason) {
-    boolean mayBeOver = board().hasLostWithin(LATEST_REPORT);
     @Nullable WorkerProcess active = board().active().orElse(null);
     Optional<WorkerProcess> offline = board().offlineAlone();
+    // Asked behind that: who has taken over from a worker that is lost is not taken for that one.
+    boolean mayBeOver = board().hasLostWithin(LATEST_REPORT);
     awaitAWhile(
         board().standbys().stream()
             .map(worker -> beside(() -> giveUp(worker, WorkerBuilds::check)))

@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -278,6 +280,75 @@ class LanesTest {
     }
     lanes.releasePersistent(5 * MIB);
     lanes.checkSafety();
+  }
+
+  /** Begins to enter a lane that others have, on a thread; answers once it is about to wait. */
+  private Future<Long> entering(ExecutorService threads, long bytes) throws InterruptedException {
+    CountDownLatch waits = new CountDownLatch(1);
+    Future<Long> entering =
+        threads.submit(
+            () -> {
+              try (LaneLease lane = lanes.enter(bytes, Set.of(), waits::countDown)) {
+                return lane.region().address();
+              }
+            });
+    waits.await();
+    return entering;
+  }
+
+  private static void assertRefused(Future<?> waiting) {
+    Throwable refusal = assertThrows(ExecutionException.class, waiting::get).getCause();
+    StatusException error = assertInstanceOf(StatusException.class, refusal);
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertTrue(error.toString().contains("its worker stays"), error.toString());
+  }
+
+  @Test
+  void isStuck_othersWaitInThatLane_areRefusedWhereNoneWillBeLeft() throws Exception {
+    try (ExecutorService threads = Executors.newFixedThreadPool(1);
+        LaneLease stays = lanes.enter(8 * MIB)) {
+      Future<Long> waiting = entering(threads, 6 * MIB);
+      stays.isStuck("its worker stays");
+      assertRefused(waiting);
+      assertThrows(StatusException.class, () -> lanes.enter(6 * MIB).close());
+      assertThrows(StatusException.class, () -> lanes.reservePersistent(6 * MIB));
+      lanes.enter(2 * MIB).close();
+      assertEquals(1, lanes.overview().stuck());
+    }
+    lanes.enter(8 * MIB).close();
+  }
+
+  @Test
+  void isStuck_othersWaitInThatLane_goToOneThatWillBeLeft() throws Exception {
+    try (ExecutorService threads = Executors.newFixedThreadPool(1);
+        LaneLease stays = lanes.enter(7 * MIB)) {
+      Future<Long> waiting;
+      long address;
+      try (LaneLease other = lanes.enter(2 * MIB)) {
+        address = other.region().address();
+        waiting = entering(threads, 3 * MIB);
+        stays.isStuck("its worker stays");
+      }
+      assertEquals(address, waiting.get());
+    }
+  }
+
+  @Test
+  void isStuck_nobodyLeavesALaneAnyMore_whoWaitsForMemoryIsRefused() throws Exception {
+    try (ExecutorService threads = Executors.newFixedThreadPool(2);
+        LaneLease first = lanes.enter(4 * MIB)) {
+      Future<Long> waiting;
+      try (LaneLease second = lanes.enter(6 * MIB)) {
+        waiting = entering(threads, 7 * MIB);
+        first.isStuck("its worker stays");
+        assertFalse(waiting.isDone(), "the second lane will be left");
+        second.isStuck("its worker stays");
+        assertRefused(waiting);
+        Future<Boolean> constants = threads.submit(() -> lanes.reservePersistent(MIB));
+        assertRefused(constants);
+      }
+      lanes.enter(6 * MIB).close();
+    }
   }
 
   @Test

@@ -19,7 +19,8 @@ import java.util.function.Supplier;
  */
 public final class OfflineWorkingMemory implements Reservations {
   /*
-   * A run waits while another one's lane has what it needs, as that ends; state may stay as long as
+   * A run waits while another one's lane has what it needs, as that ends, or else is known to be
+   * stuck: then nobody waits for it. State may stay as long as
    * its sequence, so nobody waits for it: it is written out, and what does not fit beside the rest is
    * refused. Lock order: sequences', this one, then the lanes'; states are written out under none.
    */
@@ -35,7 +36,18 @@ public final class OfflineWorkingMemory implements Reservations {
 
   private long turns;
   private long laneBytes;
+  private long stuckBytes; // Of those of lanes.
   private long stateBytes;
+
+  /** What one run has; guarded by the lock. */
+  private static final class Held {
+    long bytes;
+    boolean stuck;
+
+    Held(long bytes) {
+      this.bytes = bytes;
+    }
+  }
 
   /**
    * Nothing is held yet.
@@ -60,7 +72,8 @@ public final class OfflineWorkingMemory implements Reservations {
    * @param bytes what the run is known to need
    * @param beforeWaiting called, perhaps several times, before the caller waits; under the lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
-   *     much; {@link Status#UNAVAILABLE} when states that are in use leave too little now
+   *     much; {@link Status#UNAVAILABLE} when states that are in use leave too little now, or runs
+   *     whose processes do not end
    */
   public LaneLease enter(long bytes, Runnable beforeWaiting, Supplier<LaneLease> lane) {
     if (bytes > capacityBytes) {
@@ -74,24 +87,18 @@ public final class OfflineWorkingMemory implements Reservations {
             Duration.ofSeconds(1));
       }
     }
-    long[] held = {bytes}; // Belongs to the run's thread.
+    Held held = new Held(bytes);
     boolean entered = false;
     try {
       LaneLease lease = lane.get();
       entered = true;
       return lease.within(
-          more -> {
-            long needed = lease.region().peakBytes() + more - held[0];
-            if (needed > 0 && !tryTake(needed)) {
-              return false;
-            }
-            held[0] += Math.max(0, needed);
-            return true;
-          },
-          () -> leave(held[0]));
+          more -> tryHold(held, lease.region().peakBytes() + more),
+          _ -> stuck(held),
+          () -> leave(held));
     } finally {
       if (!entered) {
-        leave(held[0]);
+        leave(held);
       }
     }
   }
@@ -105,8 +112,7 @@ public final class OfflineWorkingMemory implements Reservations {
     long turn = turns++;
     waiting.add(turn);
     try {
-      while (waiting.getFirst() != turn
-          || (laneBytes > 0 && laneBytes + stateBytes + bytes > capacityBytes)) {
+      while (waiting.getFirst() != turn || isHeld(bytes)) {
         beforeWaiting.run();
         left.awaitUninterruptibly();
       }
@@ -120,6 +126,18 @@ public final class OfflineWorkingMemory implements Reservations {
     }
   }
 
+  /** Whether runs have so much that will end; under the lock. */
+  private boolean isHeld(long bytes) {
+    boolean held = laneBytes > 0 && laneBytes + stateBytes + bytes > capacityBytes;
+    if (held && laneBytes == stuckBytes) {
+      throw StatusException.unavailable(
+          "offline runs whose worker processes do not end hold what one of %s needs; try again"
+              .formatted(new ByteSize(bytes)),
+          Duration.ofSeconds(1));
+    }
+    return held;
+  }
+
   private StatusException tooLarge(long bytes) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
@@ -127,21 +145,35 @@ public final class OfflineWorkingMemory implements Reservations {
             .formatted(new ByteSize(bytes), new ByteSize(capacityBytes), new ByteSize(ofBytes)));
   }
 
-  private boolean tryTake(long bytes) {
+  private boolean tryHold(Held held, long bytes) {
     lock.lock();
     try {
-      boolean fits = laneBytes + stateBytes + bytes <= capacityBytes;
-      laneBytes += fits ? bytes : 0;
+      long more = Math.max(0, bytes - held.bytes);
+      boolean fits = more == 0 || laneBytes + stateBytes + more <= capacityBytes;
+      held.bytes += fits ? more : 0;
+      laneBytes += fits ? more : 0;
       return fits;
     } finally {
       lock.unlock();
     }
   }
 
-  private void leave(long bytes) {
+  private void stuck(Held held) {
     lock.lock();
     try {
-      laneBytes -= bytes;
+      held.stuck = true;
+      stuckBytes += held.bytes;
+      left.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave(Held held) {
+    lock.lock();
+    try {
+      laneBytes -= held.bytes;
+      stuckBytes -= held.stuck ? held.bytes : 0;
       left.signalAll();
     } finally {
       lock.unlock();

@@ -82,12 +82,28 @@ final class LaneRuns {
     turn.leave();
     long laneBytes = history.of(request.key()).peakBytes();
     try (Lanes.Borrowing _ = lanes.borrowing();
-        SessionRoom _ = makeRoom(request.request(), laneBytes, lease)) {
-      runInLane(request, lease, caller, turn);
+        SessionRoom room = makeRoom(request.request(), laneBytes, lease)) {
+      runInLane(request, lease, leaving(room, caller), turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
+  }
+
+  /** Has a run that does not end keep nobody else from making room: it has its session. */
+  private static Worker.Caller leaving(SessionRoom room, Worker.Caller caller) {
+    return new Worker.Caller() {
+      @Override
+      public void placed() {
+        caller.placed();
+      }
+
+      @Override
+      public void failed(StatusException reason) {
+        room.close();
+        caller.failed(reason);
+      }
+    };
   }
 
   private SessionRoom makeRoom(InferenceRequest request, long laneBytes, Lease lease) {

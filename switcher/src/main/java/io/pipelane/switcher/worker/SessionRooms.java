@@ -193,6 +193,7 @@ final class SessionRooms {
   /** Room for one session of a structure, used by the next that is built; belongs to a thread. */
   private final class Room implements SessionRoom {
     private final Structure structure;
+    private boolean closed;
 
     Room(Structure structure) {
       this.structure = structure;
@@ -200,8 +201,11 @@ final class SessionRooms {
 
     @Override
     public void close() {
-      lanes.releasePersistent(table.takeGrant(structure));
-      leaveGate();
+      if (!closed) {
+        closed = true;
+        lanes.releasePersistent(table.takeGrant(structure));
+        leaveGate();
+      }
     }
   }
 }

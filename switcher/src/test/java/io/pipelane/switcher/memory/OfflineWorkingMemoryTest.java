@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -77,6 +79,27 @@ class OfflineWorkingMemoryTest {
       }
     }
     assertEquals(2 * MIB, second.get());
+  }
+
+  @Test
+  void run_waitsForOneThatTurnsOutToBeStuck_isRefusedUntilThatIsGone() throws Exception {
+    CountDownLatch waits = new CountDownLatch(1);
+    FutureTask<Void> second =
+        new FutureTask<>(
+            () -> {
+              enter(2 * MIB, waits::countDown).close();
+              return null;
+            });
+    try (LaneLease first = enter(3 * MIB, OfflineWorkingMemoryTest::never)) {
+      Thread.ofPlatform().start(second);
+      waits.await();
+      first.isStuck("its worker stays");
+      ExecutionException refused = assertThrows(ExecutionException.class, second::get);
+      assertEquals(
+          Status.UNAVAILABLE, assertInstanceOf(StatusException.class, refused.getCause()).status());
+      enter(MIB, OfflineWorkingMemoryTest::never).close();
+    }
+    enter(2 * MIB, OfflineWorkingMemoryTest::never).close();
   }
 
   /** Where small runs come and go all the time a large one would wait for ever. */
