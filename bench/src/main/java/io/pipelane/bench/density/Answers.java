@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Where the time of a number of requests went; written by lanes' threads, read once all are in. */
 final class Answers {
   private final long[] executeNanos;
+  private final long[] stallNanos;
   private final long[] endNanos;
   private final Outputs outputs;
   private final CountDownLatch missing;
@@ -20,6 +21,7 @@ final class Answers {
 
   Answers(int count, Outputs outputs) {
     this.executeNanos = new long[count];
+    this.stallNanos = new long[count];
     this.endNanos = new long[count];
     this.outputs = outputs;
     this.missing = new CountDownLatch(count);
@@ -36,6 +38,7 @@ final class Answers {
       @Override
       public void completed(InferenceTimings timed) {
         executeNanos[request] = timed.executeNanos();
+        stallNanos[request] = timed.stallNanos();
         endNanos[request] = System.nanoTime();
         missing.countDown();
       }
@@ -69,6 +72,11 @@ final class Answers {
   /** How long a run took, its stall included. */
   long executeNanos(int request) {
     return executeNanos[request];
+  }
+
+  /** How long a run waited for weights. */
+  long stallNanos(int request) {
+    return stallNanos[request];
   }
 
   /** When an answer was there, by {@link System#nanoTime}. */

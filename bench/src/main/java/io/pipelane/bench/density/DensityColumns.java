@@ -66,10 +66,13 @@ final class DensityColumns {
               + " its own. Popularity follows Zipf's law (0.9), requests come independently; the"
               + " first quarter is not counted.",
           "x whole: variants over those that fit the device with all their weights.",
-          "stall: what a run takes beyond the median of warm runs, which were measured before."
-              + " without: up to 0.08 ms. latency: from the intended moment of sending, when it was"
+          "stall: what computation waited for weights, as the run itself has measured it at its"
+              + " gates (a server says the same in Pipelane-Stall-Us), and the same waiting in the"
+              + " simulator. What else makes a run long is in latency alone. without: up to 0.08 ms."
+              + " latency: from the intended moment of sending, when it was"
               + " sent, to the answer.",
-          "simulated: the same requests replayed without the device, from the profile, the link and"
+          "simulated: the same requests replayed without the device, which is empty on both sides at"
+              + " first, from the profile, the link and"
               + " the costs of a transfer and of remapping that were measured in this run. What a warm"
               + " run takes beside its segments comes with the last of them; what passes between a"
               + " request's coming and its run, and behind that, is not in it.",

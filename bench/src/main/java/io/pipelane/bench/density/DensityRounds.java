@@ -66,19 +66,20 @@ final class DensityRounds {
         RemapProbe.pageNanos(accelerator.device(), Math.toIntExact(wholeBytes() / pageBytes));
     try (LiveDevice device = device(CALIBRATED_VARIANTS, onDemand)) {
       long warm = device.warmNanos();
-      long cold = device.coldNanos();
+      LiveDevice.ColdRun cold = device.coldRun();
       long stall = pipeline().predict(grouping.groups(plan(), 0)).stallNanos();
-      transferNanos = Math.max(0, cold - warm - stall);
+      transferNanos = Math.max(0, cold.stallNanos() - stall);
       progress.accept(
           String.format(
               Locale.ROOT,
-              "warm %.3f ms, after another variant %.3f ms, cold %.3f ms; stall by the model of the"
-                  + " pipeline %.3f ms, any transfer %.3f ms, remapping %.1f us a page",
+              "warm %.3f ms, after another variant %.3f ms; cold %.3f ms of stall (%.3f by the model of"
+                  + " the pipeline, any transfer %.3f) and %.3f besides; remapping %.1f us a page",
               warm / 1e6,
               device.remappedNanos() / 1e6,
-              cold / 1e6,
+              cold.stallNanos() / 1e6,
               stall / 1e6,
               transferNanos / 1e6,
+              cold.otherNanos() / 1e6,
               remapPageNanos / 1e3));
     }
   }
@@ -96,11 +97,13 @@ final class DensityRounds {
     progress.accept("measuring " + label);
     List<TracedUse> trace = Traffic.ZIPF.requests(variants, perSecond, length, seed);
     ResidencyConfig residency = residency(policy, stallTargetMicros, true);
-    Outcome live;
     long warmNanos;
-    try (LiveDevice device = device(variants, residency)) {
+    try (LiveDevice device = device(1, residency)) { // Its uses are none of the trace's.
       warmNanos = device.warmNanos();
-      live = Outcome.of(device.replay(trace, warmNanos));
+    }
+    Outcome live;
+    try (LiveDevice device = device(variants, residency)) {
+      live = Outcome.of(device.replay(trace));
     }
     double whole = (double) capacityBytes / wholeBytes();
     Outcome simulated = simulate(variants, residency, trace, warmNanos);

@@ -96,26 +96,34 @@ final class LiveDevice implements AutoCloseable {
     for (int i = 0; i < WARMUP; i++) {
       run(0);
     }
-    return medianExecution(() -> {});
-  }
-
-  /** How long a run takes with no weight there. */
-  long coldNanos() {
-    return medianExecution(
-        () -> {
-          switcher.evict(subject.version(0));
-          accelerator.settle();
-        });
-  }
-
-  private long medianExecution(Runnable before) {
     List<Double> samples = new ArrayList<>();
     for (int i = 0; i < SAMPLES; i++) {
-      before.run();
       samples.add((double) run(0));
     }
     return Math.round(Medians.of(samples));
   }
+
+  /** Runs with no weight there. */
+  ColdRun coldRun() {
+    List<Double> stalls = new ArrayList<>();
+    List<Double> computing = new ArrayList<>();
+    for (int i = 0; i < SAMPLES; i++) {
+      switcher.evict(subject.version(0));
+      accelerator.settle();
+      Answers answers = answer(0);
+      stalls.add((double) answers.stallNanos(0));
+      computing.add((double) (answers.executeNanos(0) - answers.stallNanos(0)));
+    }
+    return new ColdRun(Math.round(Medians.of(stalls)), Math.round(Medians.of(computing)));
+  }
+
+  /**
+   * A run that has found no weight there; medians.
+   *
+   * @param stallNanos that it waited for weights
+   * @param otherNanos all the rest of it
+   */
+  record ColdRun(long stallNanos, long otherNanos) {}
 
   /** How long a run takes whose weights are there, and another variant was asked before. */
   long remappedNanos() {
@@ -127,18 +135,21 @@ final class LiveDevice implements AutoCloseable {
   }
 
   private long run(int variant) {
+    return answer(variant).executeNanos(0);
+  }
+
+  private Answers answer(int variant) {
     Answers answers = new Answers(1, outputs);
     switcher.submit(requests.get(variant), answers.handler(0));
     answers.await();
-    return answers.executeNanos(0);
+    return answers;
   }
 
   /**
-   * Sends a trace's requests when their times have come, whatever became of those before.
-   *
-   * @param warmNanos of a run; what takes longer has stalled
+   * Sends a trace's requests when their times have come, whatever became of those before. Stalls
+   * are what runs themselves have found that they waited for weights.
    */
-  Replay replay(List<TracedUse> trace, long warmNanos) {
+  Replay replay(List<TracedUse> trace) {
     Answers answers = new Answers(trace.size(), outputs);
     TransferCounters before = switcher.transfers();
     long begin = System.nanoTime();
@@ -150,7 +161,7 @@ final class LiveDevice implements AutoCloseable {
     TransferCounters after = switcher.transfers();
     long[] stalls = new long[trace.size()];
     long[] latencies = new long[trace.size()];
-    Arrays.setAll(stalls, i -> Math.max(0, answers.executeNanos(i) - warmNanos));
+    Arrays.setAll(stalls, answers::stallNanos);
     Arrays.setAll(latencies, i -> answers.endNanos(i) - begin - trace.get(i).nanos());
     int[] models = trace.stream().mapToInt(TracedUse::model).toArray();
     Map<CopyReason, Long> bytes =

@@ -3,11 +3,15 @@ package io.pipelane.bench.density;
 import io.pipelane.bench.measure.Medians;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Measures what putting other pages under a range's addresses takes. */
+/**
+ * Measures how long runs wait for other pages to lie under a range's addresses: nothing where they
+ * do as soon as {@code map} has returned.
+ */
 final class RemapProbe {
   private static final int ROUNDS = 20;
 
@@ -22,12 +26,10 @@ final class RemapProbe {
     List<List<Page>> variants = List.of(take(device, pages), take(device, pages));
     List<Double> samples = new ArrayList<>();
     try (AddressRange range = device.reserve(pages * device.pages().pageBytes(), 0)) {
-      map(range, variants.getFirst());
+      long _ = map(range, variants.getFirst());
       for (int round = 1; round <= ROUNDS; round++) {
-        long begin = System.nanoTime();
         unmap(range, pages);
-        map(range, variants.get(round % 2));
-        samples.add((double) (System.nanoTime() - begin) / pages);
+        samples.add((double) map(range, variants.get(round % 2)) / pages);
       }
       unmap(range, pages);
     }
@@ -43,11 +45,18 @@ final class RemapProbe {
     return taken;
   }
 
-  private static void map(AddressRange range, List<Page> variant) {
+  /** How long somebody has to wait who needs the pages at once. */
+  private static long map(AddressRange range, List<Page> variant) {
     for (int slot = 0; slot < variant.size(); slot++) {
       range.map(slot, variant.get(slot));
     }
-    range.settled(variant.size()).await();
+    DeviceEvent settled = range.settled(variant.size());
+    if (settled.isDone()) {
+      return 0;
+    }
+    long begin = System.nanoTime();
+    settled.await();
+    return System.nanoTime() - begin;
   }
 
   private static void unmap(AddressRange range, int pages) {
