@@ -108,7 +108,7 @@ public final class Sharing implements AutoCloseable {
   private void entered(SysMonitor.Transition transition) {
     reason = transition.reason();
     if (transition.to() == SharingState.OVERLIMIT) {
-      evictions.ordered();
+      evictions.ordered(transition.cause().filter(SharingMetric::isMemory).isPresent());
     } else {
       evictions.over();
     }
@@ -153,6 +153,14 @@ public final class Sharing implements AutoCloseable {
    */
   public void onEviction(LongSupplier takingBack) {
     evictions.onMemory(takingBack);
+  }
+
+  /**
+   * Has the runs of offline work end, to begin anew, each time there is too little memory and they
+   * stand.
+   */
+  public void onShortage(Runnable endingRuns) {
+    evictions.onShortage(endingRuns);
   }
 
   /**
