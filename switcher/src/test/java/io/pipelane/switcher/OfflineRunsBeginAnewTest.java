@@ -58,8 +58,7 @@ class OfflineRunsBeginAnewTest {
             new SharingSettings(
                 PipelaneConfig.of(Map.of("sharing.offline-memory-percent", "100")).sharing(),
                 DeviceMonitor.none("nobody looks")));
-    Switcher opened =
-        new Switcher(device, memory, sessions, settings, BoundSessions::weights);
+    Switcher opened = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     opened.register(offline);
     opened.register(online);
     while (opened.sharing().overview().state() != SharingState.HEALTHY) {

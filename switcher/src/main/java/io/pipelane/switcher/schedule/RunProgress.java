@@ -69,7 +69,7 @@ final class RunProgress {
   void makeWay(long nowNanos) {
     isToMakeWay = false;
     int endings = request.endings();
-    boolean isKnown = expectedNanos > 0 || segment > 0;
+    boolean isKnown = request.usualNanos() > 0 || segment > 0; // A stall alone says nothing.
     boolean isNearlyDone = isKnown && remainingNanos(nowNanos) <= NEARLY_DONE_NANOS << endings;
     if (endings < MOST_ENDINGS && !isNearlyDone && !request.isLeaving()) {
       request.makeWay();
