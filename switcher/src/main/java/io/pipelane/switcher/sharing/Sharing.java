@@ -41,6 +41,7 @@ public final class Sharing implements AutoCloseable {
   private volatile Predicate<String> reset = reason -> false;
   private volatile SharingOverview latest;
   private String reason = "";
+  private String estimate = ""; // What is said of figures that are not measured now.
   private long lookedNanos;
 
   /**
@@ -188,6 +189,7 @@ public final class Sharing implements AutoCloseable {
     }
     double ran = gate.runTime().activity((now - lookedNanos) / 1e9);
     if (sample.utilization().isPresent()) { // Somebody looks at the device.
+      estimate = sample.activity().isPresent() ? "" : ", SM activity estimated from runs";
       sample = sample.withActivity(ran);
     }
     samples.add(now, sample);
@@ -234,7 +236,7 @@ public final class Sharing implements AutoCloseable {
             Math.min(throttle.share(), gate.slowdowns().share()),
             loaded,
             states.entries(now),
-            monitor.source(),
+            monitor.source() + estimate,
             sample,
             gate.counts(),
             gate.slowdowns().ratios(),

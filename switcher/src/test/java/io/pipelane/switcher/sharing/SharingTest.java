@@ -138,6 +138,32 @@ class SharingTest {
     assertTrue(sharing.overview().reason().contains("memory is 96.0 %"));
   }
 
+  /** NVML has no reading at each look. */
+  @Test
+  void look_activityIsNotMeasuredNow_theEstimateIsCalledOne() {
+    look();
+    assertEquals("a recording", sharing.overview().source());
+    DeviceSample measured = sample;
+    sample =
+        new DeviceSample(
+            measured.utilization(),
+            OptionalDouble.empty(),
+            measured.clock(),
+            measured.memory(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty());
+    look();
+    assertEquals("a recording, SM activity estimated from runs", sharing.overview().source());
+    assertTrue(sharing.overview().sample().activity().isPresent());
+    sample = measured;
+    look();
+    assertEquals("a recording", sharing.overview().source());
+  }
+
   /** Those that stand keep what there is too little of, until they end. */
   @Test
   void look_tooLittleMemory_hasOfflineRunsEndOnceTheyStand() {
