@@ -24,16 +24,16 @@ public record SharingConfig(
         int offlineMemoryPercent,
     @Key(
             about =
-                "How much less urgent the threads of jobs are to the processor than others, as the"
-                    + " nice value of Linux has it",
+                "How much less urgent the threads of jobs, and a worker process of offline work, are to"
+                    + " the processor than others, as the nice value of Linux has it",
             standard = "10",
             min = "0",
             max = "19")
         int offlineNice,
     @Key(
             about =
-                "Processors that the threads of jobs keep to, as Linux numbers them; those that a"
-                    + " process may not use are left out",
+                "Processors that the threads of jobs keep to, and a worker process of offline work, as"
+                    + " Linux numbers them; those that a process may not use are left out",
             unset = "all")
         Optional<ProcessorList> offlineProcessors,
     @Key(

@@ -9,6 +9,7 @@ import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaExport;
@@ -44,6 +45,9 @@ public final class TestDevices {
 
   /** Whether sessions run in worker processes. */
   public static final boolean IN_WORKERS = CHOSEN.endsWith("workers");
+
+  /** What workers of offline work yield to others by. */
+  public static final int OFFLINE_NICE = 15;
 
   /** The least page of a GPU. */
   private static final long GPU_PAGE = 2L << 20;
@@ -176,6 +180,7 @@ public final class TestDevices {
             switchOn,
             standbys,
             offlineApart,
+            new ProcessPriority(OFFLINE_NICE, Optional.empty()),
             Math.max(1, standbys),
             hangTimeout,
             Duration.ofSeconds(30),

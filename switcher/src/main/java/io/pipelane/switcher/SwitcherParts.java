@@ -175,6 +175,7 @@ final class SwitcherParts implements AutoCloseable {
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     sharing.onEviction(daemon::takeBackOffline);
+    sharing.onShortage(daemon::endOfflineRuns);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 

@@ -161,9 +161,18 @@ final class BoundSessions implements SessionFactory {
               new MemoryTarget.Ephemeral(region, growth), () -> memory.allocate(100));
       MemorySegment content = MemorySegment.ofAddress(address).reinterpret(plan.weightBytes());
       beforeRun.run();
-      for (int segment = 0; segment < plan.segments().size(); segment++) {
-        weights.giveWay(segment);
-        weights.await(segment);
+      boolean isThrough = false;
+      try {
+        for (int segment = 0; segment < plan.segments().size(); segment++) {
+          weights.giveWay(segment);
+          weights.await(segment);
+        }
+        isThrough = true;
+      } finally {
+        if (!isThrough) { // It was ended at a gate.
+          memory.free(scratch);
+          running.decrementAndGet();
+        }
       }
       float first = content.get(ValueLayout.JAVA_BYTE, 0);
       float last = content.get(ValueLayout.JAVA_BYTE, plan.weightBytes() - 1);

@@ -2,6 +2,7 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -29,6 +30,7 @@ final class OneWorker {
         SwitchOn.FAULT,
         0,
         false,
+        ProcessPriority.USUAL,
         1,
         PATIENCE,
         PATIENCE,

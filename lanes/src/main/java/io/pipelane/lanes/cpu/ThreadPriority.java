@@ -41,8 +41,13 @@ public final class ThreadPriority {
    * @return whether the system has done so
    */
   public static boolean yieldToOthers(int nice) {
+    return yieldToOthers(CALLING_THREAD, nice);
+  }
+
+  /** The same of any thread of the system, by its number. */
+  static boolean yieldToOthers(int thread, int nice) {
     try {
-      return (int) SETPRIORITY.invokeExact(PRIO_PROCESS, CALLING_THREAD, nice) == 0;
+      return (int) SETPRIORITY.invokeExact(PRIO_PROCESS, thread, nice) == 0;
     } catch (Throwable e) {
       throw new IllegalStateException("setpriority cannot be called", e);
     }
@@ -55,6 +60,11 @@ public final class ThreadPriority {
    * @return whether the system has done so; it does not when the process may use none of them
    */
   public static boolean keepTo(ProcessorList processors) {
+    return keepTo(CALLING_THREAD, processors);
+  }
+
+  /** The same of any thread of the system, by its number. */
+  static boolean keepTo(int thread, ProcessorList processors) {
     try (Arena arena = Arena.ofConfined()) {
       int words = processors.numbers().getLast() / Long.SIZE + 1;
       MemorySegment mask = arena.allocate(JAVA_LONG, words);
@@ -62,7 +72,7 @@ public final class ThreadPriority {
         long word = mask.getAtIndex(JAVA_LONG, processor / Long.SIZE);
         mask.setAtIndex(JAVA_LONG, processor / Long.SIZE, word | 1L << processor % Long.SIZE);
       }
-      return (int) SCHED_SETAFFINITY.invokeExact(CALLING_THREAD, mask.byteSize(), mask) == 0;
+      return (int) SCHED_SETAFFINITY.invokeExact(thread, mask.byteSize(), mask) == 0;
     } catch (Throwable e) {
       throw new IllegalStateException("sched_setaffinity cannot be called", e);
     }

@@ -64,7 +64,10 @@ final class GpmActivity {
     return Optional.of(activity);
   }
 
-  /** Since the reading before; empty when it is too soon for another, or NVML will not say. */
+  /**
+   * Since the latest reading; empty when it is too soon for another, or NVML will not say. Then the
+   * next is about all the time since, so one comes however often it is asked.
+   */
   OptionalDouble read() {
     if (nvml.call("nvmlGpmSampleGet", device, later) != Nvml.SUCCESS) {
       return OptionalDouble.empty();
@@ -77,13 +80,14 @@ final class GpmActivity {
     boolean read =
         nvml.call("nvmlGpmMetricsGet", request) == Nvml.SUCCESS
             && request.get(JAVA_INT, METRIC + 4) == Nvml.SUCCESS;
+    double share = request.get(JAVA_DOUBLE, METRIC + 8) / PERCENT;
+    if (!read || !Double.isFinite(share)) {
+      return OptionalDouble.empty();
+    }
     MemorySegment former = earlier;
     earlier = later;
     later = former;
-    double share = request.get(JAVA_DOUBLE, METRIC + 8) / PERCENT;
-    return read && Double.isFinite(share)
-        ? OptionalDouble.of(Math.clamp(share, 0.0, 1.0))
-        : OptionalDouble.empty();
+    return OptionalDouble.of(Math.clamp(share, 0.0, 1.0));
   }
 
   void close() {

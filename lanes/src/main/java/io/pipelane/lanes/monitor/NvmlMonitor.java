@@ -176,7 +176,7 @@ public final class NvmlMonitor implements DeviceMonitor {
 
   @Override
   public String source() {
-    return (gpm.isPresent() ? "NVML with GPM" : "NVML, SM activity estimated from runs")
+    return (gpm.isPresent() ? "NVML with GPM" : "NVML without GPM")
         + (events.isPresent() ? "" : ", errors unknown");
   }
 

@@ -2,11 +2,15 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cpu.ProcessPriority;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** A worker among the others. Written by the supervisor's thread, read by any. */
 final class WorkerMember {
+  private static final System.Logger LOG = System.getLogger(WorkerMember.class.getName());
+
   final WorkerProcess worker;
   private volatile WorkerState state = WorkerState.STARTING;
   private volatile @Nullable CompletableFuture<Void> recycling;
@@ -35,6 +39,17 @@ final class WorkerMember {
 
   void become(WorkerState next) {
     state = next;
+  }
+
+  /** Has less of the processor for good: what runs offline work runs nothing else any more. */
+  void yields(ProcessPriority priority) {
+    if (!priority.giveTo(worker.pid())) {
+      LOG.log(
+          Level.WARNING,
+          "the system does not make worker {0}, which runs offline work, less urgent"
+              + " (sharing.offline-nice, sharing.offline-processors)",
+          worker.id());
+    }
   }
 
   /** Has it replaced; {@code done} is told when it is gone, as is who wanted that before. */

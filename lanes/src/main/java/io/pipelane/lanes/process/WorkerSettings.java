@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -15,6 +16,7 @@ import java.time.Duration;
  * @param switchOn when another worker takes over
  * @param standbys workers that are ready to take over
  * @param offlineApart whether offline work has a worker of its own
+ * @param offlinePriority what the processor gives that worker
  * @param buildsAtOnce standbys that build and warm up at the same time, one session after another
  *     each; at least 1
  * @param hangTimeout how long a run may take from one gate to the next before its worker is ended
@@ -32,6 +34,7 @@ public record WorkerSettings(
     SwitchOn switchOn,
     int standbys,
     boolean offlineApart,
+    ProcessPriority offlinePriority,
     int buildsAtOnce,
     Duration hangTimeout,
     Duration startTimeout,

@@ -370,6 +370,9 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void takeOver(WorkerMember successor, WorkerState post) {
     successor.become(post);
+    if (post == WorkerState.OFFLINE) {
+      successor.yields(settings.offlinePriority());
+    }
     publish();
     Vacancy filled = vacancies.remove(post);
     if (filled != null) {

@@ -11,6 +11,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -52,6 +53,7 @@ class DoomedCapturesTest {
               SwitchOn.FAULT,
               1,
               false,
+              ProcessPriority.USUAL,
               1,
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -15,8 +16,13 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -82,6 +88,37 @@ class OfflineWorkersTest {
       assertEquals(1, workers.active().sessions());
     }
     assertEquals(0, workers.constants.usedBytes());
+  }
+
+  /** The 19th field; the second is a name in brackets that may have blanks. */
+  private static int nice(Path stat) throws IOException {
+    String line = Files.readString(stat);
+    return Integer.parseInt(line.substring(line.lastIndexOf(')') + 2).split(" ", -1)[16]);
+  }
+
+  private static Set<Integer> niceOfThreads(long pid) throws IOException {
+    Set<Integer> values = new HashSet<>();
+    try (DirectoryStream<Path> threads =
+        Files.newDirectoryStream(Path.of("/proc/" + pid + "/task"))) {
+      for (Path thread : threads) {
+        values.add(nice(thread.resolve("stat")));
+      }
+    }
+    return values;
+  }
+
+  /** All its threads, those that it starts for sessions included; nobody else's. */
+  @Test
+  void workerOfOfflineWork_isLessUrgentToTheProcessorThanOthers() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = gatedOffline(model)) {
+      runOffline(session, WorkerFixture.random(2, 1));
+      long offline = workers.await(WorkerState.OFFLINE, 1).pid();
+      int usual = nice(Path.of("/proc/self/stat"));
+      assertEquals(Set.of(TestDevices.OFFLINE_NICE), niceOfThreads(offline));
+      assertEquals(Set.of(usual), niceOfThreads(workers.active().pid()));
+      assertEquals(Set.of(usual), niceOfThreads(workers.await(WorkerState.STANDBY, 0).pid()));
+    }
   }
 
   /** However often it is lost, the one that stands by stays for online work. */

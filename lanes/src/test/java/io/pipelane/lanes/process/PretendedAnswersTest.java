@@ -15,6 +15,7 @@ import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -60,6 +61,7 @@ class PretendedAnswersTest {
               SwitchOn.FAULT,
               1,
               false,
+              ProcessPriority.USUAL,
               1,
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),

@@ -7,6 +7,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.worker.PretendingWorker;
 import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
@@ -26,6 +27,7 @@ class WorkerStartsTest {
           SwitchOn.FAULT,
           1,
           false,
+          ProcessPriority.USUAL,
           1,
           Duration.ofSeconds(20),
           Duration.ofSeconds(30),

@@ -8,6 +8,7 @@ import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
@@ -114,6 +115,7 @@ final class CpuServing {
         workers.switchOn(),
         workers.standbys(),
         workers.offline() == Offline.OWN,
+        new ProcessPriority(config.sharing().offlineNice(), config.sharing().offlineProcessors()),
         buildsAtOnce(workers.processes() - 1),
         workers.hangTimeout(),
         workers.startTimeout(),

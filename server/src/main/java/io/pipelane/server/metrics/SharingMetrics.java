@@ -43,6 +43,10 @@ final class SharingMetrics {
     Gauge running = new Gauge("pipelane_offline_running", "Offline runs that have begun");
     Counter held =
         new Counter("pipelane_offline_held_seconds", "Time that offline runs were held at gates");
+    Counter madeWay =
+        new Counter(
+            "pipelane_offline_runs_made_way",
+            "Offline runs that ended early, to begin anew, as their memory was needed");
     Counter loads = new Counter("pipelane_offline_switches", "Transfers begun for offline runs");
     Counter bytes = new Counter("pipelane_offline_bytes_moved", "Bytes that those moved");
     Counter pages =
@@ -55,11 +59,12 @@ final class SharingMetrics {
           runs.add(counts.offlineRuns(), "device", device);
           running.add(counts.offlineRunning(), "device", device);
           held.add(counts.heldNanos() / NANOS_A_SECOND, "device", device);
+          madeWay.add(counts.madeWay(), "device", device);
           loads.add(transfers.loads(), "device", device);
           bytes.add(transfers.bytesLoaded(), "device", device);
           pages.add(transfers.pagesTakenBack(), "device", device);
         });
-    families.addAll(List.of(online, runs, running, held, loads, bytes, pages));
+    families.addAll(List.of(online, runs, running, held, madeWay, loads, bytes, pages));
   }
 
   private void addState() {

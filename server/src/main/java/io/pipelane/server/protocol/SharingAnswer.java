@@ -26,6 +26,7 @@ final class SharingAnswer {
     json.writeNumberField("offline_running", sharing.counts().offlineRunning());
     json.writeNumberField("offline_runs", sharing.counts().offlineRuns());
     json.writeNumberField("offline_held_ns", sharing.counts().heldNanos());
+    json.writeNumberField("offline_made_way", sharing.counts().madeWay());
     json.writeNumberField("offline_moved_bytes", moved.bytesLoaded());
     json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
     write(json, sharing.evictions());

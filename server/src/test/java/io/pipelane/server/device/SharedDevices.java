@@ -24,7 +24,7 @@ public final class SharedDevices {
         1,
         "a test",
         sample,
-        new OfflineGate.Counts(31, 2.5, 1, 33, 34),
+        new OfflineGate.Counts(31, 2.5, 1, 33, 34, 35),
         slowdowns,
         new ShareOverview(
             ShareOverview.State.KEPT,

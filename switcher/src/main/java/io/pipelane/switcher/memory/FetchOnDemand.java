@@ -26,6 +26,7 @@ final class FetchOnDemand {
    * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
    * else is under way (FetchAhead): what a run sends for online waits for one page at most. Nor do
    * they keep pages back that are fetched ahead for online work, or runs that find theirs there.
+   * Those that hold what an online run waits for make way (OfflineLeases).
    */
   private final Condition changed;
   private final WeightMemory memory;
@@ -33,6 +34,7 @@ final class FetchOnDemand {
   private final Transfers transfers;
   private final FetchAhead fetchAhead;
   private final OfflineQuota quota;
+  private final OfflineLeases offlineLeases;
   private final WaitingLine line = new WaitingLine(true);
 
   /**
@@ -47,13 +49,15 @@ final class FetchOnDemand {
       Structures structures,
       Transfers transfers,
       FetchAhead fetchAhead,
-      OfflineQuota quota) {
+      OfflineQuota quota,
+      OfflineLeases offlineLeases) {
     this.changed = changed;
     this.memory = memory;
     this.structures = structures;
     this.transfers = transfers;
     this.fetchAhead = fetchAhead;
     this.quota = quota;
+    this.offlineLeases = offlineLeases;
   }
 
   /**
@@ -104,7 +108,7 @@ final class FetchOnDemand {
   /** Stands in the structures' lines in one order for all, so that nobody waits in a circle. */
   private void mountFrom(List<Residency> inOrder, int next, Turn turn, Runnable beforeWaiting) {
     if (next == inOrder.size()) {
-      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder), beforeWaiting);
+      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder, turn), beforeWaiting);
       return;
     }
     Residency residency = inOrder.get(next);
@@ -115,7 +119,7 @@ final class FetchOnDemand {
         residency,
         () -> {
           requireInService(residency); // It may have gone while another structure was waited for.
-          boolean mounted = structures.mount(residency, waited.getAndSet(true));
+          boolean mounted = mount(residency, turn, waited);
           if (mounted) {
             mountFrom(inOrder, next + 1, turn, beforeWaiting);
           }
@@ -135,14 +139,19 @@ final class FetchOnDemand {
     inTurn(line, Turn.beforeAll(), residency, work, beforeWaiting);
   }
 
-  private boolean bringIn(List<Residency> together) {
+  private boolean bringIn(List<Residency> together, Turn turn) {
     together.forEach(FetchOnDemand::requireInService);
     memory.settleAll();
     if (together.stream().anyMatch(Residency::hasFailed)) {
       return false;
     }
     try (Claim claim = memory.claim(together)) {
-      boolean fits = memory.makeRoom(memory.missingBytes(together, claim), Set.copyOf(together));
+      long missing = memory.missingBytes(together, claim);
+      boolean fits = memory.makeRoom(missing, Set.copyOf(together));
+      if (!fits && !turn.isOffline()) {
+        long others = memory.bytesThatGiveWay() - givingWay(together);
+        offlineLeases.makeWay(Math.max(1, missing - others), memory.pageBytes());
+      }
       if (fits) {
         together.stream()
             .filter(residency -> !residency.isComplete())
@@ -152,10 +161,23 @@ final class FetchOnDemand {
     }
   }
 
+  private boolean mount(Residency residency, Turn turn, AtomicBoolean waited) {
+    boolean mounted = structures.mount(residency, waited.getAndSet(true));
+    if (!mounted && !turn.isOffline()) {
+      offlineLeases.makeWayIn(residency.structure);
+    }
+    return mounted;
+  }
+
+  /** What others could have of some models, which are to stay. */
+  private long givingWay(List<Residency> some) {
+    return memory.bytesHeldBy(residency -> residency.isEvictable() && some.contains(residency));
+  }
+
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
   private boolean mount(
       Residency residency, Turn turn, AtomicBoolean waited, Runnable beforeWaiting) {
-    if (!structures.mount(residency, waited.getAndSet(true))) {
+    if (!mount(residency, turn, waited)) {
       return false;
     }
     if (isAwaited(Priority.ONLINE) || turn.isOffline() || !residency.isComplete()) {
@@ -208,7 +230,7 @@ final class FetchOnDemand {
         return complete;
       } // What cannot be fetched is sent for all the same, so the run hears why.
     }
-    return bringIn(List.of(residency));
+    return bringIn(List.of(residency), turn);
   }
 
   /**

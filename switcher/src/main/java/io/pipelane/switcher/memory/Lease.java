@@ -25,7 +25,9 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private int handedOut;
   private long stallNanos;
   private boolean failed;
-  private RunControl control = RunControl.NONE;
+  private volatile RunControl control = RunControl.NONE;
+  private volatile boolean makesWay; // Written under the daemon's lock, as the next is.
+  private volatile boolean makesWayAtOnce;
   private int segmentsAhead = ALL;
   private long @Nullable [] segmentNanos;
   private LongSupplier usualNanos = () -> 0;
@@ -88,6 +90,16 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   public void controlledBy(RunControl somebody, int ahead) {
     control = somebody;
     segmentsAhead = ahead;
+    if (makesWay) {
+      somebody.makeWay(makesWayAtOnce);
+    }
+  }
+
+  /** Has its run make way; see {@link RunControl#makeWay}. Under the daemon's lock. */
+  void makeWay(boolean atOnce) {
+    makesWayAtOnce |= atOnce;
+    makesWay = true;
+    control.makeWay(makesWayAtOnce);
   }
 
   /** Who says when the run may compute. */
@@ -175,6 +187,6 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   @Override
   public void close() {
-    daemon.release(residency);
+    daemon.release(this);
   }
 }

@@ -58,6 +58,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
+  private final OfflineLeases offlineLeases = new OfflineLeases();
   private final UnitParts parts;
   private final LaneLoans loans;
   private final PageContents contents;
@@ -118,7 +119,8 @@ public final class MemoryDaemon implements AutoCloseable {
             structures,
             new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
-            quota);
+            quota,
+            offlineLeases);
     this.idleLink =
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
@@ -215,6 +217,19 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /**
+   * Has all offline runs end at their gates, to begin anew when they may again; what they alone use
+   * leaves the device with them.
+   */
+  public void endOfflineRuns() {
+    lock.lock();
+    try {
+      offlineLeases.makeWay();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void emptyOut(Residency residency, long keptBytes) {
     while (residency.leases > 0 || residency.readers > 0 || residency.isArriving()) {
       changed.awaitUninterruptibly();
@@ -258,7 +273,11 @@ public final class MemoryDaemon implements AutoCloseable {
         memory.counters.waits++;
         fetchOnDemand.makeReady(residency, priority, beforeWaiting);
       }
-      return lease(residency);
+      Lease lease = lease(residency);
+      if (priority == Priority.OFFLINE) {
+        offlineLeases.add(lease);
+      }
+      return lease;
     } finally {
       lock.unlock();
     }
@@ -312,10 +331,12 @@ public final class MemoryDaemon implements AutoCloseable {
     return new Lease(this, residency, nanoClock);
   }
 
-  void release(Residency residency) {
+  void release(Lease lease) {
+    Residency residency = lease.residency();
     boolean linkIsFree;
     lock.lock();
     try {
+      offlineLeases.remove(lease);
       residency.leases--;
       linkIsFree = idleLink.runEnds();
       memory.settle(residency);

@@ -39,6 +39,14 @@ public interface RunControl {
    */
   Elsewhere computesElsewhere(StopWord word);
 
+  /**
+   * Others wait for the memory that an offline run holds: it ends at its next gate, and begins anew
+   * later. Told on any thread, under others' locks.
+   *
+   * @param atOnce also where it is as good as done
+   */
+  default void makeWay(boolean atOnce) {}
+
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
 

@@ -192,12 +192,29 @@ public final class LaneThreads {
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
-      queued.failed();
-      answer.fail(queued.told(e));
+      if (!beginsAnew(queued, answer)) {
+        queued.failed();
+        answer.fail(queued.told(e));
+      }
     }
     if (answer.wasStuck()) {
       stuck.goesOn();
     }
+  }
+
+  /** Has a run that made way begin anew; one of several falls apart into them, which do. */
+  private boolean beginsAnew(QueuedRequest queued, Answer answer) {
+    boolean isOver = answer.isGiven() || !worker.isUsable();
+    if (isOver || !queued.makesWay()) {
+      return false;
+    }
+    gate.madeWay();
+    queued.beginsAnew();
+    if (queued.isBatch()) {
+      return false;
+    }
+    queue.returned().giveBack(queued);
+    return true;
   }
 
   /** Gives the answer only where a run goes on after it. */

@@ -9,13 +9,20 @@ import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A request on its way through the queue, or several that run as one. Safe for any thread. */
 public final class QueuedRequest implements Ticket {
-  /* `handler`, `whenFailed`, `polled` and the times are written before others see the request, or under the queue's lock. */
+  /*
+   * A run that makes way ends as one does that nobody wants, but its caller is told nothing: it
+   * begins anew.
+   *
+   * `handler`, `whenFailed`, `polled` and the times are written before others see the request, or under the queue's
+   * lock.
+   */
 
   /** How many requests are looked at to find some that are alike. */
   private static final int LOOKED_AT = 512;
@@ -35,6 +42,8 @@ public final class QueuedRequest implements Ticket {
   private QueuedRequest polled = this;
   private volatile @Nullable StatusException withdrawal;
   private volatile Runnable whenUnwanted = () -> {};
+  private volatile boolean makesWay;
+  private final AtomicInteger endings = new AtomicInteger();
 
   QueuedRequest(
       RequestQueue queue, InferenceRequest request, ResultHandler handler, long submittedNanos) {
@@ -152,14 +161,47 @@ public final class QueuedRequest implements Ticket {
     whenUnwanted = told;
   }
 
-  /** Whether nobody wants its run: its caller has gone, or its model goes and it is offline. */
+  /**
+   * Whether nobody wants its run: its caller has gone, or its model goes and it is offline, or it
+   * makes way.
+   */
   boolean isUnwanted() {
-    return withdrawal != null || isLeaving();
+    return withdrawal != null || makesWay || isLeaving();
   }
 
-  /** Why its run is wanted no more, its caller having gone; null while it has not. */
+  /** Why its run is to end wherever it is; null while its caller is there and it makes no way. */
   @Nullable StatusException withdrawal() {
-    return withdrawal;
+    @Nullable StatusException gone = withdrawal;
+    return gone == null && makesWay ? madeWay() : gone;
+  }
+
+  /** Has its run end at its next gate, to begin anew: others wait for what it holds. */
+  void makeWay() {
+    if (!makesWay) {
+      endings.incrementAndGet();
+      makesWay = true;
+      whenUnwanted.run();
+    }
+  }
+
+  /** Whether its run has ended, or is to end, to begin anew. */
+  boolean makesWay() {
+    return makesWay;
+  }
+
+  /** How often its run has made way. */
+  int endings() {
+    return endings.get();
+  }
+
+  /** Its run is over, and another one is to come; what it was told to do before is no more. */
+  void beginsAnew() {
+    makesWay = false;
+  }
+
+  private static StatusException madeWay() {
+    return StatusException.unavailable(
+        "an offline run made way to online work that needed its memory", RequestQueue.RETRY_AFTER);
   }
 
   /** Whether it is offline work of a model that leaves service. */
@@ -182,7 +224,7 @@ public final class QueuedRequest implements Ticket {
 
   /** Why nobody wants its run, if nobody does. */
   private @Nullable StatusException whyUnwanted() {
-    @Nullable StatusException gone = withdrawal;
+    @Nullable StatusException gone = withdrawal();
     return gone == null && isLeaving() ? line.leaves() : gone;
   }
 
@@ -224,6 +266,11 @@ public final class QueuedRequest implements Ticket {
   /** Whether no other can run with it, as the host cannot put their inputs together. */
   boolean runsAlone() {
     return runsAlone;
+  }
+
+  /** Whether it is several that run as one. */
+  boolean isBatch() {
+    return polled != this && answers() > 1;
   }
 
   /** Claims the request for running; false when it was withdrawn before. */

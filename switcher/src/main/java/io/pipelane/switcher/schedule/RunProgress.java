@@ -1,16 +1,26 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.StatusException;
+import java.util.function.LongSupplier;
+
 /**
  * How far a run is, and how long it still needs. Belongs to the run's thread, and where it is
  * paused to whoever holds the turns' lock.
  */
 final class RunProgress {
+  /** What a run may still take that comes to its end though others wait for its memory. */
+  private static final long NEARLY_DONE_NANOS = 1_000_000;
+
+  /** Endings, after which a run comes to its end, however long that takes. */
+  private static final int MOST_ENDINGS = 16;
+
   private final QueuedRequest request;
   private final long expectedNanos;
   private final long beginNanos;
   private int segments;
   private int segment;
   private long waitedNanos;
+  private volatile boolean isToMakeWay;
 
   /**
    * A run that begins now.
@@ -50,6 +60,37 @@ final class RunProgress {
   /** What the run still needs at least. */
   long leastRemainingNanos(long nowNanos) {
     return Math.max(0, request.leastNanos() - (nowNanos - beginNanos - waitedNanos));
+  }
+
+  /**
+   * Has the run end at its next gate, to begin anew, unless it is as good as done. One that has
+   * ended so before is given more time, twice as much each time, and so comes to its end.
+   */
+  void makeWay(long nowNanos) {
+    isToMakeWay = false;
+    int endings = request.endings();
+    boolean isKnown = request.usualNanos() > 0 || segment > 0; // A stall alone says nothing.
+    boolean isNearlyDone = isKnown && remainingNanos(nowNanos) <= NEARLY_DONE_NANOS << endings;
+    if (endings < MOST_ENDINGS && !isNearlyDone && !request.isLeaving()) {
+      request.makeWay();
+    }
+  }
+
+  /** The same once the run is at a gate; for any thread. */
+  void makeWayAtGate() {
+    isToMakeWay = true;
+  }
+
+  /**
+   * Ends the run where nobody wants it any more, or it makes way; at its gates.
+   *
+   * @throws StatusException then
+   */
+  void requireGoesOn(LongSupplier nanoClock) {
+    if (isToMakeWay) {
+      makeWay(nanoClock.getAsLong());
+    }
+    request.requireWanted();
   }
 
   /**

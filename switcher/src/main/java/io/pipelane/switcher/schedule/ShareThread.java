@@ -139,6 +139,21 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     return running != null && running.isUnwanted();
   }
 
+  /** It ends in any case: nobody knows how far it is, and in a share it is slow. */
+  @Override
+  public void makeWay(boolean atOnce) {
+    @Nullable QueuedRequest holding;
+    lock.lock();
+    try {
+      holding = running;
+    } finally {
+      lock.unlock();
+    }
+    if (holding != null && gate.isActive() && !holding.isLeaving()) {
+      holding.makeWay();
+    }
+  }
+
   /** A model leaves: the run under way may be one of it. */
   void modelLeaves() {
     gateChanged();
@@ -194,9 +209,14 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * been tried again already, or its device.
    */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
+    boolean makesWay = queued.makesWay();
+    queued.beginsAnew();
     boolean isLost = reason.getCause() instanceof WorkerLostException || !worker.isUsable();
     if (!gate.isActive() || answer.isGiven() || isLost || queued.isUnwanted()) {
       answer.fail(queued.told(reason));
+    } else if (makesWay) {
+      gate.madeWay();
+      queue.returned().giveBack(queued);
     } else {
       ModelVersion model = queued.request().model();
       queued.whenFailed(() -> unfitUntil.remove(model));

@@ -128,6 +128,25 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
+  @Override
+  public void makeWay(boolean atOnce) {
+    turns.lock.lock();
+    try {
+      RunProgress progress = progress();
+      if (atOnce) {
+        progress.request().makeWay();
+      } else if (turns.paused.contains(this)) {
+        progress.makeWay(pausedNanos);
+      } else if (stopWord != null) {
+        progress.makeWay(turns.nanoClock.getAsLong());
+      } else {
+        progress.makeWayAtGate(); // Its thread knows how far it is.
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
   private void end() {
     if (run != null) {
       hasMemory();
@@ -298,7 +317,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     } finally {
       turns.lock.unlock();
     }
-    progress().request().requireWanted();
+    progress().requireGoesOn(turns.nanoClock);
   }
 
   private void takeOrPause() {
@@ -420,7 +439,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     boolean offline = isOffline();
     if (offline) {
       passGate(segment);
-      progress.request().requireWanted(); // One that was cancelled while it stood has no turn.
+      progress.requireGoesOn(turns.nanoClock); // One that was cancelled while it stood has no turn.
     }
     if (!turns.queue.isEmpty()) {
       giveWayToRival();

@@ -18,7 +18,9 @@ final class EvictionWatch {
   private final LongSupplier nanoClock;
   private volatile LongSupplier takeBack = () -> 0;
   private volatile Evictions evictions = Evictions.NONE;
+  private volatile Runnable endRuns = () -> {};
   private boolean following;
+  private boolean isForMemory;
   private boolean wasUnderWay;
   private long orderedNanos;
 
@@ -32,8 +34,18 @@ final class EvictionWatch {
     takeBack = takingBack;
   }
 
-  /** The gate is about to be closed for an overload. */
-  void ordered() {
+  /** Has runs end that stand, where it is memory that there is too little of. */
+  void onShortage(Runnable endingRuns) {
+    endRuns = endingRuns;
+  }
+
+  /**
+   * The gate is about to be closed for an overload.
+   *
+   * @param forMemory whether there is too little memory, so runs that stand are to give theirs back
+   */
+  void ordered(boolean forMemory) {
+    isForMemory = forMemory;
     wasUnderWay = gate.isOfflineUnderWay();
     orderedNanos = nanoClock.getAsLong();
     following = true;
@@ -53,6 +65,9 @@ final class EvictionWatch {
     long stood = nanoClock.getAsLong();
     if (wasUnderWay) {
       evictions = evictions.withStop(stood - orderedNanos);
+    }
+    if (isForMemory) {
+      endRuns.run(); // Each gives its memory back on a thread of its own, soon.
     }
     long bytes = takeBack.getAsLong();
     if (bytes > 0) {

@@ -45,6 +45,7 @@ public final class OfflineGate {
   private final AtomicLong goes = new AtomicLong();
   private final LongAdder ended = new LongAdder();
   private final LongAdder heldNanos = new LongAdder();
+  private final LongAdder madeWay = new LongAdder();
   private volatile SharingState state = SharingState.HEALTHY;
   private volatile double share = 1;
   private volatile boolean closed;
@@ -322,6 +323,11 @@ public final class OfflineGate {
     heldNanos.add(nanos);
   }
 
+  /** One has ended before its time, to begin anew, as others needed its memory. */
+  public void madeWay() {
+    madeWay.increment();
+  }
+
   /** The device's state, from now on. */
   public void setState(SharingState now) {
     state = now;
@@ -367,7 +373,8 @@ public final class OfflineGate {
         online.perSecond(nanoClock.getAsLong()),
         running,
         ended.sum(),
-        heldNanos.sum());
+        heldNanos.sum(),
+        madeWay.sum());
   }
 
   /**
@@ -378,11 +385,13 @@ public final class OfflineGate {
    * @param offlineRunning offline runs that have begun and not ended
    * @param offlineRuns offline runs that have ended
    * @param heldNanos that offline runs were held at gates, all together
+   * @param madeWay offline runs that ended before their time, as others needed their memory
    */
   public record Counts(
       long onlineRequests,
       double onlinePerSecond,
       int offlineRunning,
       long offlineRuns,
-      long heldNanos) {}
+      long heldNanos,
+      long madeWay) {}
 }

@@ -41,6 +41,7 @@ public final class Sharing implements AutoCloseable {
   private volatile Predicate<String> reset = reason -> false;
   private volatile SharingOverview latest;
   private String reason = "";
+  private String estimate = ""; // What is said of figures that are not measured now.
   private long lookedNanos;
 
   /**
@@ -108,7 +109,7 @@ public final class Sharing implements AutoCloseable {
   private void entered(SysMonitor.Transition transition) {
     reason = transition.reason();
     if (transition.to() == SharingState.OVERLIMIT) {
-      evictions.ordered();
+      evictions.ordered(transition.cause().filter(SharingMetric::isMemory).isPresent());
     } else {
       evictions.over();
     }
@@ -157,6 +158,14 @@ public final class Sharing implements AutoCloseable {
   }
 
   /**
+   * Has the runs of offline work end, to begin anew, each time there is too little memory and they
+   * stand.
+   */
+  public void onShortage(Runnable endingRuns) {
+    evictions.onShortage(endingRuns);
+  }
+
+  /**
    * Looks whether offline work that was told to stop stands; by the thread that looks at the
    * device.
    *
@@ -181,6 +190,7 @@ public final class Sharing implements AutoCloseable {
     }
     double ran = gate.runTime().activity((now - lookedNanos) / 1e9);
     if (sample.utilization().isPresent()) { // Somebody looks at the device.
+      estimate = sample.activity().isPresent() ? "" : ", SM activity estimated from runs";
       sample = sample.withActivity(ran);
     }
     samples.add(now, sample);
@@ -227,7 +237,7 @@ public final class Sharing implements AutoCloseable {
             Math.min(throttle.share(), gate.slowdowns().share()),
             loaded,
             states.entries(now),
-            monitor.source(),
+            monitor.source() + estimate,
             sample,
             gate.counts(),
             gate.slowdowns().ratios(),

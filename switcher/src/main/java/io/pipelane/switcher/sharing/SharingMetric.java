@@ -30,6 +30,14 @@ public enum SharingMetric {
     return inverted ? value <= threshold : value >= threshold;
   }
 
+  /** Whether memory that is given back makes it better. */
+  boolean isMemory() {
+    return switch (this) {
+      case MEMORY, MEMORY_PRESSURE, HOST_MEMORY -> true;
+      case UTILIZATION, ACTIVITY, CLOCK, ATTAINMENT -> false;
+    };
+  }
+
   /** As configuration, metrics and log name it. */
   public String text() {
     return text;

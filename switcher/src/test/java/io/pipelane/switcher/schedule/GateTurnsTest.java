@@ -383,6 +383,84 @@ class GateTurnsTest {
     assertEquals(List.of(), turns.elsewhere);
   }
 
+  /** A run of ten segments on this thread that is told to make way when it comes to the fourth. */
+  private QueuedRequest tellsToMakeWay(Consumer<Turn> tell, List<Integer> segments) {
+    QueuedRequest request = submitted(Priority.OFFLINE);
+    Turn turn = turns.newTurn();
+    assertSame(request, turn.next());
+    turn.progress().segments(SEGMENTS);
+    for (int i = 0; i < SEGMENTS; i++) {
+      if (i == 3) {
+        tell.accept(turn);
+      }
+      turn.beforeSegment(i);
+      segments.add(i);
+    }
+    return request;
+  }
+
+  @Test
+  void offlineRun_isToMakeWay_endsAtItsNextGateAndMayBeginAnew() {
+    List<Integer> segments = new ArrayList<>();
+    List<Turn> told = new ArrayList<>();
+    StatusException end =
+        assertThrows(
+            StatusException.class,
+            () ->
+                tellsToMakeWay(
+                    turn -> {
+                      told.add(turn);
+                      turn.makeWay(true);
+                    },
+                    segments));
+    assertEquals(Status.UNAVAILABLE, end.status());
+    assertEquals(List.of(0, 1, 2), segments);
+    QueuedRequest request = told.getFirst().progress().request();
+    assertTrue(request.makesWay());
+    request.beginsAnew();
+    queue.returned().giveBack(request);
+    assertSame(request, turns.newTurn().next());
+    request.requireWanted();
+    assertEquals(1, request.endings());
+  }
+
+  /** Runs like it took nearly no time, so it is as good as done; but not where it may not go on. */
+  @Test
+  void offlineRun_isNearlyDone_comesToItsEndUnlessItMustGoAtOnce() {
+    Requests.learn(estimates, "m", 1);
+    List<Integer> segments = new ArrayList<>();
+    tellsToMakeWay(turn -> turn.makeWay(false), segments);
+    assertEquals(SEGMENTS, segments.size());
+    assertThrows(StatusException.class, () -> tellsToMakeWay(turn -> turn.makeWay(true), segments));
+  }
+
+  @Test
+  void offlineRunElsewhere_isToMakeWayWhileItIsHeld_isEndedThere() throws Exception {
+    Word word = new Word(true);
+    CompletableFuture<Turn> underWay = new CompletableFuture<>();
+    Turn turn = turns.newTurn();
+    Thread lane =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  QueuedRequest _ = Objects.requireNonNull(turn.next());
+                  try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
+                    underWay.complete(turn);
+                    while (word.ended == null) {
+                      Thread.onSpinWait();
+                    }
+                  }
+                });
+    submit(Priority.OFFLINE);
+    underWay.get().stands();
+    gate.setState(SharingState.OVERLIMIT);
+    assertEquals(0, word.allowed);
+    turn.makeWay(false);
+    lane.join();
+    assertEquals(Status.UNAVAILABLE, Objects.requireNonNull(word.ended).status());
+    assertEquals(0, word.allowed, "it was not let go on");
+  }
+
   /** It goes to its end there, and somebody waits for it. */
   @Test
   void offlineRunElsewhere_itsModelLeaves_goesOnThoughOnlineWorkDoes() throws Exception {

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -135,6 +136,61 @@ class SharingTest {
     look();
     assertEquals(1, sharing.overview().evictions().stops(), "it is told once");
     assertTrue(sharing.overview().reason().contains("memory is 96.0 %"));
+  }
+
+  /** NVML has no reading at each look. */
+  @Test
+  void look_activityIsNotMeasuredNow_theEstimateIsCalledOne() {
+    look();
+    assertEquals("a recording", sharing.overview().source());
+    DeviceSample measured = sample;
+    sample =
+        new DeviceSample(
+            measured.utilization(),
+            OptionalDouble.empty(),
+            measured.clock(),
+            measured.memory(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalLong.empty(),
+            OptionalLong.empty());
+    look();
+    assertEquals("a recording, SM activity estimated from runs", sharing.overview().source());
+    assertTrue(sharing.overview().sample().activity().isPresent());
+    sample = measured;
+    look();
+    assertEquals("a recording", sharing.overview().source());
+  }
+
+  /** Those that stand keep what there is too little of, until they end. */
+  @Test
+  void look_tooLittleMemory_hasOfflineRunsEndOnceTheyStand() {
+    AtomicBoolean stands = new AtomicBoolean();
+    AtomicInteger ended = new AtomicInteger();
+    sharing.gate().begin(stands::get);
+    sharing.onShortage(ended::incrementAndGet);
+    look();
+    sample = sample(0.2, 1, 0.96);
+    look();
+    assertEquals(0, ended.get(), "it computes on to its gate");
+    stands.set(true);
+    assertFalse(sharing.watchEviction());
+    assertEquals(1, ended.get());
+    look();
+    assertEquals(1, ended.get(), "they are told once");
+  }
+
+  @Test
+  void look_overloadOfAnotherKind_leavesOfflineRunsWhereTheyStand() {
+    AtomicInteger ended = new AtomicInteger();
+    sharing.gate().begin(() -> true);
+    sharing.onShortage(ended::incrementAndGet);
+    look();
+    sample = sample(0.9, 0.3, 0.5);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertEquals(0, ended.get());
   }
 
   /** Looking at once is for what stops at once; the rest is seen when the device is looked at. */

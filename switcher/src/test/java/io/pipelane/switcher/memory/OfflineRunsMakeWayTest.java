@@ -1,0 +1,183 @@
+package io.pipelane.switcher.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** Offline runs that hold what online work waits for, on a device of ten pages. */
+class OfflineRunsMakeWayTest extends DaemonTest {
+  /** A run that hears what it is told. */
+  private static final class Told implements RunControl {
+    private volatile boolean told;
+    private volatile boolean atOnce;
+
+    @Override
+    public void makeWay(boolean now) {
+      atOnce = now;
+      told = true;
+    }
+
+    boolean isTold() {
+      return told;
+    }
+
+    @Override
+    public void beforeSegment(int segment) {}
+
+    @Override
+    public Elsewhere computesElsewhere(StopWord word) {
+      return () -> {};
+    }
+
+    @Override
+    public void leave() {}
+
+    @Override
+    public void retake() {}
+  }
+
+  private Lease brought(ImportedModel model, Priority priority) throws Exception {
+    Future<Lease> lease = threads.submit(() -> daemon.acquire(model.version(), priority, () -> {}));
+    while (!lease.isDone()) {
+      device.completeAll();
+      Thread.onSpinWait();
+    }
+    device.completeAll();
+    return lease.get();
+  }
+
+  private Lease offline(ImportedModel model, RunControl run) throws Exception {
+    Lease lease = brought(model, Priority.OFFLINE);
+    lease.controlledBy(run, 1);
+    return lease;
+  }
+
+  private Future<Lease> asked(ImportedModel model, Priority priority) {
+    long waits = daemon.counters().waits();
+    Future<Lease> lease = threads.submit(() -> daemon.acquire(model.version(), priority, () -> {}));
+    awaitWaits(waits + 1);
+    return lease;
+  }
+
+  @Test
+  void acquire_offlineRunHoldsTheRoom_isToldAndOnlineHasItOnceItHasGone() throws Exception {
+    Told told = new Told();
+    Lease offline = offline(registered("offline", 4), told);
+    ImportedModel online = registered("online", 8);
+    Future<Lease> waiting = asked(online, Priority.ONLINE);
+    await(told::isTold);
+    assertFalse(told.atOnce);
+    assertFalse(waiting.isDone(), "it still holds its weights");
+    offline.close();
+    waiting.get().close();
+    assertEquals(8, residentPages(online));
+  }
+
+  /** Of three that hold two pages each the two that have come last hold what is missing. */
+  @Test
+  void acquire_severalOfflineRuns_asManyOfTheLatestAreToldAsHoldWhatIsMissing() throws Exception {
+    Told[] told = {new Told(), new Told(), new Told()};
+    Lease[] leases = new Lease[3];
+    for (int i = 0; i < leases.length; i++) {
+      leases[i] = offline(registered("offline" + i, 2), told[i]);
+    }
+    use(registered("idle", 3)); // Gives way by itself.
+    Future<Lease> waiting = asked(registered("online", 7), Priority.ONLINE);
+    await(told[1]::isTold);
+    assertTrue(told[2].isTold());
+    leases[2].close();
+    leases[1].close();
+    waiting.get().close();
+    assertFalse(told[0].isTold(), "the others hold the three pages that are missing");
+    leases[0].close();
+  }
+
+  @Test
+  void acquire_modelThatOnlineWorkRunsToo_itsOfflineRunIsLeftAlone() throws Exception {
+    Told told = new Told();
+    ImportedModel both = registered("both", 4);
+    Lease offline = offline(both, told);
+    Lease online = brought(both, Priority.ONLINE);
+    Future<Lease> waiting = asked(registered("other", 8), Priority.ONLINE);
+    assertFalse(told.isTold(), "its weights would stay");
+    online.close();
+    await(told::isTold);
+    offline.close();
+    waiting.get().close();
+  }
+
+  @Test
+  void acquire_offlineWorkWaits_nobodyIsTold() throws Exception {
+    Told told = new Told();
+    Lease first = offline(registered("first", 4), told);
+    Future<Lease> second = asked(registered("second", 8), Priority.OFFLINE);
+    Lease online = brought(registered("online", 3), Priority.ONLINE);
+    assertFalse(told.isTold(), "offline runs wait for each other");
+    online.close();
+    first.close();
+    brought(second).close();
+  }
+
+  private Lease brought(Future<Lease> lease) throws Exception {
+    while (!lease.isDone()) {
+      device.completeAll();
+      Thread.onSpinWait();
+    }
+    return lease.get();
+  }
+
+  /** There is one range for two variants, and offline work has it. */
+  @Test
+  void acquire_offlineRunHoldsTheRange_isTold() throws Exception {
+    Told told = new Told();
+    ImportedModel first = variant("first");
+    ImportedModel second = variant("second");
+    Told bystander = new Told();
+    Lease other = offline(registered("other", 1), bystander);
+    Lease offline = offline(first, told);
+    Future<Lease> waiting = asked(second, Priority.ONLINE);
+    await(told::isTold);
+    offline.close();
+    brought(waiting).close();
+    assertFalse(bystander.isTold(), "it has no range of theirs");
+    other.close();
+  }
+
+  /** Between its weights' coming and the run's beginning nobody hears for it. */
+  @Test
+  void controlledBy_runWasToMakeWayBefore_isToldThen() throws Exception {
+    Told told = new Told();
+    Lease offline = brought(registered("offline", 4), Priority.OFFLINE);
+    Future<Lease> waiting = asked(registered("online", 8), Priority.ONLINE);
+    offline.controlledBy(told, 1);
+    assertTrue(told.isTold());
+    offline.close();
+    waiting.get().close();
+  }
+
+  /** What online work uses as well stays. */
+  @Test
+  void endOfflineRuns_allAreToldAndWhatTheyAloneUseGoesWithThem() throws Exception {
+    ImportedModel shared = registered("shared", 2);
+    use(shared);
+    ImportedModel own = registered("own", 3);
+    Told first = new Told();
+    Told second = new Told();
+    Lease ofShared = offline(shared, first);
+    Lease ofOwn = offline(own, second);
+    daemon.endOfflineRuns();
+    assertTrue(first.atOnce && second.atOnce);
+    assertEquals(3, residentPages(own), "until the run has ended");
+    ofOwn.close();
+    ofShared.close();
+    assertEquals(0, residentPages(own));
+    assertEquals(2, residentPages(shared));
+  }
+}
