@@ -145,7 +145,8 @@ class OfflineWorkerTest {
             model.version().model().equals("offline")
                 ? new LateSource(ReadWeights.of(model), offlineWaits, weightsCome)
                 : ReadWeights.of(model);
-    try (WorkersFixture workers = open(weights)) {
+    try (WorkersFixture workers = open(weights);
+        HeldCall inFlight = new HeldCall()) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
       workers.switcher.register(online);
@@ -155,7 +156,6 @@ class OfflineWorkerTest {
       Call held = new Call();
       workers.switcher.submit(Call.request(offline.version(), x).offline(), held);
       offlineWaits.await(); // For the weights behind the first page: it has begun.
-      HeldCall inFlight = new HeldCall();
       workers.switcher.submit(Call.request(online.version(), x), inFlight);
       inFlight.computed.await();
       weightsCome.countDown();
@@ -184,7 +184,8 @@ class OfflineWorkerTest {
                 1,
                 true,
                 WorkersFixture.SHORT,
-                ReadWeights::of)) {
+                ReadWeights::of);
+        HeldCall inFlight = new HeldCall()) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
       workers.switcher.register(online);
@@ -199,7 +200,6 @@ class OfflineWorkerTest {
       while (faults.isArmed(Step.COMPUTING)) {
         LockSupport.parkNanos(1_000_000);
       }
-      HeldCall inFlight = new HeldCall();
       workers.switcher.submit(Call.request(online.version(), x), inFlight);
       inFlight.computed.await();
       while (workers.workers.workers().lost() == 0) {
@@ -213,8 +213,8 @@ class OfflineWorkerTest {
     }
   }
 
-  /** An online request that is in flight until the test lets its answer be placed. */
-  private static final class HeldCall implements ResultHandler {
+  /** An online request that is in flight until the test lets its answer be placed, or is over. */
+  private static final class HeldCall implements ResultHandler, AutoCloseable {
     final Call call = new Call();
     final CountDownLatch computed = new CountDownLatch(1);
     final CountDownLatch goOn = new CountDownLatch(1);
@@ -238,6 +238,11 @@ class OfflineWorkerTest {
     @Override
     public void failed(StatusException error) {
       call.failed(error);
+    }
+
+    @Override
+    public void close() {
+      goOn.countDown();
     }
   }
 

@@ -302,7 +302,8 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   }
 
   /**
-   * Waits for a turn, if the thread has none.
+   * Waits for a turn, if the thread has none, and an offline run for the gate: that may have closed
+   * while the run waited for memory.
    *
    * @throws StatusException when nobody wants the run any more; the thread may have no turn then
    */
@@ -311,7 +312,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     hasMemory();
     turns.lock.lock();
     try {
-      if (!held) {
+      if (!held && isOffline() && gateWaitNanos() != 0) {
+        pause(true);
+      } else if (!held) {
         takeOrPause();
       }
     } finally {
