@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A server with two devices of the processor, over HTTP. */
+/** A server with two devices, over HTTP. */
 @Timeout(120)
 class SeveralDevicesTest {
   private static final int MODELS = 4;
@@ -48,17 +48,12 @@ class SeveralDevicesTest {
   }
 
   private PipelaneServer start(String isolation) {
-    PipelaneServer server =
-        PipelaneServer.start(
-            PipelaneConfig.of(
-                Map.of(
-                    "repository.path", folder.resolve("models").toString(),
-                    "repository.cache", folder.resolve("cache").toString(),
-                    "device.kind", "cpu:0,1",
-                    "device.memory", "32KiB",
-                    "device.page-size", "4KiB",
-                    "workers.isolation", isolation,
-                    "server.http-port", "0")));
+    Map<String, String> settings = TwoDevices.settings("32KiB", MODELS / 2);
+    settings.put("repository.path", folder.resolve("models").toString());
+    settings.put("repository.cache", folder.resolve("cache").toString());
+    settings.put("workers.isolation", isolation);
+    settings.put("server.http-port", "0");
+    PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings));
     server.imports().join();
     return server;
   }
@@ -96,17 +91,17 @@ class SeveralDevicesTest {
       for (int model = 0; model < MODELS; model++) {
         infer(client, server, model);
       }
-      assertEquals(Set.of("cpu:0", "cpu:1"), server.devices().memory().keySet());
+      assertEquals(Set.of(TwoDevices.FIRST, TwoDevices.SECOND), server.devices().memory().keySet());
       String metrics = get(client, server, "/metrics").body();
-      for (String device : List.of("cpu:0", "cpu:1")) {
+      for (String device : List.of(TwoDevices.FIRST, TwoDevices.SECOND)) {
         String label = "{device=\"" + device + "\"}";
         assertTrue(metrics.contains("pipelane_device_usable" + label + " 1.0"), metrics);
         assertTrue(metrics.contains("pipelane_models" + label + " 2.0"), metrics);
         assertTrue(metrics.contains("pipelane_routed_requests_total" + label + " 2.0"), metrics);
       }
       String state = get(client, server, "/v2/pipelane/state").body();
-      assertTrue(state.contains("\"weights\":{\"device\":\"cpu:1\""), state);
-      assertTrue(state.contains("{\"name\":\"cpu:1\",\"usable\":true"), state);
+      assertTrue(state.contains("\"weights\":{\"device\":\"" + TwoDevices.SECOND + "\""), state);
+      assertTrue(state.contains("{\"name\":\"" + TwoDevices.SECOND + "\",\"usable\":true"), state);
       server.devices().verify();
     }
   }
@@ -140,7 +135,7 @@ class SeveralDevicesTest {
         }
         await(answered, 100, clients);
         int lanes = server.devices().lanes();
-        server.devices().lose("cpu:1");
+        server.devices().lose(TwoDevices.SECOND);
         assertEquals(lanes / 2, server.devices().lanes());
         await(answered, answered.get() + 200, clients);
         over.set(true);
@@ -150,12 +145,14 @@ class SeveralDevicesTest {
       }
       assertEquals(200, get(client, server, "/v2/health/ready").statusCode());
       String metrics = get(client, server, "/metrics").body();
-      assertTrue(metrics.contains("pipelane_device_usable{device=\"cpu:1\"} 0.0"), metrics);
-      assertEquals(List.of("cpu:0"), server.devices().devices(new ModelVersion("m1", 1)));
+      assertTrue(
+          metrics.contains("pipelane_device_usable{device=\"" + TwoDevices.SECOND + "\"} 0.0"),
+          metrics);
+      assertEquals(List.of(TwoDevices.FIRST), server.devices().devices(new ModelVersion("m1", 1)));
 
-      server.devices().lose("cpu:0");
+      server.devices().lose(TwoDevices.FIRST);
       assertEquals(503, get(client, server, "/v2/health/ready").statusCode());
-      assertThrows(IllegalArgumentException.class, () -> server.devices().lose("cpu:7"));
+      assertThrows(IllegalArgumentException.class, () -> server.devices().lose("gpu:7"));
     }
   }
 

@@ -8,6 +8,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.TwoDevices;
 import io.pipelane.switcher.kept.KeptOverview;
 import java.io.IOException;
 import java.net.URI;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ensembles that span two devices of the processor, asked over HTTP. */
+/** Ensembles that span two devices, asked over HTTP. */
 @Timeout(300)
 class SpanningServingTest {
   private static final int WIDTH = 32;
@@ -51,12 +52,10 @@ class SpanningServingTest {
     }
     declare("there", "step1", 0, "step2", 1);
     declare("back", "step3", 1, "step4", 0);
-    Map<String, String> settings = new HashMap<>();
+    Map<String, String> settings =
+        TwoDevices.settings(LAYERS * WIDTH * WIDTH * Float.BYTES + "B", 1);
     settings.put("repository.path", folder.resolve("models").toString());
     settings.put("repository.cache", folder.resolve("cache").toString());
-    settings.put("device.kind", "cpu:0,1");
-    settings.put("device.memory", LAYERS * WIDTH * WIDTH * Float.BYTES + "B");
-    settings.put("device.page-size", "4KiB");
     settings.put("workers.isolation", isolation);
     settings.put("server.http-port", "0");
     PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings));
@@ -121,8 +120,10 @@ class SpanningServingTest {
     try (PipelaneServer server = start(isolation);
         HttpClient client = HttpClient.newHttpClient();
         ExecutorService callers = Executors.newFixedThreadPool(6)) {
-      assertEquals(List.of("cpu:0"), server.devices().devices(new ModelVersion("step1", 1)));
-      assertEquals(List.of("cpu:1"), server.devices().devices(new ModelVersion("step3", 1)));
+      assertEquals(
+          List.of(TwoDevices.FIRST), server.devices().devices(new ModelVersion("step1", 1)));
+      assertEquals(
+          List.of(TwoDevices.SECOND), server.devices().devices(new ModelVersion("step3", 1)));
       Map<String, byte[]> expected = new HashMap<>();
       for (int i = 1; i <= 3; i += 2) {
         byte[] between = tensor(infer(client, server, "step" + i, input()));
@@ -161,12 +162,14 @@ class SpanningServingTest {
       String index =
           send(client, to(server, "/v2/repository/index").POST(BodyPublishers.ofString("{}")));
       assertTrue(index.contains("step1 on device 0, step2 on device 1"), index);
-      server.devices().lose("cpu:1");
+      server.devices().lose(TwoDevices.SECOND);
       String refused =
           new String(infer(client, server, "there", input()).body(), StandardCharsets.UTF_8);
-      assertTrue(refused.contains("device cpu:1 is lost, and has a part of there"), refused);
+      assertTrue(
+          refused.contains("device " + TwoDevices.SECOND + " is lost, and has a part of there"),
+          refused);
       String ready = send(client, to(server, "/v2/models/there/ready"));
-      assertTrue(!ready.startsWith("200") && ready.contains("cpu:1 is lost"), ready);
+      assertTrue(!ready.startsWith("200") && ready.contains(TwoDevices.SECOND + " is lost"), ready);
       byte[] _ = tensor(infer(client, server, "step1", input()));
     }
   }
@@ -188,7 +191,8 @@ class SpanningServingTest {
               .startsWith("200"));
       assertTrue(send(client, load).startsWith("200"));
       byte[] _ = tensor(infer(client, server, "third", input()));
-      assertEquals(List.of("cpu:1"), server.devices().devices(new ModelVersion("step1", 1)));
+      assertEquals(
+          List.of(TwoDevices.SECOND), server.devices().devices(new ModelVersion("step1", 1)));
       String offline =
           send(
               client,
