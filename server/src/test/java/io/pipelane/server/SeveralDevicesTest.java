@@ -91,17 +91,21 @@ class SeveralDevicesTest {
       for (int model = 0; model < MODELS; model++) {
         infer(client, server, model);
       }
-      assertEquals(Set.of(TwoDevices.FIRST, TwoDevices.SECOND), server.devices().memory().keySet());
+      assertEquals(
+          Set.of(TwoDevices.first(server), TwoDevices.second(server)),
+          server.devices().memory().keySet());
       String metrics = get(client, server, "/metrics").body();
-      for (String device : List.of(TwoDevices.FIRST, TwoDevices.SECOND)) {
+      for (String device : List.of(TwoDevices.first(server), TwoDevices.second(server))) {
         String label = "{device=\"" + device + "\"}";
         assertTrue(metrics.contains("pipelane_device_usable" + label + " 1.0"), metrics);
         assertTrue(metrics.contains("pipelane_models" + label + " 2.0"), metrics);
         assertTrue(metrics.contains("pipelane_routed_requests_total" + label + " 2.0"), metrics);
       }
       String state = get(client, server, "/v2/pipelane/state").body();
-      assertTrue(state.contains("\"weights\":{\"device\":\"" + TwoDevices.SECOND + "\""), state);
-      assertTrue(state.contains("{\"name\":\"" + TwoDevices.SECOND + "\",\"usable\":true"), state);
+      assertTrue(
+          state.contains("\"weights\":{\"device\":\"" + TwoDevices.second(server) + "\""), state);
+      assertTrue(
+          state.contains("{\"name\":\"" + TwoDevices.second(server) + "\",\"usable\":true"), state);
       server.devices().verify();
     }
   }
@@ -133,12 +137,15 @@ class SeveralDevicesTest {
                     return null;
                   }));
         }
-        await(answered, 100, clients);
-        int lanes = server.devices().lanes();
-        server.devices().lose(TwoDevices.SECOND);
-        assertEquals(lanes / 2, server.devices().lanes());
-        await(answered, answered.get() + 200, clients);
-        over.set(true);
+        try {
+          await(answered, 100, clients);
+          int lanes = server.devices().lanes();
+          server.devices().lose(TwoDevices.second(server));
+          assertEquals(lanes / 2, server.devices().lanes());
+          await(answered, answered.get() + 200, clients);
+        } finally {
+          over.set(true);
+        }
         for (Future<?> each : clients) {
           each.get();
         }
@@ -146,11 +153,13 @@ class SeveralDevicesTest {
       assertEquals(200, get(client, server, "/v2/health/ready").statusCode());
       String metrics = get(client, server, "/metrics").body();
       assertTrue(
-          metrics.contains("pipelane_device_usable{device=\"" + TwoDevices.SECOND + "\"} 0.0"),
+          metrics.contains(
+              "pipelane_device_usable{device=\"" + TwoDevices.second(server) + "\"} 0.0"),
           metrics);
-      assertEquals(List.of(TwoDevices.FIRST), server.devices().devices(new ModelVersion("m1", 1)));
+      assertEquals(
+          List.of(TwoDevices.first(server)), server.devices().devices(new ModelVersion("m1", 1)));
 
-      server.devices().lose(TwoDevices.FIRST);
+      server.devices().lose(TwoDevices.first(server));
       assertEquals(503, get(client, server, "/v2/health/ready").statusCode());
       assertThrows(IllegalArgumentException.class, () -> server.devices().lose("gpu:7"));
     }

@@ -12,12 +12,25 @@ import java.util.Optional;
 public final class TwoDevices {
   private static final String KIND = TestDevices.ON_GPU ? "cuda" : "cpu";
 
-  /** Of the first and the second. */
-  public static final String FIRST = KIND + ":0";
-
-  public static final String SECOND = KIND + ":1";
-
   private TwoDevices() {}
+
+  /** What a server calls the first of them. */
+  public static String first(PipelaneServer server) {
+    return name(server, KIND + ":0");
+  }
+
+  /** What it calls the second. */
+  public static String second(PipelaneServer server) {
+    return name(server, KIND + ":1");
+  }
+
+  /** A GPU's name says its kind, too. */
+  private static String name(PipelaneServer server, String begin) {
+    return server.devices().memory().keySet().stream()
+        .filter(name -> name.startsWith(begin))
+        .findFirst()
+        .orElseThrow();
+  }
 
   /**
    * What a server is told of them.

@@ -121,9 +121,11 @@ class SpanningServingTest {
         HttpClient client = HttpClient.newHttpClient();
         ExecutorService callers = Executors.newFixedThreadPool(6)) {
       assertEquals(
-          List.of(TwoDevices.FIRST), server.devices().devices(new ModelVersion("step1", 1)));
+          List.of(TwoDevices.first(server)),
+          server.devices().devices(new ModelVersion("step1", 1)));
       assertEquals(
-          List.of(TwoDevices.SECOND), server.devices().devices(new ModelVersion("step3", 1)));
+          List.of(TwoDevices.second(server)),
+          server.devices().devices(new ModelVersion("step3", 1)));
       Map<String, byte[]> expected = new HashMap<>();
       for (int i = 1; i <= 3; i += 2) {
         byte[] between = tensor(infer(client, server, "step" + i, input()));
@@ -162,14 +164,17 @@ class SpanningServingTest {
       String index =
           send(client, to(server, "/v2/repository/index").POST(BodyPublishers.ofString("{}")));
       assertTrue(index.contains("step1 on device 0, step2 on device 1"), index);
-      server.devices().lose(TwoDevices.SECOND);
+      server.devices().lose(TwoDevices.second(server));
       String refused =
           new String(infer(client, server, "there", input()).body(), StandardCharsets.UTF_8);
       assertTrue(
-          refused.contains("device " + TwoDevices.SECOND + " is lost, and has a part of there"),
+          refused.contains(
+              "device " + TwoDevices.second(server) + " is lost, and has a part of there"),
           refused);
       String ready = send(client, to(server, "/v2/models/there/ready"));
-      assertTrue(!ready.startsWith("200") && ready.contains(TwoDevices.SECOND + " is lost"), ready);
+      assertTrue(
+          !ready.startsWith("200") && ready.contains(TwoDevices.second(server) + " is lost"),
+          ready);
       byte[] _ = tensor(infer(client, server, "step1", input()));
     }
   }
@@ -192,7 +197,8 @@ class SpanningServingTest {
       assertTrue(send(client, load).startsWith("200"));
       byte[] _ = tensor(infer(client, server, "third", input()));
       assertEquals(
-          List.of(TwoDevices.SECOND), server.devices().devices(new ModelVersion("step1", 1)));
+          List.of(TwoDevices.second(server)),
+          server.devices().devices(new ModelVersion("step1", 1)));
       String offline =
           send(
               client,
