@@ -23,6 +23,10 @@ record Axes(String title, double widest, double highest) {
   private static final int TOP = 30;
   private static final int BOTTOM = 50;
   private static final int TICKS = 5;
+  private static final int LINE = 16;
+
+  /** About as wide as one is. */
+  private static final double LETTER = 6.5;
 
   /** The head of the drawing, the grid and its labels, and the title. */
   String begin(boolean withWidths, boolean withHeights) {
@@ -38,7 +42,7 @@ record Axes(String title, double widest, double highest) {
       double y = highest * tick / TICKS;
       if (withWidths) {
         svg.append(line(x(x), y(0), x(x), y(highest), "#e4e4e4", 1));
-        svg.append(text(x(x), y(0) + 18, "middle", number(x, widest)));
+        svg.append(text(x(x), y(0) + LINE, "middle", number(x, widest)));
       }
       if (withHeights) {
         svg.append(line(x(0), y(y), x(widest), y(y), "#e4e4e4", 1));
@@ -64,9 +68,20 @@ record Axes(String title, double widest, double highest) {
     return text(LEFT - 8, y(y) + 4, "end", name);
   }
 
-  /** A label below the area. */
-  String labelBelow(double x, String name) {
-    return text(x(x), y(0) + 18, "middle", name);
+  /** A label below the area, in lines of as many words as there is room for. */
+  String labelBelow(double x, double room, String name) {
+    StringBuilder lines = new StringBuilder();
+    StringBuilder line = new StringBuilder();
+    double height = y(0) + LINE;
+    for (String word : name.split(" ", -1)) {
+      if (!line.isEmpty() && (line.length() + 1 + word.length()) * LETTER > x(room) - x(0)) {
+        lines.append(text(x(x), height, "middle", line.toString()));
+        line.setLength(0);
+        height += LINE;
+      }
+      line.append(line.isEmpty() ? "" : " ").append(word);
+    }
+    return lines.append(text(x(x), height, "middle", line.toString())).toString();
   }
 
   double x(double value) {

@@ -58,7 +58,7 @@ public final class BarPlot {
                 int number = names.indexOf(name);
                 svg.append(bar(axes, left + number * width, width, height, colour(number)));
               });
-      svg.append(axes.labelBelow(place + 0.5, group.getKey()));
+      svg.append(axes.labelBelow(place + 0.5, 1, group.getKey()));
       place++;
     }
     for (int i = 0; i < names.size(); i++) {
