@@ -132,8 +132,9 @@ final class ProcessSession implements ModelSession {
   private void require(WorkerProcess worker) {
     try {
       Message.Built _ = worker.builds().require(known);
-      if (factory.captureLosses().isRefused(structure())
-          && worker.builds().refuseCaptures(known.number())) {
+      if (!factory.captureLosses().isRefused(structure())) {
+        worker.builds().allowCaptures(known.number());
+      } else if (worker.builds().refuseCaptures(known.number())) {
         known.shapes().forgetCaptures();
       }
     } catch (OutOfDeviceMemoryException e) {
