@@ -15,9 +15,11 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
- * A session that the worker of the run's class runs, and builds first where it has not.
+ * A session that the worker of the run's class runs, and builds first where it has not. A run whose
+ * worker is replaced begins anew in the next one.
  *
  * <p>A run that loses its worker ends with {@link WorkerLostException}, once the worker's process
  * is gone; it may be begun anew. If that cannot be ended it is {@link WorkerStuckException}, and
@@ -54,6 +56,17 @@ final class ProcessSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
+    while (!hasRun(invocation, region, growth, weights)) { // In the next worker, then.
+      weights.await(model.segments() - 1);
+    }
+  }
+
+  /** Returns false where the worker is being replaced, and has ended the run at a gate. */
+  private boolean hasRun(
+      Invocation invocation,
+      EphemeralRegion region,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
     WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
@@ -69,12 +82,17 @@ final class ProcessSession implements ModelSession {
       run.expect(time, factory.awakeNanos());
       run.announce(worker);
       require(worker);
-      heldBytes = in(worker, run);
+      OptionalLong held = in(worker, run);
       run.notes().ifPresent(text -> notes = text);
+      if (held.isEmpty()) {
+        return false;
+      }
+      heldBytes = held.getAsLong();
       known
           .shapes()
           .ran(invocation.inputs(), run.isCaptured(), () -> run.repetition(known))
           .ifPresent(warmUp -> factory.repeat(known, warmUp));
+      return true;
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
@@ -98,7 +116,7 @@ final class ProcessSession implements ModelSession {
     return lane;
   }
 
-  private long in(WorkerProcess worker, RemoteRun run) {
+  private OptionalLong in(WorkerProcess worker, RemoteRun run) {
     try {
       return run.in(worker, known.number(), factory.settings());
     } catch (WorkerStuckException e) {
