@@ -78,7 +78,7 @@ final class ProcessSession implements ModelSession {
                 weights,
                 factory.shared())) {
       ExpectedTime time = times.of(invocation.inputs());
-      time.seed(weights::usualNanos);
+      time.seed(() -> usualNanos(invocation, weights));
       run.expect(time, factory.awakeNanos());
       run.announce(worker);
       require(worker);
@@ -105,6 +105,12 @@ final class ProcessSession implements ModelSession {
     } finally {
       worker.leave();
     }
+  }
+
+  /** What such runs take, as others have told of them or else as the plan expects. */
+  private long usualNanos(Invocation invocation, WeightArrivals weights) {
+    long told = weights.usualNanos();
+    return told > 0 ? told : PlannedTime.nanos(known.model().plan(), invocation.inputs());
   }
 
   /**
