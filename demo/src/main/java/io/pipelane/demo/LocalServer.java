@@ -102,7 +102,8 @@ public final class LocalServer implements DemoServer {
     rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
     rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));
     if (memory.frameworkBytes() > 0) {
-      rows.add(new LedgerRow("libraries, for all (counted apart)", memory.frameworkBytes()));
+      rows.add(
+          new LedgerRow("libraries and worker processes (counted apart)", memory.frameworkBytes()));
     }
   }
 

@@ -10,6 +10,9 @@ public interface DeviceExport {
   /** What tells one kind of device from the others. */
   String kind();
 
+  /** Whether the device may still compute for a run that stands at a gate. */
+  boolean computesBehindGates();
+
   /** The words; the record of the kind reads them. */
   List<String> toList();
 }

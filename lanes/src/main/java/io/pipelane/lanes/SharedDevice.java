@@ -29,6 +29,11 @@ public interface SharedDevice extends Device {
     return false;
   }
 
+  /** Whether what processes take for themselves is taken of its memory. */
+  default boolean isHostMemory() {
+    return false;
+  }
+
   /** Device memory that is taken beside weights, accounts and lanes, by all processes. */
   default long overheadBytes() {
     return 0;

@@ -59,6 +59,9 @@ public record Plan(
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
   public static final long WEIGHT_ALIGNMENT = GatedGraph.ALIGNMENT;
 
+  /** What open dimensions but the first of an input count as where time is estimated. */
+  public static final long ESTIMATED_SIZE = 128;
+
   public Plan {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
@@ -166,10 +169,16 @@ public record Plan(
    * @param offset where its weights begin in the weights file
    * @param byteSize bytes of weights it is the first to read, padding included
    * @param layers graph nodes in it
-   * @param estimatedNanos what it was expected to take when the graph was cut: for one item, on a
-   *     usual device of the import's kind
+   * @param estimatedNanos what it was expected to take when the graph was cut, on a usual device of
+   *     the import's kind: for one item, with {@link #ESTIMATED_SIZE} for the other open dimensions
+   *     of inputs; 0 where that is not known
    */
   public record Segment(long offset, long byteSize, int layers, long estimatedNanos) {
+    /** The same where the shapes that its time was estimated by do not hold. */
+    public Segment withoutEstimate() {
+      return new Segment(offset, byteSize, layers);
+    }
+
     /** A segment of which nobody has estimated the time. */
     public Segment(long offset, long byteSize, int layers) {
       this(offset, byteSize, layers, 0);

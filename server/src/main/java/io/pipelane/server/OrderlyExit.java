@@ -1,5 +1,6 @@
 package io.pipelane.server;
 
+import io.pipelane.lanes.cuda.driver.ContextsAtExit;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,7 @@ final class OrderlyExit {
    */
   static OrderlyExit from(OpenParts parts, Duration patience) {
     OrderlyExit exit = new OrderlyExit(parts, patience);
+    ContextsAtExit.ofProcess().leaveToOwner();
     Runtime.getRuntime().addShutdownHook(exit.hook);
     return exit;
   }

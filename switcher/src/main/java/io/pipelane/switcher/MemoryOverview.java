@@ -12,8 +12,9 @@ import io.pipelane.switcher.worker.SessionOverview;
  * @param constantBytes what sessions keep, memory of libraries that is theirs included
  * @param laneBytes what the lanes' regions may touch at present, borrowed memory included
  * @param sessions by structure; their bytes are those that sessions keep
- * @param frameworkBytes what belongs to no session: memory of libraries that all share, what
- *     allocating leaves unused, and what ONNX Runtime took on threads that work for no model
+ * @param frameworkBytes what belongs to no session: memory of libraries that all share, what worker
+ *     processes of the host take for themselves, what allocating leaves unused, and what ONNX
+ *     Runtime took on threads that work for no model
  * @param lanes beside that of a share of multiprocessors
  */
 public record MemoryOverview(

@@ -12,6 +12,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -22,6 +24,7 @@ import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -197,6 +200,30 @@ class BoundSessionsTest {
     assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
     assertEquals(0, switcher.memory().constantBytes());
     assertEquals(0, sessions.open.get());
+  }
+
+  /** Once before room is made for it, and once more in that room. */
+  @Test
+  void register_sessionTakesMoreThanItsRoom_roomIsMadeAgain() {
+    sessions.outgrown.set(2);
+    infer(registered(1));
+    assertEquals(0, sessions.outgrown.get());
+  }
+
+  /** Where others hold what a process gives back at its end, room is made once more. */
+  @Test
+  void register_roomIsLostWithAWorker_roomIsMadeAgain() {
+    sessions.outgrown.set(1);
+    AtomicInteger builds = new AtomicInteger();
+    sessions.inBuild =
+        model -> {
+          if (builds.incrementAndGet() == 2) { // It is built in its room.
+            sessions.outgrown.set(1);
+            throw new WorkerLostException("lost on purpose", Blame.OTHERS);
+          }
+        };
+    infer(registered(1));
+    assertEquals(4, builds.get());
   }
 
   @Test

@@ -178,6 +178,11 @@ public final class CpuDevice implements SharedDevice {
   }
 
   @Override
+  public boolean isHostMemory() {
+    return true;
+  }
+
+  @Override
   public boolean boundToLane() {
     return false;
   }

@@ -23,6 +23,11 @@ public record CpuExport(
   }
 
   @Override
+  public boolean computesBehindGates() {
+    return false;
+  }
+
+  @Override
   public List<String> toList() {
     return List.of(
         Long.toString(process),

@@ -64,6 +64,11 @@ public record CudaExport(
   }
 
   @Override
+  public boolean computesBehindGates() {
+    return true;
+  }
+
+  @Override
   public List<String> toList() {
     return List.of(
         Long.toString(process),

@@ -36,6 +36,11 @@ public abstract class ForwardingSession implements ModelSession {
   }
 
   @Override
+  public void captureAgain() {
+    session.captureAgain();
+  }
+
+  @Override
   public void close() {
     session.close();
   }

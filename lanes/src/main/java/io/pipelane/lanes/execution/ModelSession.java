@@ -43,10 +43,13 @@ public interface ModelSession extends AutoCloseable {
   }
 
   /**
-   * Gives device memory back that the session can do without, and takes no more of the kind;
-   * belongs to the thread that has the session's lane.
+   * Gives device memory back that the session can do without, and takes no more of the kind until
+   * {@link #captureAgain}; belongs to the thread that has the session's lane.
    */
   default void shrink() {}
+
+  /** Takes such memory again; belongs to the thread that has the session's lane. */
+  default void captureAgain() {}
 
   /** Gives everything back; no run may be under way. */
   @Override

@@ -129,8 +129,13 @@ final class Conversation {
     } else if (excused.getAsBoolean()) {
       since = now;
     }
-    worker.underWay().standsSince(standsSince);
-    isSaidToStand = true;
+    if (worker.standsAside(end)) {
+      standsSince = now;
+      sayItGetsOn(); // It keeps nothing from getting on.
+    } else {
+      worker.underWay().standsSince(standsSince);
+      isSaidToStand = true;
+    }
     if (now - since > patience.toNanos()) {
       worker.killForHang(patience, now - patience.toNanos() / 2);
     }

@@ -43,7 +43,7 @@ final class ExpectedTime {
   Duration patience(boolean cold, Duration most) {
     long nanos = nanos(cold);
     Duration least = nanos > 0 ? LEAST_PATIENCE : LEAST_FIRST_PATIENCE;
-    Duration known = Duration.ofNanos(PATIENCE * (nanos > 0 ? nanos : usualNanos));
+    Duration known = Duration.ofNanos(nanos > 0 ? nanos : usualNanos).multipliedBy(PATIENCE);
     Duration patience = known.compareTo(least) < 0 ? least : known;
     return known.isZero() || patience.compareTo(most) > 0 ? most : patience;
   }

@@ -15,9 +15,11 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.Plan;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
- * A session that the worker of the run's class runs, and builds first where it has not.
+ * A session that the worker of the run's class runs, and builds first where it has not. A run whose
+ * worker is replaced begins anew in the next one.
  *
  * <p>A run that loses its worker ends with {@link WorkerLostException}, once the worker's process
  * is gone; it may be begun anew. If that cannot be ended it is {@link WorkerStuckException}, and
@@ -54,6 +56,17 @@ final class ProcessSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
+    while (!hasRun(invocation, region, growth, weights)) { // In the next worker, then.
+      weights.await(model.segments() - 1);
+    }
+  }
+
+  /** Returns false where the worker is being replaced, and has ended the run at a gate. */
+  private boolean hasRun(
+      Invocation invocation,
+      EphemeralRegion region,
+      MemoryTarget.Growth growth,
+      WeightArrivals weights) {
     WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
@@ -65,16 +78,21 @@ final class ProcessSession implements ModelSession {
                 weights,
                 factory.shared())) {
       ExpectedTime time = times.of(invocation.inputs());
-      time.seed(weights::usualNanos);
+      time.seed(() -> usualNanos(invocation, weights));
       run.expect(time, factory.awakeNanos());
       run.announce(worker);
       require(worker);
-      heldBytes = in(worker, run);
+      OptionalLong held = in(worker, run);
       run.notes().ifPresent(text -> notes = text);
+      if (held.isEmpty()) {
+        return false;
+      }
+      heldBytes = held.getAsLong();
       known
           .shapes()
           .ran(invocation.inputs(), run.isCaptured(), () -> run.repetition(known))
           .ifPresent(warmUp -> factory.repeat(known, warmUp));
+      return true;
     } catch (OutOfDeviceMemoryException | WorkerLostException e) {
       // Begun anew, the run is told of no arrivals a second time.
       weights.await(model.segments() - 1);
@@ -89,6 +107,12 @@ final class ProcessSession implements ModelSession {
     }
   }
 
+  /** What such runs take, as others have told of them or else as the plan expects. */
+  private long usualNanos(Invocation invocation, WeightArrivals weights) {
+    long told = weights.usualNanos();
+    return told > 0 ? told : PlannedTime.nanos(known.model().plan(), invocation.inputs());
+  }
+
   /**
    * The lane as a worker has it: a worker that belongs to one owner shares no memory with others.
    */
@@ -98,7 +122,7 @@ final class ProcessSession implements ModelSession {
     return lane;
   }
 
-  private long in(WorkerProcess worker, RemoteRun run) {
+  private OptionalLong in(WorkerProcess worker, RemoteRun run) {
     try {
       return run.in(worker, known.number(), factory.settings());
     } catch (WorkerStuckException e) {
@@ -132,8 +156,9 @@ final class ProcessSession implements ModelSession {
   private void require(WorkerProcess worker) {
     try {
       Message.Built _ = worker.builds().require(known);
-      if (factory.captureLosses().isRefused(structure())
-          && worker.builds().refuseCaptures(known.number())) {
+      if (!factory.captureLosses().isRefused(structure())) {
+        worker.builds().allowCaptures(known.number());
+      } else if (worker.builds().refuseCaptures(known.number())) {
         known.shapes().forgetCaptures();
       }
     } catch (OutOfDeviceMemoryException e) {

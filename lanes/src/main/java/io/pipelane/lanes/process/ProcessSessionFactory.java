@@ -168,9 +168,12 @@ public final class ProcessSessionFactory implements SessionFactory {
     return device.boundToLane();
   }
 
+  /** {@inheritDoc} What workers of a device of the host's take for themselves is among it. */
   @Override
   public long frameworkBytes() {
-    return device.overheadBytes();
+    return device.isHostMemory()
+        ? workers().workers().stream().mapToLong(WorkersOverview.Entry::frameworkBytes).sum()
+        : device.overheadBytes();
   }
 
   @Override
@@ -332,7 +335,14 @@ public final class ProcessSessionFactory implements SessionFactory {
     }
     long share = device.overheadBytes() / overview.workers().size();
     return overview.with(
-        overview.workers().stream().map(worker -> worker.on(device.name(), share)).toList());
+        overview.workers().stream()
+            .map(worker -> worker.on(device.name(), device.isHostMemory() ? own(worker) : share))
+            .toList());
+  }
+
+  /** What a worker has in memory beside its sessions' constants. */
+  private static long own(WorkersOverview.Entry worker) {
+    return Math.max(0, worker.memoryBytes() - worker.deviceBytes());
   }
 
   /** Whether there is a worker of this id. */

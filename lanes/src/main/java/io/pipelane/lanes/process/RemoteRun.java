@@ -9,13 +9,11 @@ import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.StateNumber;
-import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
-import io.pipelane.lanes.process.channel.GoWord;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.PlacedNumber;
@@ -60,8 +58,6 @@ final class RemoteRun implements AutoCloseable {
   private ExpectedTime time = new ExpectedTime();
   private long awakeNanos;
   private long beginNanos;
-  private volatile boolean heldBack;
-  private volatile @Nullable StatusException endReason;
   private @Nullable List<String> notes;
   private @Nullable RuntimeException growthFailure;
   private @Nullable RuntimeException placeFailure;
@@ -156,9 +152,10 @@ final class RemoteRun implements AutoCloseable {
    * Runs in a worker that has the session. Small outputs are placed when nothing can fail any more;
    * large ones may be before, as the device writes them there.
    *
-   * @return what the session holds there beside its constants
+   * @return what the session holds there beside its constants; empty where the run has not come to
+   *     its end, and is to begin anew, as the worker is being replaced
    */
-  long in(WorkerProcess worker, long session, WorkerSettings settings) {
+  OptionalLong in(WorkerProcess worker, long session, WorkerSettings settings) {
     placeInputs();
     ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
@@ -186,9 +183,10 @@ final class RemoteRun implements AutoCloseable {
               weights.segmentsAhead(),
               numbered);
       try {
-        return switch (carriedOut(run, conversation, end)) {
+        RemoteStop stop = new RemoteStop(end.go(), run.segmentsAhead() != WeightArrivals.ALL);
+        return switch (carriedOut(run, conversation, stop, worker)) {
           case Message.Ran ran -> {
-            if (!heldBack) {
+            if (!stop.hasHeldBack()) {
               time.took(cold, System.nanoTime() - beginNanos);
             }
             try {
@@ -200,9 +198,17 @@ final class RemoteRun implements AutoCloseable {
             if (ran.goesOn()) {
               invocation.placed();
             }
-            yield ran.goesOn() ? finish(ran, conversation, worker) : ran.heldBytes();
+            yield OptionalLong.of(
+                ran.goesOn() ? finish(ran, conversation, worker) : ran.heldBytes());
           }
-          case Message.Failed failed -> throw failure(failed, arrivals);
+          case Message.Failed failed
+              when failed.status() == Status.CANCELLED
+                  && worker.endsRuns()
+                  && stop.endReason() == null -> {
+            reached(failed.peakBytes());
+            yield OptionalLong.empty();
+          }
+          case Message.Failed failed -> throw failure(failed, arrivals, stop.endReason());
           case Message.ToServer other -> throw new ProtocolException("it answered " + other);
         };
       } catch (ProtocolException e) {
@@ -212,48 +218,18 @@ final class RemoteRun implements AutoCloseable {
   }
 
   /** Has the worker run, to its answer; it may be held back, or ended, meanwhile. */
-  private Message.ToServer carriedOut(Message.Run run, Conversation conversation, ChannelEnd end) {
-    GoWord go = end.go();
-    go.begin();
-    boolean stops = run.segmentsAhead() != WeightArrivals.ALL;
-    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stopWord(go, stops))) {
+  private Message.ToServer carriedOut(
+      Message.Run run, Conversation conversation, RemoteStop stop, WorkerProcess worker) {
+    stop.begin();
+    if (worker.endsRuns()) { // Those under way were told so; whether this one was nobody knows.
+      stop.endForWorker();
+    }
+    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stop)) {
       conversation.say(run);
       return awaitEnd(conversation);
     } finally {
-      go.begin();
+      stop.begin();
     }
-  }
-
-  private StopWord stopWord(GoWord go, boolean stops) {
-    return new StopWord() {
-      @Override
-      public boolean stops() {
-        return stops;
-      }
-
-      @Override
-      public void end(StatusException reason) {
-        endReason = reason;
-        go.end();
-      }
-
-      @Override
-      public void allow(double share) {
-        heldBack |= share < 1;
-        go.allow(share);
-      }
-
-      @Override
-      public void expect(long fromNanos, long untilNanos) {
-        heldBack |= untilNanos > 0;
-        go.expect(fromNanos, untilNanos);
-      }
-
-      @Override
-      public boolean stands() {
-        return go.stands();
-      }
-    };
   }
 
   private void expectEnd(Conversation conversation, boolean cold) {
@@ -406,7 +382,8 @@ final class RemoteRun implements AutoCloseable {
     lane.reached(peakBytes);
   }
 
-  private RuntimeException failure(Message.Failed failed, ArrivalPublisher arrivals) {
+  private RuntimeException failure(
+      Message.Failed failed, ArrivalPublisher arrivals, @Nullable StatusException ended) {
     reached(failed.peakBytes());
     if (arrivals.failedToArrive()) {
       weights.await(model.segments() - 1); // Throws what they did not come for.
@@ -414,7 +391,6 @@ final class RemoteRun implements AutoCloseable {
     if (growthFailure != null) {
       return growthFailure;
     }
-    StatusException ended = endReason;
     if (ended != null && failed.status() == Status.CANCELLED) {
       return ended;
     }

@@ -249,6 +249,13 @@ final class WorkerBuilds {
     return isNews;
   }
 
+  /** Has a session capture again that {@link #refuseCaptures} has kept from it; at once if none. */
+  void allowCaptures(long number) {
+    if (uncaptured.remove(number)) {
+      giveUp(new Message.CaptureAgain(number));
+    }
+  }
+
   /** Has host memory given back that this process has closed; no run reads it any more. */
   void tidy() {
     giveUp(new Message.Tidy());

@@ -116,6 +116,7 @@ final class WorkerMember {
         worker.builds().warmedUp(),
         ProcessMemory.privateBytes(worker.pid()),
         "",
-        worker.builds().constantBytes());
+        worker.builds().constantBytes(),
+        0);
   }
 }

@@ -61,6 +61,8 @@ final class WorkerProcess {
   private final CountDownLatch over = new CountDownLatch(1);
 
   private final WorkerSettings settings;
+  private final boolean computesBehindGates;
+  private volatile boolean endsRuns;
   private volatile @Nullable String verdict;
   private volatile @Nullable Long killedNanos;
   private volatile @Nullable Long dismissedNanos;
@@ -70,8 +72,14 @@ final class WorkerProcess {
   private boolean leaving;
   private boolean unmapped;
 
-  private WorkerProcess(int id, WorkerSettings settings, WorkerArea area, Process process) {
+  private WorkerProcess(
+      int id,
+      WorkerSettings settings,
+      boolean computesBehindGates,
+      WorkerArea area,
+      Process process) {
     this.id = id;
+    this.computesBehindGates = computesBehindGates;
     this.settings = settings;
     this.area = area;
     this.process = process;
@@ -121,7 +129,8 @@ final class WorkerProcess {
                       List.of("-Xmx" + settings.heap().bytes()),
                       settings.program(),
                       arguments.toList()));
-      WorkerProcess worker = new WorkerProcess(id, settings, area, process);
+      WorkerProcess worker =
+          new WorkerProcess(id, settings, export.computesBehindGates(), area, process);
       worker.output.read(process.getInputStream());
       // Not on the thread that completes Process.onExit, whose stack is too small for calls of C.
       Thread.ofPlatform()
@@ -229,6 +238,25 @@ final class WorkerProcess {
   synchronized void retire() {
     leaving = true;
     settle();
+  }
+
+  /** The same, and its runs end at their next gate, to begin anew in another process. */
+  synchronized void retireAtGates() {
+    endsRuns = true;
+    if (!unmapped) {
+      lanes.forEach(lane -> lane.go().end());
+    }
+    retire();
+  }
+
+  /** Whether its runs end at their next gate: they are somebody else's by then. */
+  boolean endsRuns() {
+    return endsRuns;
+  }
+
+  /** Whether what is said on a channel computes nothing, as its run stands at a gate. */
+  boolean standsAside(ChannelEnd end) {
+    return !computesBehindGates && end.go().stands();
   }
 
   private void settle() {

@@ -327,7 +327,7 @@ final class WorkerSupervisor implements AutoCloseable {
     members.stream()
         .filter(WorkerMember::isToBeReplaced)
         .filter(member -> !isPost(member.state()) || isFilled(member.state()))
-        .forEach(this::retire);
+        .forEach(member -> retire(member, WorkerProcess::retireAtGates));
     members.stream()
         .filter(member -> member.isToBeReplaced() && !member.is(WorkerState.RETIRING))
         .filter(
@@ -396,10 +396,15 @@ final class WorkerSupervisor implements AutoCloseable {
     return member.stays() && isPost(member.state());
   }
 
+  /** Its runs come to their end. */
   private void retire(WorkerMember member) {
+    retire(member, WorkerProcess::retire);
+  }
+
+  private static void retire(WorkerMember member, Consumer<WorkerProcess> how) {
     if (!member.is(WorkerState.RETIRING)) {
       member.become(WorkerState.RETIRING);
-      member.worker.retire();
+      how.accept(member.worker);
     }
   }
 

@@ -53,8 +53,9 @@ public record WorkersOverview(
    * @param warmedUp shapes that they have run with before anybody asked for it
    * @param memoryBytes memory of the process that no file or other process shares
    * @param device what it runs on
-   * @param deviceBytes what it takes there: its sessions' constants, and its share of what the
-   *     driver counts beside all accounts
+   * @param deviceBytes what it takes there: its sessions' constants, and what belongs to none
+   * @param frameworkBytes what belongs to none: on a GPU its share of what the driver counts beside
+   *     all accounts, on the processor what it has in memory beside constants
    */
   public record Entry(
       int id,
@@ -65,14 +66,25 @@ public record WorkersOverview(
       int warmedUp,
       long memoryBytes,
       String device,
-      long deviceBytes) {
+      long deviceBytes,
+      long frameworkBytes) {
     public Entry {
       models = List.copyOf(models);
     }
 
-    Entry on(String name, long shareBytes) {
+    /** The same on a device where so much belongs to no session. */
+    Entry on(String name, long beside) {
       return new Entry(
-          id, pid, state, sessions, models, warmedUp, memoryBytes, name, deviceBytes + shareBytes);
+          id,
+          pid,
+          state,
+          sessions,
+          models,
+          warmedUp,
+          memoryBytes,
+          name,
+          deviceBytes + beside,
+          frameworkBytes + beside);
     }
   }
 }

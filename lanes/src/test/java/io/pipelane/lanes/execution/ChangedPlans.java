@@ -12,21 +12,34 @@ public final class ChangedPlans {
 
   /** A plan with other outputs. */
   public static Plan withOutputs(Plan plan, List<TensorSpec> outputs) {
-    return changed(plan, outputs, plan.repacked(), plan.batching());
+    return changed(plan, outputs, plan.repacked(), plan.segments(), plan.batching());
   }
 
   /** A plan whose weights were repacked otherwise. */
   public static Plan withRepacked(Plan plan, List<RepackedWeight> repacked) {
-    return changed(plan, plan.outputs(), repacked, plan.batching());
+    return changed(plan, plan.outputs(), repacked, plan.segments(), plan.batching());
   }
 
   /** A plan whose import has found something else of requests that run together. */
   public static Plan withBatching(Plan plan, Batching batching) {
-    return changed(plan, plan.outputs(), plan.repacked(), batching);
+    return changed(plan, plan.outputs(), plan.repacked(), plan.segments(), batching);
+  }
+
+  /** A plan whose segments are expected to take so long each. */
+  public static Plan withEstimates(Plan plan, long nanos) {
+    List<Plan.Segment> estimated =
+        plan.segments().stream()
+            .map(old -> new Plan.Segment(old.offset(), old.byteSize(), old.layers(), nanos))
+            .toList();
+    return changed(plan, plan.outputs(), plan.repacked(), estimated, plan.batching());
   }
 
   private static Plan changed(
-      Plan plan, List<TensorSpec> outputs, List<RepackedWeight> repacked, Batching batching) {
+      Plan plan,
+      List<TensorSpec> outputs,
+      List<RepackedWeight> repacked,
+      List<Plan.Segment> segments,
+      Batching batching) {
     return new Plan(
         plan.structureHash(),
         plan.inputs(),
@@ -34,7 +47,7 @@ public final class ChangedPlans {
         plan.weights(),
         repacked,
         plan.inPlace(),
-        plan.segments(),
+        segments,
         plan.weightBytes(),
         plan.weightChecksum(),
         plan.constantBytes(),

@@ -108,6 +108,10 @@ class DoomedCapturesTest {
           session.notes().toString().contains("cost two worker"), session.notes().toString());
       sessions.forget(model);
       assertTrue(session.notes().isEmpty());
+      for (int i = 0; i < RUNS_BETWEEN_LOSSES; i++) {
+        run(session);
+      }
+      awaitLost(3); // It is captured again where it was not to be.
     }
   }
 }

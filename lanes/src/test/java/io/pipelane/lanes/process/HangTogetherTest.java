@@ -4,8 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
@@ -13,6 +19,7 @@ import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -34,7 +41,15 @@ class HangTogetherTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
-      new WorkerFixture(FaultyWorker.class, 1, Duration.ofSeconds(4));
+      new WorkerFixture(
+          FaultyWorker.class,
+          2,
+          SwitchOn.FAULT,
+          1,
+          false,
+          Duration.ofSeconds(4),
+          WorkerSettings.USUAL_END,
+          Launcher.SYSTEM);
 
   @AfterEach
   void nothingIsLeft() throws IOException {
@@ -63,6 +78,42 @@ class HangTogetherTest {
       assertEquals(
           Blame.UNKNOWN, assertInstanceOf(WorkerLostException.class, lostToo.getCause()).blame());
       assertArrayEquals(expected, workers.run(session, X));
+    }
+  }
+
+  /** On the processor it computes nothing meanwhile; behind a gate a GPU may. */
+  @Test
+  void run_hangsBesideOneThatStandsAtItsGate_isToBlameAlone() throws Exception {
+    assumeFalse(TestDevices.ON_GPU);
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    EphemeralRegion beside = workers.device.ephemeral(16 * WorkerFixture.MIB);
+    beside.limit(WorkerFixture.MIB);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      StoppedWeights stopped = new StoppedWeights();
+      CompletableFuture<?> standing =
+          CompletableFuture.runAsync(
+              () ->
+                  session.run(
+                      new FloatInvocation(X, Shape.of(2, TestModels.WIDTH)),
+                      beside,
+                      bytes -> false,
+                      stopped));
+      StopWord word = stopped.word.get();
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      faults.arm(Step.RUNNING, Fault.HANG);
+      WorkerLostException lost =
+          assertThrows(WorkerLostException.class, () -> workers.run(session, X));
+      assertEquals(Blame.NAMED, lost.blame());
+      CompletionException lostToo = assertThrows(CompletionException.class, standing::join);
+      assertEquals(
+          Blame.OTHERS, assertInstanceOf(WorkerLostException.class, lostToo.getCause()).blame());
+      assertArrayEquals(expected, workers.run(session, X));
+    } finally {
+      beside.close();
     }
   }
 

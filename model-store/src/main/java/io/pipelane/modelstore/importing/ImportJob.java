@@ -55,10 +55,8 @@ final class ImportJob {
   private static final String SHAPES = "shapes.onnx";
   private static final int ATTEMPTS = 8;
 
-  /** What open dimensions of inputs count as where time is estimated: the batch, and all others. */
+  /** What open dimensions of inputs count as where time is estimated, the first ones always. */
   private static final long ONE_ITEM = 1;
-
-  private static final long USUAL_SIZE = 128;
 
   private final Path modelFile;
   private final Path folder;
@@ -68,6 +66,9 @@ final class ImportJob {
   private final ImportTarget target;
   private final ImportMemory memory = new ImportMemory();
   private final List<String> notes = new ArrayList<>();
+
+  /** Whether times were estimated by the shapes that {@link Plan.Segment} names. */
+  private boolean timesHold;
 
   /**
    * An import.
@@ -241,10 +242,11 @@ final class ImportJob {
     Map<String, TensorProto> weights = target.graph().selection().select(optimized.graph());
     Path file = folder.resolve(SHAPES);
     SessionSettings settings = askedSession(channelsLast);
-    for (long size : List.of(USUAL_SIZE, ONE_ITEM)) {
+    for (long size : List.of(Plan.ESTIMATED_SIZE, ONE_ITEM)) {
       try {
         ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
         try (OrtSession session = environment.open(file, settings)) {
+          timesHold = size == Plan.ESTIMATED_SIZE;
           return ValueShapes.of(session.inputs(), session.outputs(), weights);
         }
       } catch (StatusException | IllegalStateException e) {
@@ -254,6 +256,7 @@ final class ImportJob {
         Files.deleteIfExists(file);
       }
     }
+    timesHold = false;
     notes.add("shapes are not known; times of segments are guessed by the number of their nodes");
     return ValueShapes.UNKNOWN;
   }
@@ -344,7 +347,9 @@ final class ImportJob {
         layout.weights(),
         layout.repacked(),
         layout.inPlace(),
-        layout.segments(),
+        timesHold
+            ? layout.segments()
+            : layout.segments().stream().map(Plan.Segment::withoutEstimate).toList(),
         layout.byteSize(),
         layout.checksum(),
         ConstantBytes.of(model.getGraph()),

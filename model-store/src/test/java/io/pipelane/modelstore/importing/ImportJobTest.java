@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
@@ -176,6 +177,21 @@ class ImportJobTest {
       assertEquals(2.5, segment.estimatedNanos() / 1e6, 0.1);
     }
     assertEquals(1, run(TestModels.model(graph), version("2")).segments().size());
+  }
+
+  /** It adds three numbers, or one to each of three: not to 128. */
+  @Test
+  void run_openDimensionIsNeverOfTheUsualSize_estimatesNothing() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, 1, -1))
+            .addInitializer(TestModels.weight("w", new Random(1), 1, 3))
+            .addNode(TestModels.node("Add", List.of("x", "w"), "y"))
+            .addOutput(TestModels.value("y", TensorType.FP32, 1, 3));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertEquals(List.of(0L), plan.segments().stream().map(Plan.Segment::estimatedNanos).toList());
+    Plan usual = run(TestModels.chain(1, 4, 1), version("2"));
+    assertTrue(usual.segments().getFirst().estimatedNanos() > 0);
   }
 
   @Test

@@ -55,6 +55,7 @@ final class WorkersCommand implements Subcommand {
             "MEMORY",
             "DEVICE",
             "DEVICE MEMORY",
+            "OF NO SESSION",
             "MODELS");
     for (JsonNode worker : overview.path("workers")) {
       table.add(
@@ -66,6 +67,7 @@ final class WorkersCommand implements Subcommand {
           new ByteSize(worker.path("memory_bytes").asLong()).toString(),
           worker.path("device").asText(),
           new ByteSize(worker.path("device_bytes").asLong()).toString(),
+          new ByteSize(worker.path("framework_bytes").asLong()).toString(),
           models(worker));
     }
     if (overview.path("workers").isEmpty()) {

@@ -243,6 +243,7 @@ public final class Answers {
       json.writeNumberField("memory_bytes", worker.memoryBytes());
       json.writeStringField("device", worker.device());
       json.writeNumberField("device_bytes", worker.deviceBytes());
+      json.writeNumberField("framework_bytes", worker.frameworkBytes());
       json.writeEndObject();
     }
     json.writeEndArray();

@@ -27,7 +27,7 @@ class WorkersAnswerTest {
       throws IOException {
     WorkersOverview.Entry worker =
         new WorkersOverview.Entry(
-            7, 4711, WorkerState.STANDBY, models.size(), models, 3, 1 << 20, "cpu", 42);
+            7, 4711, WorkerState.STANDBY, models.size(), models, 3, 1 << 20, "cpu", 42, 7);
     ByteBuf target = Unpooled.buffer();
     WorkersOverview all = new WorkersOverview(List.of(worker), 5, 2, "killed", 1_000);
     Answers.workers(target, new SeenWorkers(all, visible));
@@ -40,7 +40,7 @@ class WorkersAnswerTest {
     assertEquals(
         "{\"id\":7,\"pid\":4711,\"state\":\"STANDBY\",\"sessions\":1,\"models\":"
             + "[{\"name\":\"m\",\"version\":\"3\",\"sessions\":2}],\"more_models\":0,"
-            + "\"warmed_up\":3,\"memory_bytes\":1048576,\"device\":\"cpu\",\"device_bytes\":42}",
+            + "\"warmed_up\":3,\"memory_bytes\":1048576,\"device\":\"cpu\",\"device_bytes\":42,\"framework_bytes\":7}",
         worker.toString());
   }
 

@@ -55,7 +55,8 @@ class StateSourceTest {
   private static WorkersOverview workers() {
     List<BuiltModel> built = List.of(new BuiltModel(ECHO, 1));
     return new WorkersOverview(
-        List.of(new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 1, built, 0, 1, "cpu", 9)),
+        List.of(
+            new WorkersOverview.Entry(1, 4711, WorkerState.ACTIVE, 1, built, 0, 1, "cpu", 9, 1)),
         1,
         1,
         "killed by echo",

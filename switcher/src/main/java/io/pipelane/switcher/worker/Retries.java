@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -330,35 +331,58 @@ final class Retries {
   }
 
   /**
-   * Builds what a model needs of which nothing runs yet, twice if its worker process is lost for
+   * What builds for a model of which nothing runs yet, twice if its worker process is lost for
    * that, and a few times where others may be the reason; alone, if that can be, once it may be one
-   * itself.
+   * itself. It counts whatever is built by it, since room for that may have to be made in between.
+   * Belongs to a thread.
+   *
+   * <p>What it is given waits for no lane and no memory, for which those would have to run that it
+   * waits with it, and ends with {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost
+   * again.
    *
    * @param priority the class of the work
-   * @param work waits for no lane and no memory, for which those would have to run that it waits
-   *     with it
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when it is lost again
    */
-  void prepare(ModelVersion model, Priority priority, Runnable work) {
+  Consumer<Runnable> preparing(ModelVersion model, Priority priority) {
     forget(model);
-    ReentrantReadWriteLock runs = isApart(priority) ? offlineRuns : onlineRuns;
-    boolean alone = false;
-    int ownLosses = 0;
-    for (int attempts = 1; ; attempts++) {
-      try {
-        attemptOnce(runs, alone, RunControl.NONE, work);
-        return;
-      } catch (WorkerLostException e) {
-        alone |= e.blame() == Blame.UNKNOWN;
-        ownLosses += isOwn(e.blame()) ? 1 : 0;
-        if (ownLosses == 2 || attempts == PATIENCE) {
-          String reason = String.valueOf(e.getMessage());
-          throw StatusException.unavailable(
-              "model %s cannot be built: %s"
-                  .formatted(
-                      model, ownLosses == 2 ? described(reason) : describedAmongOthers(reason)),
-              RETRY_AFTER);
+    return new Preparation(model, isApart(priority) ? offlineRuns : onlineRuns);
+  }
+
+  private static final class Preparation implements Consumer<Runnable> {
+    private final ModelVersion model;
+    private final ReentrantReadWriteLock runs;
+    private boolean alone;
+    private int losses;
+    private int ownLosses;
+
+    Preparation(ModelVersion model, ReentrantReadWriteLock runs) {
+      this.model = model;
+      this.runs = runs;
+    }
+
+    @Override
+    public void accept(Runnable work) {
+      boolean done = false;
+      while (!done) {
+        try {
+          attemptOnce(runs, alone, RunControl.NONE, work);
+          done = true;
+        } catch (WorkerLostException e) {
+          lost(e);
         }
+      }
+    }
+
+    private void lost(WorkerLostException loss) {
+      losses++;
+      ownLosses += isOwn(loss.blame()) ? 1 : 0;
+      alone |= loss.blame() == Blame.UNKNOWN;
+      if (ownLosses == 2 || losses == PATIENCE) {
+        String reason = String.valueOf(loss.getMessage());
+        throw StatusException.unavailable(
+            "model %s cannot be built: %s"
+                .formatted(
+                    model, ownLosses == 2 ? described(reason) : describedAmongOthers(reason)),
+            RETRY_AFTER);
       }
     }
   }

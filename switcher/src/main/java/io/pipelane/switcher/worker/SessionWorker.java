@@ -108,7 +108,7 @@ public final class SessionWorker implements Worker {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      build(model, range, priority, work -> retries.prepare(model.version(), priority, work));
+      build(model, range, priority, retries.preparing(model.version(), priority));
       models.put(model.version(), new Variant(model, range, priority));
       built = true;
     } finally {
@@ -178,12 +178,22 @@ public final class SessionWorker implements Worker {
    */
   private void build(
       ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
+    boolean built = tryBuild(model, range, priority, attempts);
+    while (!built) { // What room was made for may be lost with a process, or turn out larger.
+      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
+        built = tryBuild(model, range, priority, attempts);
+      }
+    }
+  }
+
+  /** Returns false when there is no room for the session. */
+  private boolean tryBuild(
+      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
     try {
       buildInLane(model, range, priority, attempts);
+      return true;
     } catch (NoSessionRoomException e) {
-      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
-        buildInLane(model, range, priority, attempts);
-      }
+      return false;
     }
   }
 

@@ -27,6 +27,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -97,6 +98,28 @@ class RetriesTest {
     assertTrue(retries.quarantine(MODEL).isEmpty());
   }
 
+  private void prepare(Runnable work) {
+    retries.preparing(MODEL, Priority.ONLINE).accept(work);
+  }
+
+  /** Room that is lost with a process is made again outside, which forgives nothing. */
+  @Test
+  void prepare_lostBeforeAndAfterRoomIsMade_countsBoth() {
+    Consumer<Runnable> preparing = retries.preparing(MODEL, Priority.ONLINE);
+    Runnable lostAndWithoutRoom =
+        () -> {
+          if (attempts.incrementAndGet() % 2 == 0) {
+            throw new NoSessionRoomException("it", 1);
+          }
+          throw lost(Blame.ALONE);
+        };
+    assertThrows(NoSessionRoomException.class, () -> preparing.accept(lostAndWithoutRoom));
+    StatusException error =
+        assertThrows(StatusException.class, () -> preparing.accept(lostAndWithoutRoom));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertEquals(3, attempts.get());
+  }
+
   @Test
   void prepare_lostTwice_isRefusedAndMayBeTriedAnew() {
     AtomicInteger losses = new AtomicInteger(3);
@@ -107,10 +130,9 @@ class RetriesTest {
             throw lost(Blame.ALONE);
           }
         };
-    StatusException error =
-        assertThrows(StatusException.class, () -> retries.prepare(MODEL, Priority.ONLINE, work));
+    StatusException error = assertThrows(StatusException.class, () -> prepare(work));
     assertEquals(Status.UNAVAILABLE, error.status());
-    retries.prepare(MODEL, Priority.ONLINE, work);
+    prepare(work);
     assertEquals(4, attempts.get());
     losing(MODEL, 0);
   }
@@ -131,7 +153,7 @@ class RetriesTest {
           }
           Thread beside =
               Thread.ofPlatform()
-                  .start(() -> retries.prepare(OTHER, Priority.ONLINE, built::countDown));
+                  .start(() -> retries.preparing(OTHER, Priority.ONLINE).accept(built::countDown));
           while (built.getCount() > 0 && beside.getState() != Thread.State.WAITING) {
             Thread.onSpinWait();
           }
@@ -146,9 +168,7 @@ class RetriesTest {
   void prepare_lostAmongOthers_othersWaitForTheNextAttempt() {
     CountDownLatch ran = new CountDownLatch(1);
     AtomicLong notRun = new AtomicLong();
-    retries.prepare(
-        MODEL,
-        Priority.ONLINE,
+    prepare(
         () -> {
           if (attempts.incrementAndGet() == 1) {
             throw lost(Blame.UNKNOWN);
@@ -189,9 +209,7 @@ class RetriesTest {
 
   private void prepareLosing(Blame... blames) {
     Iterator<Blame> left = List.of(blames).iterator();
-    retries.prepare(
-        MODEL,
-        Priority.ONLINE,
+    prepare(
         () -> {
           attempts.incrementAndGet();
           if (left.hasNext()) {

@@ -27,6 +27,7 @@ public final class CudaContext implements AutoCloseable {
   private final int multiprocessors;
   private final boolean readsPinnedMemory;
   private final LongAdder linkBytes = new LongAdder();
+  private final ContextsAtExit.Held held = new AtExit();
   private boolean closed;
 
   private CudaContext(CudaDriver driver, int index, CUdevice device) {
@@ -53,6 +54,21 @@ public final class CudaContext implements AutoCloseable {
     this.totalBytes = total[0];
     this.context = new CUcontext();
     check(JCudaDriver.cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
+    ContextsAtExit.ofProcess().opened(held);
+  }
+
+  /** The context as the end of the process has it. */
+  private final class AtExit implements ContextsAtExit.Held {
+    @Override
+    public void finish() {
+      makeCurrent();
+      check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize");
+    }
+
+    @Override
+    public void release() {
+      destroy();
+    }
   }
 
   /**
@@ -75,8 +91,18 @@ public final class CudaContext implements AutoCloseable {
     return new CudaContext(driver, index, device);
   }
 
-  /** Makes the context current on the calling thread, which most calls need; about 0.1 µs. */
+  /**
+   * Makes the context current on the calling thread, which most calls need; about 0.1 µs.
+   *
+   * @throws io.pipelane.config.StatusException when the process is about to end, and gives the
+   *     context back
+   */
   public void bind() {
+    ContextsAtExit.ofProcess().requireGoesOn();
+    makeCurrent();
+  }
+
+  private void makeCurrent() {
     int result = JCudaDriver.cuCtxSetCurrent(context);
     if (result != 0) {
       throw CudaException.of(result, "cuCtxSetCurrent", index);
@@ -197,6 +223,7 @@ public final class CudaContext implements AutoCloseable {
   public synchronized void close() {
     if (!closed) {
       closed = true;
+      ContextsAtExit.ofProcess().closed(held);
       check(JCudaDriver.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
     }
   }
@@ -204,6 +231,7 @@ public final class CudaContext implements AutoCloseable {
   /** Takes the context from all its users in this process, before its end. */
   public synchronized void destroy() {
     closed = true;
+    ContextsAtExit.ofProcess().closed(held);
     check(JCudaDriver.cuDevicePrimaryCtxReset(device), "cuDevicePrimaryCtxReset");
   }
 

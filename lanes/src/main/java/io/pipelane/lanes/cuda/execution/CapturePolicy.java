@@ -29,6 +29,7 @@ final class CapturePolicy {
   private final Map<CaptureKey, Integer> requests = new LinkedHashMap<>(16, 0.75f, true);
   private int failures;
   private volatile @Nullable String refusal;
+  private volatile @Nullable String suspension;
 
   CapturePolicy(CaptureSettings settings) {
     this.settings = settings;
@@ -40,7 +41,7 @@ final class CapturePolicy {
    * @param full whether another capture would have to go
    */
   boolean requested(CaptureKey key, boolean full) {
-    if (refusal != null || settings.afterRequests() == 0 || settings.maximumCaptures() == 0) {
+    if (refusal().isPresent() || settings.afterRequests() == 0 || settings.maximumCaptures() == 0) {
       return false;
     }
     int count = requests.merge(key, 1, Integer::sum);
@@ -81,8 +82,18 @@ final class CapturePolicy {
     refusal = reason;
   }
 
+  /** Notes that nothing is to be captured until {@link #resumed}. */
+  void suspended(String reason) {
+    suspension = reason;
+  }
+
+  /** Notes that there may be captures again. */
+  void resumed() {
+    suspension = null;
+  }
+
   /** Why the session does not capture, if it has given up. */
   Optional<String> refusal() {
-    return Optional.ofNullable(refusal);
+    return Optional.ofNullable(refusal).or(() -> Optional.ofNullable(suspension));
   }
 }

@@ -136,6 +136,16 @@ final class Captures implements AutoCloseable {
     policy.refused(reason);
   }
 
+  /** Gives up capturing until it is resumed. */
+  void suspend(String reason) {
+    policy.suspended(reason);
+  }
+
+  /** Captures again, unless it was given up for good. */
+  void resume() {
+    policy.resumed();
+  }
+
   /** Why nothing is captured any more, if that is so. */
   Optional<String> refusal() {
     return policy.refusal();

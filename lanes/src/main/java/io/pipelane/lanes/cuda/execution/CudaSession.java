@@ -149,12 +149,17 @@ public final class CudaSession implements ModelSession {
     return captures.known();
   }
 
-  /** {@inheritDoc} Captures go, and none are made any more. */
+  /** {@inheritDoc} Captures go, and none are made. */
   @Override
   public void shrink() {
     lane.stream().context().bind();
     captures.clear();
-    captures.refuse("there was no memory for captures beside the session");
+    captures.suspend("there was no memory for captures beside the session");
+  }
+
+  @Override
+  public void captureAgain() {
+    captures.resume();
   }
 
   @Override

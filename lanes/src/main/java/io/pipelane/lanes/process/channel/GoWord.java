@@ -19,7 +19,8 @@ public final class GoWord {
    * both sides read; a run that may go on waits for it where its next segment would run into it. The
    * worker's word says whether the run stands. A worker that pauses shows
    * that it is alive; one that is stopped is not asked to, as it has no time of its own by which to
-   * go on.
+   * go on. Of the server's threads one writes at a time, under the monitor, so that none takes ENDS
+   * back.
    */
   static final long BYTES = 2 * Signal.BYTES;
 
@@ -48,7 +49,7 @@ public final class GoWord {
   }
 
   /** Says, in the server, that the next run may go on: none is under way. */
-  public void begin() {
+  public synchronized void begin() {
     expect(0, 0);
     set(0);
   }
@@ -73,7 +74,7 @@ public final class GoWord {
    * Says, in the server, that the run is to end at its next gate, whatever else was said of it; in
    * a worker that has lost its server as well, as nobody else writes then.
    */
-  public void end() {
+  public synchronized void end() {
     set(ENDS);
   }
 
@@ -82,7 +83,7 @@ public final class GoWord {
    *
    * @param share 0 stops it, 1 lets it go on as fast as it can
    */
-  public void allow(double share) {
+  public synchronized void allow(double share) {
     int word = share <= 0 ? ALL : Math.clamp(Math.round((1 - share) * ALL), 0, ALL - 1);
     if (heldBack.value() != ENDS) {
       set(word);

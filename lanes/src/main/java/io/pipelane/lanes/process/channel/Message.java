@@ -91,6 +91,14 @@ public sealed interface Message {
     }
   }
 
+  /** Take such memory again that a session has been told to give up; {@link Closed} follows. */
+  record CaptureAgain(long session) implements ToWorker {
+    @Override
+    public void write(MessageWriter message) {
+      message.number(session);
+    }
+  }
+
   /**
    * Give back host memory that the server has closed, of models that are gone; {@link Closed}
    * follows.

@@ -2,6 +2,7 @@ package io.pipelane.lanes.process.channel;
 
 import io.pipelane.lanes.process.channel.Message.Build;
 import io.pipelane.lanes.process.channel.Message.Built;
+import io.pipelane.lanes.process.channel.Message.CaptureAgain;
 import io.pipelane.lanes.process.channel.Message.Check;
 import io.pipelane.lanes.process.channel.Message.Close;
 import io.pipelane.lanes.process.channel.Message.Closed;
@@ -31,6 +32,7 @@ final class MessageType {
   private static final int WARM_UP = 7;
   private static final int CHECK = 8;
   private static final int PLACED = 9;
+  private static final int CAPTURE_AGAIN = 10;
   private static final int BUILT = 11;
   private static final int CLOSED = 12;
   private static final int RAN = 13;
@@ -49,6 +51,7 @@ final class MessageType {
       case Build _ -> BUILD;
       case Close _ -> CLOSE;
       case Shrink _ -> SHRINK;
+      case CaptureAgain _ -> CAPTURE_AGAIN;
       case Tidy _ -> TIDY;
       case WarmUp _ -> WARM_UP;
       case Check _ -> CHECK;
@@ -75,6 +78,7 @@ final class MessageType {
           case BUILD -> Build.read(body);
           case CLOSE -> new Close(body.number());
           case SHRINK -> new Shrink(body.number());
+          case CAPTURE_AGAIN -> new CaptureAgain(body.number());
           case TIDY -> new Tidy();
           case WARM_UP -> WarmUp.read(body);
           case CHECK -> new Check();

@@ -125,6 +125,7 @@ final class ChannelLoop implements Runnable {
         || message instanceof Message.Build
         || message instanceof Message.Close
         || message instanceof Message.Shrink
+        || message instanceof Message.CaptureAgain
         || message instanceof Message.Tidy
         || message instanceof Message.Check;
   }
@@ -134,6 +135,7 @@ final class ChannelLoop implements Runnable {
       case Message.Build build -> sessions.build(build);
       case Message.Close close -> sessions.close(close);
       case Message.Shrink shrink -> sessions.shrink(shrink, end.progress());
+      case Message.CaptureAgain again -> sessions.captureAgain(again, end.progress());
       case Message.Tidy _ -> sessions.tidy();
       case Message.Check _ -> sessions.check();
       case Message.Run run -> runs.run(run);

@@ -30,17 +30,17 @@ record WorkerSession(
   private static final long TICK_MILLIS = 20;
 
   /**
-   * Gives up what it can do without, once no run is under way in it.
+   * Changes it once no run is under way in it.
    *
    * @param whileWaiting called again and again until then
    */
-  void shrink(Runnable whileWaiting) {
+  void betweenRuns(Runnable change, Runnable whileWaiting) {
     Lock unused = use.writeLock();
     while (!tryLock(unused)) {
       whileWaiting.run();
     }
     try {
-      session.shrink();
+      change.run();
     } finally {
       unused.unlock();
     }

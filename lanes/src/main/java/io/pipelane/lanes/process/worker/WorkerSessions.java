@@ -109,8 +109,15 @@ final class WorkerSessions {
     if (session == null) {
       return new Message.Shrunk(0); // It has been closed, and holds nothing.
     }
-    session.shrink(progress::step);
+    session.betweenRuns(session.session()::shrink, progress::step);
     return new Message.Shrunk(session.heldBytes());
+  }
+
+  /** Has a session take such memory again, as {@link #shrink} does. */
+  Message.Closed captureAgain(Message.CaptureAgain again, Progress progress) {
+    find(again.session())
+        .ifPresent(session -> session.betweenRuns(session.session()::captureAgain, progress::step));
+    return new Message.Closed();
   }
 
   /** Sees whether the device still does anything for this process. */

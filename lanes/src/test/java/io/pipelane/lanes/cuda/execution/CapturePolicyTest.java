@@ -96,6 +96,18 @@ class CapturePolicyTest {
   }
 
   @Test
+  void resumed_capturesAgainUnlessItWasRefusedForGood() {
+    policy.suspended("there was no memory");
+    assertEquals(Optional.of("there was no memory"), policy.refusal());
+    policy.resumed();
+    assertEquals(Optional.empty(), policy.refusal());
+    policy.refused("an input is read on the host");
+    policy.suspended("there was no memory");
+    policy.resumed();
+    assertEquals(Optional.of("an input is read on the host"), policy.refusal());
+  }
+
+  @Test
   void refused_isAtOnce() {
     policy.refused("an input is read on the host");
     assertEquals(Optional.of("an input is read on the host"), policy.refusal());

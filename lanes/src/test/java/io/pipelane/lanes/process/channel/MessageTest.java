@@ -32,6 +32,7 @@ class MessageTest {
         new Message.Build(7, new ExportedSlots(3, 256, 12), 99, 4096, 1 << 20, 1, 1L << 33),
         new Message.Close(7),
         new Message.Shrink(7),
+        new Message.CaptureAgain(7),
         new Message.Tidy(),
         new Message.Check(),
         new Message.WarmUp(7, -1, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),

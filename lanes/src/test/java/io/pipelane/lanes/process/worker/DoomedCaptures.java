@@ -42,6 +42,10 @@ public final class DoomedCaptures {
                 captures.set(false);
                 yield PretendingWorker.answer(end, message);
               }
+              case Message.CaptureAgain _ -> {
+                captures.set(true);
+                yield new Message.Closed();
+              }
               default -> PretendingWorker.answer(end, message);
             });
   }

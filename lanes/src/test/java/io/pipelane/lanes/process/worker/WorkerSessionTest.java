@@ -96,7 +96,7 @@ class WorkerSessionTest {
               0,
               new AtomicBoolean(),
               use)
-          .shrink(waits::countDown);
+          .betweenRuns(session::shrink, waits::countDown);
     }
     run.join();
     assertEquals(0, waits.getCount());

@@ -1,0 +1,106 @@
+package io.pipelane.lanes.process;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.TestModels;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Runs in a worker that is to be replaced. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ReplacedWorkersTest {
+  private static final float[] X = WorkerFixture.random(2, 1);
+
+  @TempDir Path folder;
+  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+
+  @AfterEach
+  void nothingIsLeft() {
+    workers.close();
+  }
+
+  /** Weights that are there, of a run that stands at its first gate until it is begun anew. */
+  private static final class StoppedAtFirst implements PresentWeights {
+    final CompletableFuture<StopWord> word = new CompletableFuture<>();
+    private boolean isOver;
+
+    /** Tells it to stop again and again, until it is over or somebody has enough. */
+    void stopUntil(BooleanSupplier enough) {
+      StopWord told = word.join();
+      while (!enough.getAsBoolean()) {
+        synchronized (this) {
+          if (!isOver) {
+            told.allow(0);
+          }
+        }
+      }
+    }
+
+    private synchronized void over() {
+      isOver = true;
+    }
+
+    @Override
+    public int segmentsAhead() {
+      return 1;
+    }
+
+    @Override
+    public Elsewhere computesElsewhere(StopWord stopWord) {
+      if (word.complete(stopWord)) {
+        stopWord.allow(0);
+      }
+      return this::over;
+    }
+  }
+
+  @Test
+  void recycle_aRunStandsAtItsGate_endsThereAndIsAnsweredByTheNextWorker() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      int replaced = workers.active().id();
+      StoppedAtFirst stopped = new StoppedAtFirst();
+      CompletableFuture<float[]> answer =
+          CompletableFuture.supplyAsync(() -> workers.run(session, X, bytes -> false, stopped));
+      StopWord word = stopped.word.get();
+      while (!word.stands()) {
+        Thread.onSpinWait();
+      }
+      workers.sessions.recycle(replaced).get();
+      assertArrayEquals(expected, answer.get());
+      assertNotEquals(replaced, workers.active().id());
+      assertEquals(0, workers.sessions.workers().lost());
+    }
+  }
+
+  @Test
+  void recycle_aRunIsToldToStopAllTheTime_endsAllTheSame() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, X);
+      workers.awaitStandby(1);
+      StoppedAtFirst stopped = new StoppedAtFirst();
+      CompletableFuture<float[]> answer =
+          CompletableFuture.supplyAsync(() -> workers.run(session, X, bytes -> false, stopped));
+      StopWord _ = stopped.word.get();
+      CompletableFuture<Void> recycled = workers.sessions.recycle(workers.active().id());
+      stopped.stopUntil(recycled::isDone);
+      recycled.get();
+      assertArrayEquals(expected, answer.get());
+    }
+  }
+}
