@@ -17,7 +17,7 @@ public final class ShareTrial {
    * Two stretches of WINDOW, one without and one with the share, with enough online work in each;
    * longer ones where few offline runs end, up to LONGEST: they may be long, and without the share
    * there may be none, as gates let none through. What was under way when the share opened is not
-   * counted (SETTLING: its sessions are built then). A size pays where offline work does at least
+   * counted (SETTLING, at least until a first run has ended: its sessions are built then). A size pays where offline work does at least
    * LEAST_GAIN more, by what its runs usually take, and online requests take at most as many times as
    * long as the strictest owner of a model allows, or MOST_SLOWDOWN where none says. That follows
    * from how much longer online runs take, by kinds that ran in both stretches, and from the online
@@ -40,6 +40,7 @@ public final class ShareTrial {
   private static final long WINDOW_NANOS = 5 * SECOND;
   private static final long LONGEST_NANOS = 60 * SECOND;
   private static final long SETTLING_NANOS = 2 * SECOND;
+  private static final long LONGEST_SETTLING_NANOS = 8 * SECOND;
   private static final long KEPT_NANOS = 300 * SECOND;
   private static final int ENOUGH_ONLINE = 50;
   private static final int ENOUGH_OFFLINE = 10;
@@ -230,7 +231,8 @@ public final class ShareTrial {
         }
       }
       case SETTLING -> {
-        if (passed >= SETTLING_NANOS) {
+        boolean hasRun = sizes.isProven(open) || passed >= LONGEST_SETTLING_NANOS;
+        if (passed >= SETTLING_NANOS && hasRun) {
           begin(Phase.WITH, nowNanos);
         }
       }

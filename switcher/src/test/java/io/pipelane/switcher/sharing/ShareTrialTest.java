@@ -43,7 +43,11 @@ class ShareTrialTest {
       sinceOffline += STEP;
       if (sinceOffline >= seconds * SECOND) {
         sinceOffline = 0;
-        trial.offlineRan((long) (50_000_000 * (trial.isOpen() ? gain : 1)));
+        if (trial.isOpen()) {
+          trial.offlineRan((long) (50_000_000 * gain), trial.size());
+        } else {
+          trial.offlineRan(50_000_000);
+        }
       }
       boolean before = trial.isOpen();
       boolean changed = trial.look(now);
