@@ -1,8 +1,10 @@
 package io.pipelane.config;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** How online and offline work share a device. */
 public record SharingConfig(
@@ -48,6 +50,12 @@ public record SharingConfig(
             min = "1",
             max = "100")
         int multiprocessorsPercent,
+    @Key(
+            about =
+                "Other sizes, in percent: measured chooses the largest that online work bears at its"
+                    + " load, these and the one above; each has sessions of its own",
+            standard = "5/20")
+        Percentages otherMultiprocessorsPercent,
     @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
         Duration period,
     @Key(
@@ -103,6 +111,20 @@ public record SharingConfig(
   /** Whether offline work may ever have some multiprocessors to itself. */
   public boolean hasShare() {
     return multiprocessors != Multiprocessors.OFF;
+  }
+
+  /** How many of the multiprocessors, in percent, that may be; ascending. */
+  public List<Integer> shareSizes() {
+    return switch (multiprocessors) {
+      case OFF -> List.of();
+      case ALWAYS -> List.of(multiprocessorsPercent);
+      case MEASURED ->
+          Stream.concat(
+                  Stream.of(multiprocessorsPercent), otherMultiprocessorsPercent.values().stream())
+              .distinct()
+              .sorted()
+              .toList();
+    };
   }
 
   /** When offline work may run on some multiprocessors beside online work. */

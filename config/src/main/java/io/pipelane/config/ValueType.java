@@ -39,6 +39,8 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       unranged(ProcessorList.FORM, ProcessorList::parse);
   private static final ValueType<Thresholds> THRESHOLDS =
       unranged(Thresholds.FORM, Thresholds::parse);
+  private static final ValueType<Percentages> PERCENTAGES =
+      unranged(Percentages.FORM, Percentages::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
   private static final ValueType<String> HOST = unranged("a host name or address", ValueType::host);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
@@ -66,6 +68,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       case "ModelName" -> MODEL_NAME;
       case "ProcessorList" -> PROCESSORS;
       case "Thresholds" -> THRESHOLDS;
+      case "Percentages" -> PERCENTAGES;
       case "DeviceSelection" -> DEVICE;
       default -> throw new IllegalArgumentException("no written form for " + type);
     };

@@ -656,6 +656,7 @@ class SectionsTest {
             Optional.empty(),
             SharingConfig.Multiprocessors.OFF,
             10,
+            new Percentages(List.of(5, 20)),
             Duration.ofMillis(100),
             100,
             80,
@@ -680,6 +681,7 @@ class SectionsTest {
             Optional.of(new ProcessorList(List.of(0, 1, 2, 7))),
             SharingConfig.Multiprocessors.MEASURED,
             30,
+            new Percentages(List.of(7, 15, 60)),
             Duration.ofMillis(5),
             90,
             70,
@@ -699,6 +701,7 @@ class SectionsTest {
                     entry("sharing.offline-processors", "7,0-2"),
                     entry("sharing.multiprocessors", "measured"),
                     entry("sharing.multiprocessors-percent", "30"),
+                    entry("sharing.other-multiprocessors-percent", "7/15/60"),
                     entry("sharing.period", "5ms"),
                     entry("sharing.target-load-percent", "90"),
                     entry("sharing.clock-threshold-percent", "70"),
@@ -752,6 +755,27 @@ class SectionsTest {
   @ValueSource(strings = {"", "-1", "3-1", "0-9999", "a", "1,,2", "1-"})
   void sharing_impossibleProcessors_areRefused(String text) {
     assertThrows(ConfigException.class, () -> changed(Map.of("sharing.offline-processors", text)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "0", "5/101", "20/5", "5/5", "1/2/3/4/5", "5,20", "a", "5/"})
+  void sharing_impossibleSizes_areRefused(String text) {
+    assertThrows(
+        ConfigException.class,
+        () -> changed(Map.of("sharing.other-multiprocessors-percent", text)));
+  }
+
+  @Test
+  void sharing_sizes_areThoseThatCanBeChosen() {
+    String rule = "sharing.multiprocessors";
+    String others = "sharing.other-multiprocessors-percent";
+    assertEquals(List.of(), DEFAULTS.sharing().shareSizes());
+    assertEquals(List.of(10), changed(Map.of(rule, "always")).sharing().shareSizes());
+    assertEquals(List.of(5, 10, 20), changed(Map.of(rule, "measured")).sharing().shareSizes());
+    assertEquals(
+        List.of(10, 15), changed(Map.of(rule, "measured", others, "10/15")).sharing().shareSizes());
+    assertEquals(
+        List.of(10), changed(Map.of(rule, "measured", others, "off")).sharing().shareSizes());
   }
 
   @Test

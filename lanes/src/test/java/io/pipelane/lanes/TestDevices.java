@@ -13,7 +13,7 @@ import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaExport;
-import io.pipelane.lanes.cuda.PartialLane;
+import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
@@ -207,7 +207,7 @@ public final class TestDevices {
   /** What worker processes open a device by. */
   public static DeviceExport export(SharedDevice device) {
     return switch (device) {
-      case CudaDevice cuda -> cuda.export(ExecutionSettings.DEFAULT, PartialLane.NONE, TRANSFERS);
+      case CudaDevice cuda -> cuda.export(ExecutionSettings.DEFAULT, PartialLanes.NONE, TRANSFERS);
       case CpuDevice cpu -> cpu.export();
       default -> throw new IllegalArgumentException(device.name());
     };

@@ -1,11 +1,11 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.SharingConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.ShareLane;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -98,7 +98,7 @@ final class SwitcherParts implements AutoCloseable {
             settings.sharing(),
             settings.lanes(),
             settings.scheduling().offlineSharePercent() / 100.0,
-            working.shareLane().isPresent() ? shared.multiprocessors() : Multiprocessors.OFF,
+            working.shareLanes().stream().map(ShareLane::percent).toList(),
             clock);
     worker =
         new SessionWorker(

@@ -63,7 +63,7 @@ class ShareLaneTest {
 
   private Switcher open(Device device, Map<String, String> sharing) {
     Map<String, String> config = new HashMap<>(sharing);
-    config.put("sharing.multiprocessors", "always");
+    config.putIfAbsent("sharing.multiprocessors", "always");
     SwitcherSettings settings =
         new SwitcherSettings(
             WEIGHTS,
@@ -242,6 +242,35 @@ class ShareLaneTest {
     online = gate.online().begin(new Call());
     requireAnswered(offline());
     online.completed(new InferenceTimings(0, 0, 0));
+  }
+
+  /** Whether they pay is asked first, which takes its time. */
+  @Test
+  void sizeInWhichTheFirstRunFails_givesWayToTheNextSmaller() {
+    switcher.close();
+    memory = new DeviceMemory(device.persistent());
+    sessions = new BoundSessions(memory, SESSION);
+    switcher = open(device, Map.of("sharing.multiprocessors", "measured", "sharing.period", "2ms"));
+    OfflineGate gate = switcher.sharing().gate();
+    for (int i = 0; i < 100; i++) {
+      gate.onlineRan(model.version(), "kind", 1_000, gate.mark());
+      gate.trial().offlineRan(1_000);
+    }
+    ResultHandler online = gate.online().begin(new Call());
+    while (!gate.trial().isOpen()) {
+      Thread.onSpinWait();
+    }
+    assertEquals(1, gate.trial().size(), "5, 10 and 20 %, of which 10 are usual");
+    sessions.failures.set(1);
+    Call failed = offline();
+    while (gate.trial().size() == 1) {
+      Thread.onSpinWait();
+    }
+    assertEquals(0, gate.trial().size(), "nothing has run in the other");
+    requireAnswered(offline());
+    assertTrue(gate.online().isInFlight(), "nobody goes on elsewhere");
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(failed);
   }
 
   @Test

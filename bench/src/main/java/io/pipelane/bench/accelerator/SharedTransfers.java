@@ -3,7 +3,7 @@ package io.pipelane.bench.accelerator;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
-import io.pipelane.lanes.cuda.PartialLane;
+import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
@@ -36,7 +36,7 @@ final class SharedTransfers implements AutoCloseable {
   SessionFactory workers(CudaDevice device, Path library, ExecutionSettings execution) {
     return new ProcessSessionFactory(
         device,
-        device.export(execution, PartialLane.NONE, memory),
+        device.export(execution, PartialLanes.NONE, memory),
         new TransferMemory(memory.segment()),
         OneWorker.settings(library));
   }

@@ -4,6 +4,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.SampleRing.Timed;
+import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.Sharing;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -45,6 +46,13 @@ final class DeviceFigures {
           name,
           SharingColumns.LONGEST_MEMORY_RETURN,
           evictions.longestMemoryNanos() / NANOS_A_MILLI);
+    }
+  }
+
+  /** Adds the share of the multiprocessors that offline work has now; nothing without one. */
+  static void add(Results results, String name, ShareOverview share) {
+    if (share.state() != ShareOverview.State.OFF) {
+      results.add(name, SharingColumns.SIZE, share.percent());
     }
   }
 

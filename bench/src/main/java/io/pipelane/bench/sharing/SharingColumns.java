@@ -23,6 +23,7 @@ final class SharingColumns {
   static final Column OF_NONE_IN_FLIGHT =
       new Column("offline_to_none_in_flight", "oversold/none in flight", 2);
   static final Column STOPS = new Column("offline_stops", "stops", 0);
+  static final Column SIZE = new Column("share_percent", "share %", 0);
   static final Column OVERLIMITS = new Column("evictions", "evictions", 0);
   static final Column LONGEST_STOP = new Column("longest_stop_ms", "longest stop ms", 2);
   static final Column MEAN_STOP = new Column("mean_stop_ms", "mean stop ms", 2);
@@ -52,6 +53,7 @@ final class SharingColumns {
           NONE_IN_FLIGHT,
           OF_NONE_IN_FLIGHT,
           STOPS,
+          SIZE,
           OVERLIMITS,
           LONGEST_STOP,
           MEAN_STOP,
@@ -80,7 +82,8 @@ final class SharingColumns {
               + " way at gates to online ones that wait. gates: offline runs wait at gates while online"
               + " work is in flight. shares: offline work has some of the multiprocessors, at any time;"
               + " priorities: all of them, on a stream of less priority. gates-shares: some of them"
-              + " while gates hold it; measured: where the server finds that this pays. mps: processes"
+              + " while gates hold it; measured: where the server finds that this pays, of the size that"
+              + " it chooses (share: of the multiprocessors, at the end of the case). mps: processes"
               + " under CUDA's Multi-Process Service, as is online work alone in that call. On the processor a share is a lane like any.",
           "stops: times that an offline run was stopped at a gate; evictions: that the device was"
               + " over its limit and stopped all; longest and mean stop: from that order until no"

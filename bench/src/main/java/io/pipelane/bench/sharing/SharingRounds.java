@@ -239,6 +239,7 @@ final class SharingRounds {
       int evictions = server.sharing().overview().overlimitEntries();
       long begin = System.nanoTime();
       OnlineLoad.Outcome outcome = online.run();
+      DeviceFigures.add(results, name, server.sharing().overview().multiprocessors());
       DeviceFigures.add(results, name, server.sharing(), begin);
       double perSecond = (offline.runs() - before) / (outcome.nanos() / 1e9);
       OnlineLoad.Outcome base = Objects.requireNonNull(alone.get(rate), "alone comes first");

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.ShareOverview;
+import io.pipelane.switcher.sharing.ShareOverview.State;
 import java.util.List;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class DeviceFiguresTest {
@@ -28,6 +31,21 @@ class DeviceFiguresTest {
     assertEquals(0.5, results.median("gates", SharingColumns.MEAN_STOP).orElseThrow());
     assertEquals(3.0, results.median("gates", SharingColumns.LONGEST_MEMORY_RETURN).orElseThrow());
     assertTrue(SharingColumns.ALL.containsAll(FIGURES), "every one has a column");
+  }
+
+  @Test
+  void share_isWhatItIsNowAndNothingWhereThereIsNone() {
+    OptionalDouble none = OptionalDouble.empty();
+    DeviceFigures.add(
+        results, "gates", new ShareOverview(State.OFF, 0, List.of(), none, none, none));
+    DeviceFigures.add(
+        results, "measured", new ShareOverview(State.KEPT, 20, List.of(), none, none, none));
+    DeviceFigures.add(
+        results, "loaded", new ShareOverview(State.LOADED, 0, List.of(), none, none, none));
+
+    assertTrue(results.median("gates", SharingColumns.SIZE).isEmpty());
+    assertEquals(20, results.median("measured", SharingColumns.SIZE).orElseThrow());
+    assertEquals(0, results.median("loaded", SharingColumns.SIZE).orElseThrow());
   }
 
   @Test

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -36,7 +36,7 @@ class ProfilerTest {
             OptionalLong.empty());
     SharingSettings settings =
         new SharingSettings(PipelaneConfig.defaults().sharing(), DeviceMonitor.none("a test"));
-    try (Sharing sharing = new Sharing(settings, 1, 0, Multiprocessors.OFF, () -> 0)) {
+    try (Sharing sharing = new Sharing(settings, 1, 0, List.of(), () -> 0)) {
       SharingOverview seen = sharing.overview();
       return new SharingOverview(
           seen.state(),

@@ -298,11 +298,11 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   /**
    * What a worker process opens this device by; for devices opened for workers.
    *
-   * @param partial which of the lanes keeps to a part of the device
+   * @param partial which of the lanes keep to a part of the device
    * @param transferMemory where inputs may lie; kept open as long as workers are started
    */
   public CudaExport export(
-      ExecutionSettings execution, PartialLane partial, SharedMemory transferMemory) {
+      ExecutionSettings execution, PartialLanes partial, SharedMemory transferMemory) {
     return requireForWorkers().export(execution, partial, transferMemory);
   }
 

@@ -17,7 +17,7 @@ import java.util.List;
  * @param statePages how many pages of states there are addresses for
  * @param transferMemory the descriptor of the transfer memory, where there is some for workers
  * @param transferBytes 0 where there is none
- * @param partial which lane keeps to a part of the device
+ * @param partial which lanes keep to a part of the device
  */
 public record CudaExport(
     long process,
@@ -33,7 +33,7 @@ public record CudaExport(
     int transferMemory,
     long transferBytes,
     ExecutionSettings execution,
-    PartialLane partial)
+    PartialLanes partial)
     implements DeviceExport {
   public static final String KIND = "cuda";
 
@@ -87,8 +87,8 @@ public record CudaExport(
         execution.cublasWorkspace(),
         Integer.toString(execution.captures().afterRequests()),
         Integer.toString(execution.captures().maximumCaptures()),
-        Integer.toString(partial.lane()),
-        Integer.toString(partial.percent()));
+        Integer.toString(partial.first()),
+        partial.percentsText());
   }
 
   /** Reads what {@link #toList} has written. */
@@ -110,6 +110,6 @@ public record CudaExport(
             Boolean.parseBoolean(words.get(12)),
             words.get(13),
             new CaptureSettings(Integer.parseInt(words.get(14)), Integer.parseInt(words.get(15)))),
-        new PartialLane(Integer.parseInt(words.get(16)), Integer.parseInt(words.get(17))));
+        PartialLanes.of(Integer.parseInt(words.get(16)), words.get(17)));
   }
 }

@@ -171,12 +171,11 @@ public final class CudaWorkerDevice implements SessionDevice {
     return regions.computeIfAbsent(
         lane,
         number -> {
-          PartialLane partial = export.partial();
-          boolean isPartial = number == partial.lane();
-          boolean urgent = !isPartial && partial.lane() >= 0;
-          int percent = isPartial ? partial.percent() : CudaEphemeralRegion.WHOLE;
+          PartialLanes partial = export.partial();
+          boolean urgent = partial.areAny() && !partial.contains(number);
           CudaEphemeralRegion region =
-              new CudaEphemeralRegion(context, memory, maximumBytes, percent, urgent, closed -> {});
+              new CudaEphemeralRegion(
+                  context, memory, maximumBytes, partial.percent(number), urgent, closed -> {});
           onNew.accept(region);
           return region;
         });
@@ -185,6 +184,21 @@ public final class CudaWorkerDevice implements SessionDevice {
   /** A lane that a session has been built for. */
   public EphemeralRegion region(int lane) {
     return Objects.requireNonNull(regions.get(lane), "no session belongs to the lane");
+  }
+
+  /**
+   * A run begins in a lane: what lanes that keep to other parts of the device have taken is its to
+   * take, if it keeps to a part as well, as one of these computes at a time.
+   */
+  public void begins(int lane) {
+    if (export.partial().contains(lane)) {
+      regions.forEach(
+          (number, region) -> {
+            if (number != lane && export.partial().contains(number) && region.limitBytes() > 0) {
+              region.limit(0);
+            }
+          });
+    }
   }
 
   /** A lane's host memory. */

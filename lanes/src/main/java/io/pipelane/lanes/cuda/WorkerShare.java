@@ -39,7 +39,8 @@ final class WorkerShare implements AutoCloseable {
     return arrivals;
   }
 
-  CudaExport export(ExecutionSettings execution, PartialLane partial, SharedMemory transferMemory) {
+  CudaExport export(
+      ExecutionSettings execution, PartialLanes partial, SharedMemory transferMemory) {
     return new CudaExport(
         ProcessHandle.current().pid(),
         context.index(),

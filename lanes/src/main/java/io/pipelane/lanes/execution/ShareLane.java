@@ -31,6 +31,11 @@ public final class ShareLane implements AutoCloseable {
   }
 
   /** Of the device's multiprocessors, what its work keeps to. */
+  public int percent() {
+    return percent;
+  }
+
+  /** The same as a part of 1. */
   public double share() {
     return percent / PERCENT;
   }
@@ -57,6 +62,11 @@ public final class ShareLane implements AutoCloseable {
     }
     region.resetPeak();
     return new LaneLease(region, this::grow, _ -> {}, () -> {});
+  }
+
+  /** Gives its memory to the lane that is gone on in; nothing runs in this one. */
+  public void leave() {
+    region.limit(0);
   }
 
   private boolean grow(long bytes) {

@@ -111,7 +111,7 @@ final class CpuServing {
         WorkerMain.class,
         library,
         config.runtime().threads(),
-        lanes(config, budget) + (config.sharing().hasShare() ? 1 : 0),
+        lanes(config, budget) + config.sharing().shareSizes().size(),
         workers.switchOn(),
         workers.standbys(),
         workers.offline() == Offline.OWN,

@@ -10,7 +10,7 @@ import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaExport;
-import io.pipelane.lanes.cuda.PartialLane;
+import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CaptureSettings;
@@ -77,11 +77,8 @@ final class CudaServing {
 
   private ServingDevice inWorkers(int ordinal, DeviceBudget budget) {
     CudaDevice device = CudaDevice.openForWorkers(driver, ordinal, budget.weights(), budget.page());
-    PartialLane partial =
-        config.sharing().hasShare()
-            ? new PartialLane(
-                CpuServing.lanes(config, budget), config.sharing().multiprocessorsPercent())
-            : PartialLane.NONE;
+    PartialLanes partial =
+        new PartialLanes(CpuServing.lanes(config, budget), config.sharing().shareSizes());
     return new ServingDevice(
         target(config, device.context()),
         device,
@@ -95,7 +92,7 @@ final class CudaServing {
    * time.
    */
   private ProcessSessionFactory workers(
-      CudaDevice device, PartialLane partial, DeviceBudget budget) {
+      CudaDevice device, PartialLanes partial, DeviceBudget budget) {
     CudaExport export = device.export(execution(config.runtime()), partial, transferMemory);
     boolean apart = config.workers().switchOn() != SwitchOn.FAULT;
     return new ProcessSessionFactory(

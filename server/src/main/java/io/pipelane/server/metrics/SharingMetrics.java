@@ -134,6 +134,14 @@ final class SharingMetrics {
         new Gauge(
             "pipelane_sharing_multiprocessors",
             "1 for what has become of offline work's share of the multiprocessors");
+    Gauge percent =
+        new Gauge(
+            "pipelane_sharing_multiprocessors_percent",
+            "Of the multiprocessors, what offline work has to itself now; 0 for none");
+    Gauge need =
+        new Gauge(
+            "pipelane_sharing_online_need",
+            "Times as long as without the share that online runs took beside each size of it");
     Gauge speed =
         new Gauge(
             "pipelane_sharing_offline_speed",
@@ -149,13 +157,18 @@ final class SharingMetrics {
             int is = each == share.state() ? 1 : 0;
             states.add(is, "device", device, "state", each.toString());
           }
+          percent.add(share.percent(), "device", device);
+          for (ShareOverview.Size size : share.sizes()) {
+            String of = Integer.toString(size.percent());
+            size.onlineSlowdown().ifPresent(is -> need.add(is, "device", device, "percent", of));
+          }
           share
               .offlineWithout()
               .ifPresent(is -> speed.add(is, "device", device, "share", "without"));
           share.offlineWith().ifPresent(is -> speed.add(is, "device", device, "share", "with"));
           share.onlineSlowdown().ifPresent(is -> slowdown.add(is, "device", device));
         });
-    families.addAll(List.of(states, speed, slowdown));
+    families.addAll(List.of(states, percent, need, speed, slowdown));
   }
 
   private void addSamples() {

@@ -58,6 +58,16 @@ final class SharingAnswer {
   private static void write(JsonGenerator json, ShareOverview share) throws IOException {
     json.writeObjectFieldStart("multiprocessors");
     json.writeStringField("state", share.state().toString());
+    json.writeNumberField("percent", share.percent());
+    json.writeArrayFieldStart("sizes");
+    for (ShareOverview.Size size : share.sizes()) {
+      json.writeStartObject();
+      json.writeNumberField("percent", size.percent());
+      write(json, "offline_with", size.offlineWith());
+      write(json, "online_slowdown", size.onlineSlowdown());
+      json.writeEndObject();
+    }
+    json.writeEndArray();
     write(json, "offline_without", share.offlineWithout());
     write(json, "offline_with", share.offlineWith());
     write(json, "online_slowdown", share.onlineSlowdown());

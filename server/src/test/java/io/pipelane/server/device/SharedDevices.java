@@ -7,6 +7,7 @@ import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 
@@ -28,6 +29,10 @@ public final class SharedDevices {
         slowdowns,
         new ShareOverview(
             ShareOverview.State.KEPT,
+            20,
+            List.of(
+                new ShareOverview.Size(10, OptionalDouble.of(1.01), OptionalDouble.of(0.4)),
+                new ShareOverview.Size(20, OptionalDouble.empty(), OptionalDouble.empty())),
             OptionalDouble.of(0.3),
             OptionalDouble.of(0.45),
             OptionalDouble.of(1.02)),

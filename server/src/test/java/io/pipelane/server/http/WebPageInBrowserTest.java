@@ -237,7 +237,7 @@ class WebPageInBrowserTest {
           "lost; others answered 41 of its requests, libraries take 1 MiB beside both budgets",
           browser.evaluate("document.querySelector('.device:nth-child(2) .quiet').textContent"));
       assertEquals(
-          "kept: offline at 45 % of its speed, at 30 % without; online 1.02 times as long",
+          "20 %, kept: offline at 45 % of its speed, at 30 % without; online 1.02 times as long",
           browser.evaluate(
               "[...document.querySelectorAll('.device:nth-child(1) dt')]"
                   + ".find(name => name.textContent === 'Multiprocessors of its own')"

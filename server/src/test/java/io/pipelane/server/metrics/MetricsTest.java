@@ -213,6 +213,8 @@ class MetricsTest {
     List<String> lines = scrape();
     assertLine(lines, "pipelane_sharing_multiprocessors{device=\"cpu\",state=\"kept\"} 1.0");
     assertLine(lines, "pipelane_sharing_multiprocessors{device=\"cpu\",state=\"dropped\"} 0.0");
+    assertLine(lines, "pipelane_sharing_multiprocessors_percent{device=\"cpu\"} 20.0");
+    assertLine(lines, "pipelane_sharing_online_need{device=\"cpu\",percent=\"10\"} 1.01");
     assertLine(lines, "pipelane_sharing_offline_speed{device=\"cpu\",share=\"without\"} 0.3");
     assertLine(lines, "pipelane_sharing_offline_speed{device=\"cpu\",share=\"with\"} 0.45");
     assertLine(lines, "pipelane_sharing_online_slowdown{device=\"cpu\"} 1.02");

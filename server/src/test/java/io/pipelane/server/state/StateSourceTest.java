@@ -137,7 +137,9 @@ class StateSourceTest {
     assertTrue(text.contains("\"offline_share\":0.5"), text);
     assertTrue(
         text.contains(
-            "\"multiprocessors\":{\"state\":\"kept\",\"offline_without\":0.3,"
+            "\"multiprocessors\":{\"state\":\"kept\",\"percent\":20,"
+                + "\"sizes\":[{\"percent\":10,\"offline_with\":0.4,\"online_slowdown\":1.01},"
+                + "{\"percent\":20}],\"offline_without\":0.3,"
                 + "\"offline_with\":0.45,\"online_slowdown\":1.02}"),
         text);
     assertTrue(text.contains("\"requests\":{\"pending\":0,\"success\":1,\"failure\":0,"), text);

@@ -7,19 +7,21 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ShareLane;
 import java.lang.System.Logger.Level;
-import java.util.Optional;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
  * The device memory that is not for weights, and how it is parted: the lanes, with the sessions and
- * states beside them, and the lane of the share of multiprocessors, where offline work has one.
+ * states beside them, and the lanes of the share of multiprocessors, where offline work has one:
+ * one for each size that it may have, of which one is in use.
  */
 public final class WorkingMemory implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(WorkingMemory.class.getName());
 
   private final Lanes lanes;
   private final OfflineWorkingMemory offline;
-  private final Optional<ShareLane> shareLane;
+  private final List<ShareLane> shareLanes;
+  private final long shareBytes;
 
   /**
    * Parts a device's working memory, of which nothing is held yet.
@@ -28,8 +30,8 @@ public final class WorkingMemory implements AutoCloseable {
    * @param bytes of all working memory
    * @param lanes beside that of a share
    * @param mostBorrowedBytes what lanes may have of the memory for weights for a time
-   * @param offlineShare of it that offline work may hold; half of that is the share's lane's, where
-   *     there is one
+   * @param offlineShare of it that offline work may hold; half of that is the share's lanes', where
+   *     there are any
    * @param writeStateOut has the state of an offline sequence give its memory up; false when none
    *     does
    */
@@ -42,27 +44,31 @@ public final class WorkingMemory implements AutoCloseable {
       double offlineShare,
       SharingConfig sharing,
       BooleanSupplier writeStateOut) {
-    boolean hasShare = sharing.hasShare() && isDivided(device, sharing);
+    List<Integer> sizes = dividing(device, sharing);
     long offlineBytes = (long) (bytes * offlineShare);
-    long shareBytes = hasShare ? offlineBytes / 2 : 0;
+    this.shareBytes = sizes.isEmpty() ? 0 : offlineBytes / 2;
     this.lanes = new Lanes(device, memory, bytes - shareBytes, lanes, mostBorrowedBytes);
     this.offline =
         new OfflineWorkingMemory(this.lanes, offlineBytes - shareBytes, bytes, writeStateOut);
-    this.shareLane = // The last of the lanes: workers know it by its number.
-        hasShare
-            ? Optional.of(
-                new ShareLane(device, memory, shareBytes, sharing.multiprocessorsPercent()))
-            : Optional.empty();
+    this.shareLanes = // The last of the lanes: workers know them by their numbers.
+        sizes.stream().map(size -> new ShareLane(device, memory, shareBytes, size)).toList();
   }
 
-  private static boolean isDivided(Device device, SharingConfig config) {
+  /** The sizes that the device can be divided into, up to the first that it cannot. */
+  private static List<Integer> dividing(Device device, SharingConfig config) {
+    return config.shareSizes().stream().takeWhile(size -> isDivided(device, size, config)).toList();
+  }
+
+  private static boolean isDivided(Device device, int percent, SharingConfig config) {
     try {
-      device.requireDivided(config.multiprocessorsPercent());
+      device.requireDivided(percent);
       return true;
     } catch (StatusException e) {
       LOG.log(
           Level.WARNING,
-          "offline work has no multiprocessors of its own, though sharing.multiprocessors is {0}: {1}",
+          "offline work cannot have {0} % of the multiprocessors for its own, though"
+              + " sharing.multiprocessors is {1}: {2}",
+          percent,
           config.multiprocessors(),
           e.getMessage());
       return false;
@@ -79,25 +85,28 @@ public final class WorkingMemory implements AutoCloseable {
     return offline;
   }
 
-  /** The lane whose work keeps to a share of the multiprocessors, where there is one. */
-  public Optional<ShareLane> shareLane() {
-    return shareLane;
+  /**
+   * The lanes whose work keeps to a share of the multiprocessors, from the smallest to the largest.
+   * Each may take all that is theirs, and who goes on in another leaves the one.
+   */
+  public List<ShareLane> shareLanes() {
+    return shareLanes;
   }
 
   /** What all lanes, sessions and states may take. */
   public long capacityBytes() {
-    return lanes.capacityBytes() + shareLane.map(ShareLane::capacityBytes).orElse(0L);
+    return lanes.capacityBytes() + shareBytes;
   }
 
   /** What all lanes take now. */
   public long laneBytes() {
-    return lanes.laneBytes() + shareLane.map(ShareLane::heldBytes).orElse(0L);
+    return lanes.laneBytes() + shareLanes.stream().mapToLong(ShareLane::heldBytes).sum();
   }
 
   /** Gives everything back; nothing runs any more. */
   @Override
   public void close() {
     lanes.close();
-    shareLane.ifPresent(ShareLane::close);
+    shareLanes.forEach(ShareLane::close);
   }
 }

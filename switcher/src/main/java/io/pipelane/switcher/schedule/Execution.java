@@ -62,9 +62,11 @@ public final class Execution {
             nanoClock);
     heldRuns = new HeldRuns(atOnce);
     share =
-        memory
-            .shareLane()
-            .map(lane -> new ShareThread(queue, estimates, daemon, lane, worker, gate, nanoClock));
+        memory.shareLanes().isEmpty()
+            ? Optional.empty()
+            : Optional.of(
+                new ShareThread(
+                    queue, estimates, daemon, memory.shareLanes(), worker, gate, nanoClock));
     shortRuns =
         new ShortRuns(
             TimeUnit.MICROSECONDS.toNanos(config.shortRunMicros()),

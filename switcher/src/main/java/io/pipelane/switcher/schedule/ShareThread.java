@@ -22,40 +22,40 @@ import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.Map;
+import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thread that runs offline requests in the lane that keeps to a share of the device, while
- * online work runs elsewhere. It ends when the queue is closed.
+ * The thread that runs offline requests in a lane that keeps to a share of the device, of the size
+ * that it has now, while online work runs elsewhere. It ends when the queue is closed.
  */
 public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   /*
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
-   * fails here runs elsewhere for UNFIT: its request is given back, and nobody is told of the failure.
-   * If it fails there too the share is not to blame (the request may be), and that is forgotten.
-   * Where offline work has nothing but the share (the gate is not active) there is no elsewhere.
+   * fails in one size runs in the next smaller, or elsewhere, for a time (UnfitSizes): its request is
+   * given back, to run elsewhere, and nobody is told of the failure. If it fails there too the share
+   * is not to blame (the request may be), and that is forgotten. Where offline work has nothing but
+   * the share (the gate is not active) there is no elsewhere.
    */
   private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
-  private static final long UNFIT_NANOS = Duration.ofMinutes(10).toNanos();
 
   private final RequestQueue queue;
   private final Estimates estimates;
   private final MemoryDaemon daemon;
-  private final ShareLane lane;
+  private final List<ShareLane> lanes; // from the smallest to the largest
   private final Worker worker;
   private final OfflineGate gate;
   private final LongSupplier nanoClock;
-  private final Map<ModelVersion, Long> unfitUntil = new ConcurrentHashMap<>();
+  private final UnfitSizes unfit;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition opened = lock.newCondition();
   private final Thread thread;
+  private int size; // that it has run in; the thread's own
 
   // Guarded by the lock.
   private @Nullable QueuedRequest running; // or the latest
@@ -64,22 +64,27 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private long standsSinceNanos;
   private long stoodNanos; // of the run under way
 
-  /** Starts the thread. */
+  /**
+   * Starts the thread.
+   *
+   * @param lanes of the sizes that the share may have, from the smallest to the largest
+   */
   public ShareThread(
       RequestQueue queue,
       Estimates estimates,
       MemoryDaemon daemon,
-      ShareLane lane,
+      List<ShareLane> lanes,
       Worker worker,
       OfflineGate gate,
       LongSupplier nanoClock) {
     this.queue = queue;
     this.estimates = estimates;
     this.daemon = daemon;
-    this.lane = lane;
+    this.lanes = lanes;
     this.worker = worker;
     this.gate = gate;
     this.nanoClock = nanoClock;
+    this.unfit = new UnfitSizes(nanoClock);
     gate.onOpened(this::gateChanged);
     gate.onClosed(this::gateChanged);
     thread = Thread.ofPlatform().name("share-lane").daemon().start(this::serve);
@@ -185,8 +190,21 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   }
 
   private boolean isFit(QueuedRequest request) {
-    @Nullable Long until = unfitUntil.get(request.request().model());
-    return until == null || until - nanoClock.getAsLong() <= 0;
+    return fitting(request) != UnfitSizes.NONE;
+  }
+
+  private int fitting(QueuedRequest request) {
+    return unfit.fitting(request.request().model(), gate.trial().size());
+  }
+
+  /** The size that the share has, or a smaller one that the model runs in. */
+  private ShareLane lane(QueuedRequest request) {
+    int fitting = fitting(request);
+    if (fitting != UnfitSizes.NONE && fitting != size) { // It may have closed meanwhile.
+      lanes.get(size).leave();
+      size = fitting;
+    }
+    return lanes.get(size);
   }
 
   private void answer(QueuedRequest queued) {
@@ -196,7 +214,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     begins(queued);
     try {
       answer.complete(run(queued, answer));
-      gate.trial().offlineRan(estimates.executionNanos(queued.key()));
+      gate.trial().offlineRan(estimates.executionNanos(queued.key()), size);
     } catch (Throwable e) {
       failed(queued, answer, e);
     } finally {
@@ -219,7 +237,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       queue.returned().giveBack(queued);
     } else {
       ModelVersion model = queued.request().model();
-      queued.whenFailed(() -> unfitUntil.remove(model));
+      queued.whenFailed(() -> unfit.forget(model));
       queue.returned().giveBack(queued);
     }
   }
@@ -230,22 +248,23 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       ModelVersion model = queued.request().model();
       LOG.log(
           Level.INFO,
-          "offline runs of "
-              + model
-              + " do not keep to a share for ten minutes, unless this one fails elsewhere too",
+          "offline runs of %s do not keep to %d %% of the device for ten minutes, unless this one fails elsewhere too"
+              .formatted(model, lanes.get(size).percent()),
           reason);
-      unfitUntil.put(model, nanoClock.getAsLong() + UNFIT_NANOS);
+      unfit.add(model, size);
+      gate.trial().offlineFailed(size);
     }
   }
 
   private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
+    ShareLane lane = lane(queued);
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
       lease.controlledBy(this, 1);
       Worker.Caller caller = answer.toCaller(() -> timings(queued, begin, lease));
       try {
-        runWithRoom(queued, lease, caller);
+        runWithRoom(queued, lease, lane, caller);
       } catch (RuntimeException | Error e) {
         isUnfit(queued, e);
         throw e;
@@ -268,17 +287,19 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private void runWithRoom(QueuedRequest queued, Lease lease, Worker.Caller caller) {
-    boolean ran = runInLane(queued, lease, caller);
+  private void runWithRoom(
+      QueuedRequest queued, Lease lease, ShareLane lane, Worker.Caller caller) {
+    boolean ran = runInLane(queued, lease, lane, caller);
     while (!ran) {
       try (SessionRoom _ = worker.makeRoom(lease, 0, Priority.OFFLINE)) {
-        ran = runInLane(queued, lease, caller);
+        ran = runInLane(queued, lease, lane, caller);
       }
     }
   }
 
   /** Returns false when its session has no room, or not enough. */
-  private boolean runInLane(QueuedRequest queued, Lease lease, Worker.Caller caller) {
+  private boolean runInLane(
+      QueuedRequest queued, Lease lease, ShareLane lane, Worker.Caller caller) {
     long expected = estimates.history().of(queued.key()).peakBytes();
     try (LaneLease place = lane.enter(expected)) {
       lease.begin();
@@ -287,11 +308,12 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } catch (NoSessionRoomException e) {
       return false;
     } catch (OutOfDeviceMemoryException e) {
-      throw tooLarge(queued.request(), e);
+      throw tooLarge(queued.request(), lane, e);
     }
   }
 
-  private StatusException tooLarge(InferenceRequest request, OutOfDeviceMemoryException e) {
+  private StatusException tooLarge(
+      InferenceRequest request, ShareLane lane, OutOfDeviceMemoryException e) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
         "a run of %s was refused %s in the lane that keeps to a share of the device; that has %s:"
@@ -325,7 +347,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
 
   /** A model that is registered anew is tried anew. */
   public void forget(ModelVersion model) {
-    unfitUntil.remove(model);
+    unfit.forget(model);
   }
 
   @Override

@@ -1,6 +1,5 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -62,7 +61,7 @@ public final class OfflineGate {
    */
   public OfflineGate(
       boolean active, double leastShare, int mostRuns, OnlineWork online, LongSupplier nanoClock) {
-    this(active, leastShare, mostRuns, online, ShareTrial.of(Multiprocessors.OFF), nanoClock);
+    this(active, leastShare, mostRuns, online, ShareTrial.off(), nanoClock);
   }
 
   /**

@@ -1,12 +1,15 @@
 package io.pipelane.switcher.sharing;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * Whether offline work has a share of the multiprocessors to itself, and what was measured of that
- * when both ways were compared last; nothing before.
+ * Whether, and of what size, offline work has a share of the multiprocessors to itself, and what
+ * was measured of that when both ways were compared last; nothing before.
  *
+ * @param percent of the multiprocessors, what it has now; 0 while it has none
+ * @param sizes that it may have, ascending
  * @param offlineWithout what offline work did without the share, of what it does with the whole
  *     device to itself
  * @param offlineWith the same with it
@@ -14,9 +17,25 @@ import java.util.OptionalDouble;
  */
 public record ShareOverview(
     State state,
+    int percent,
+    List<Size> sizes,
     OptionalDouble offlineWithout,
     OptionalDouble offlineWith,
     OptionalDouble onlineSlowdown) {
+  public ShareOverview {
+    sizes = List.copyOf(sizes);
+  }
+
+  /**
+   * A size of the share, and what is known of it; nothing before it was compared with none, or
+   * where that was long ago.
+   *
+   * @param onlineSlowdown how many times as long online runs took beside it
+   * @param offlineWith what offline work did with it, of what it does with the whole device to
+   *     itself
+   */
+  public record Size(int percent, OptionalDouble onlineSlowdown, OptionalDouble offlineWith) {}
+
   /** What has become of the share. */
   public enum State {
     /** There is none. */
@@ -38,11 +57,5 @@ public record ShareOverview(
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
     }
-  }
-
-  /** Of a share that has not been compared. */
-  public static ShareOverview of(State state) {
-    return new ShareOverview(
-        state, OptionalDouble.empty(), OptionalDouble.empty(), OptionalDouble.empty());
   }
 }

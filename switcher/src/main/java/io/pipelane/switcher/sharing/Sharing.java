@@ -1,7 +1,6 @@
 package io.pipelane.switcher.sharing;
 
 import io.pipelane.config.SharingConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.Thresholds;
@@ -9,6 +8,7 @@ import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
 import java.lang.System.Logger.Level;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
@@ -49,13 +49,14 @@ public final class Sharing implements AutoCloseable {
    *
    * @param lanes runs that compute at once
    * @param leastShare of its own speed, what offline work keeps while online work is in flight
-   * @param multiprocessors when it has some of them to itself; off where there is no lane for that
+   * @param multiprocessors how many it may have to itself, in percent, ascending; none where there
+   *     is no lane for that
    */
   public Sharing(
       SharingSettings settings,
       int lanes,
       double leastShare,
-      Multiprocessors multiprocessors,
+      List<Integer> multiprocessors,
       LongSupplier nanoClock) {
     SharingConfig config = settings.config();
     this.monitor = settings.monitor();
@@ -66,7 +67,8 @@ public final class Sharing implements AutoCloseable {
             leastShare,
             lanes,
             new OnlineWork(),
-            ShareTrial.of(multiprocessors, lanes),
+            ShareTrial.of(
+                config.multiprocessors(), multiprocessors, config.multiprocessorsPercent(), lanes),
             nanoClock);
     this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), this::entered);
     this.evictions = new EvictionWatch(gate, nanoClock);

@@ -10,6 +10,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -173,7 +174,7 @@ class OfflineGateTest {
 
   @Test
   void share_isForTheTimeInWhichOnlineWorkIsInFlight() {
-    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
     assertFalse(shared.mayBeginInShare());
     ResultHandler handler = online.begin(new Ignored());
@@ -211,7 +212,7 @@ class OfflineGateTest {
   /** Nowhere else could it go on, and the next trial might wait for its end. */
   @Test
   void shareIsClosed_runThatHasBegunComesToItsEnd() {
-    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
     online.begin(new Ignored());
     look(shared, 6, SEGMENT);
@@ -227,7 +228,7 @@ class OfflineGateTest {
   /** Without gates offline work runs anywhere until the share has been opened. */
   @Test
   void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
-    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED);
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
     assertTrue(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
@@ -241,7 +242,7 @@ class OfflineGateTest {
 
   @Test
   void runInShare_countsAsComputing_andNotAmongThoseThatHaveTurns() {
-    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS);
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
     long before = shared.mark();
     shared.beginInShare(() -> false);

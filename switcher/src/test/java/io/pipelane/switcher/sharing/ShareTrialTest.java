@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.SharingConfig.Multiprocessors;
+import java.util.List;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +14,7 @@ class ShareTrialTest {
   private static final long STEP = SECOND / 10;
   private static final int PERIODS = 600;
 
-  private final ShareTrial trial = ShareTrial.of(Multiprocessors.MEASURED);
+  private final ShareTrial trial = trial(Multiprocessors.MEASURED);
   private long now;
   private double slowdown = 1;
   private double gain = 1;
@@ -27,6 +28,10 @@ class ShareTrialTest {
   private double offlineSecondsInShare = 0.1;
   private long sinceOffline;
 
+  private static ShareTrial trial(Multiprocessors rule) {
+    return ShareTrial.of(rule, List.of(10), 10, 1);
+  }
+
   /** A device that runs both classes, and how they fare while the share is open. */
   private void run(double howLong) {
     for (long end = now + (long) (howLong * SECOND); now < end; now += STEP) {
@@ -38,7 +43,11 @@ class ShareTrialTest {
       sinceOffline += STEP;
       if (sinceOffline >= seconds * SECOND) {
         sinceOffline = 0;
-        trial.offlineRan((long) (50_000_000 * (trial.isOpen() ? gain : 1)));
+        if (trial.isOpen()) {
+          trial.offlineRan((long) (50_000_000 * gain), trial.size());
+        } else {
+          trial.offlineRan(50_000_000);
+        }
       }
       boolean before = trial.isOpen();
       boolean changed = trial.look(now);
@@ -81,16 +90,20 @@ class ShareTrialTest {
     assertEquals(slowdown, overview.onlineSlowdown().orElseThrow(), 1e-6);
   }
 
+  private static ShareOverview nothingMeasured(ShareOverview.State state, int percent) {
+    OptionalDouble none = OptionalDouble.empty();
+    return new ShareOverview(
+        state, percent, List.of(new ShareOverview.Size(10, none, none)), none, none, none);
+  }
+
   @Test
   void overview_beforeBothWaysAreCompared_hasNoFigures() {
-    assertEquals(ShareOverview.of(ShareOverview.State.UNTRIED), trial.overview());
+    assertEquals(nothingMeasured(ShareOverview.State.UNTRIED, 0), trial.overview());
     run(6);
-    assertEquals(ShareOverview.of(ShareOverview.State.TRYING), trial.overview());
+    assertEquals(nothingMeasured(ShareOverview.State.TRYING, 10), trial.overview());
+    assertEquals(ShareOverview.State.OFF, ShareTrial.off().overview().state());
     assertEquals(
-        ShareOverview.of(ShareOverview.State.OFF), ShareTrial.of(Multiprocessors.OFF).overview());
-    assertEquals(
-        ShareOverview.of(ShareOverview.State.ALWAYS),
-        ShareTrial.of(Multiprocessors.ALWAYS).overview());
+        nothingMeasured(ShareOverview.State.ALWAYS, 10), trial(Multiprocessors.ALWAYS).overview());
   }
 
   @Test
@@ -130,7 +143,7 @@ class ShareTrialTest {
     load = 8;
     run(60);
     assertFalse(trial.isOpen());
-    assertEquals(ShareOverview.of(ShareOverview.State.LOADED), trial.overview());
+    assertEquals(nothingMeasured(ShareOverview.State.LOADED, 0), trial.overview());
     load = 2;
     run(20);
     assertTrue(trial.isOpen());
@@ -262,8 +275,8 @@ class ShareTrialTest {
 
   @Test
   void always_isOpenUnmeasured_andOffIsNever() {
-    assertTrue(ShareTrial.of(Multiprocessors.ALWAYS).isOpen());
-    ShareTrial off = ShareTrial.of(Multiprocessors.OFF);
+    assertTrue(trial(Multiprocessors.ALWAYS).isOpen());
+    ShareTrial off = ShareTrial.off();
     off.onlineRan("kind", 1);
     assertFalse(off.look(100 * SECOND));
     assertFalse(off.isOpen());

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceError;
@@ -34,7 +33,7 @@ class SharingTest {
               PipelaneConfig.of(Map.of("sharing.memory", "80/90/95")).sharing(), new Recorded()),
           1,
           0,
-          Multiprocessors.OFF,
+          List.of(),
           now::get);
 
   private final class Recorded implements DeviceMonitor {

@@ -58,6 +58,11 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
+  public void begins(int lane) {
+    device.begins(lane);
+  }
+
+  @Override
   public WorkerLane lane(int lane, Message.Run run) {
     WorkerRegion host = device.hostRegion(run.region(), run.regionBytes());
     host.limit(run.regionBytes());

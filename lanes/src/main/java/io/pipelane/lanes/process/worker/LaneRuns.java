@@ -41,6 +41,7 @@ final class LaneRuns {
     WorkerLane here = lane(run);
     EphemeralRegion region = here.region();
     WorkerArrivals arrivals = device.arrivals(run, end, session);
+    device.begins(number);
     region.limit(run.limitBytes());
     region.resetPeak();
     boolean[] answered = new boolean[1];

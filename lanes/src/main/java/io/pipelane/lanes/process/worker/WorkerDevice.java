@@ -45,6 +45,9 @@ interface WorkerDevice {
    */
   @Nullable EphemeralRegion region(int lane, long maximumBytes);
 
+  /** A run begins in a lane. */
+  default void begins(int lane) {}
+
   /** A lane, at its first run here. */
   WorkerLane lane(int lane, Message.Run run);
 

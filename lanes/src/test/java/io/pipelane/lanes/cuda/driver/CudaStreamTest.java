@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 
 /** The driver's objects on a device: streams, marks, graphs, virtual and pinned memory. */
@@ -140,6 +141,34 @@ class CudaStreamTest {
         }
         assertEquals(4, host.segment().get(JAVA_BYTE, 0));
       }
+    }
+  }
+
+  /** What a further size costs beside its sessions. */
+  @Test
+  void sharesOfSeveralSizes_areThereAtOnceAndTakeLittle(TestReporter reporter) {
+    long before = context.usedBytes();
+    try (MultiprocessorShare small = MultiprocessorShare.open(context, 5);
+        MultiprocessorShare usual = MultiprocessorShare.open(context, 10);
+        MultiprocessorShare large = MultiprocessorShare.open(context, 20);
+        CudaStream first = CudaStream.open(context, small);
+        CudaStream second = CudaStream.open(context, usual);
+        CudaStream third = CudaStream.open(context, large)) {
+      assertTrue(small.multiprocessors() <= usual.multiprocessors());
+      assertTrue(usual.multiprocessors() < large.multiprocessors());
+      byte content = 10;
+      for (CudaStream each : List.of(first, second, third, first)) {
+        each.fill(address, ++content, GRANULE);
+        each.copyToHost(host.address(), address, GRANULE);
+        each.synchronize();
+        assertEquals(content, host.segment().get(JAVA_BYTE, GRANULE - 1));
+      }
+      long taken = context.usedBytes() - before;
+      reporter.publishEntry(
+          "%d, %d and %d multiprocessors, bytes of device memory"
+              .formatted(small.multiprocessors(), usual.multiprocessors(), large.multiprocessors()),
+          Long.toString(taken));
+      assertTrue(taken < 256L << 20, taken + " bytes");
     }
   }
 

@@ -42,11 +42,7 @@ final class GpuSessions implements AutoCloseable {
   GpuSessions(CudaDriver driver, CaptureSettings captures, int percent) {
     device = CudaDevice.open(driver, 0, ByteSize.ofMebibytes(64), PAGE);
     memory = new DeviceMemory(device.persistent());
-    region =
-        (CudaEphemeralRegion)
-            (percent == 0 ? device.ephemeral(256 * MIB) : device.ephemeral(256 * MIB, percent));
-    memory.add(region);
-    region.limit(64 * MIB);
+    region = lane(percent);
     constants = device.persistent().open("test", 256 * MIB);
     Path library =
         OrtLibrary.locate(Optional.ofNullable(System.getenv("ORT_LIB_DIR")).map(Path::of), CACHE);
@@ -58,6 +54,20 @@ final class GpuSessions implements AutoCloseable {
             new ExecutionSettings(true, ExecutionSettings.DEFAULT.cublasWorkspace(), captures));
   }
 
+  /**
+   * One more lane.
+   *
+   * @param percent as the first has it
+   */
+  CudaEphemeralRegion lane(int percent) {
+    CudaEphemeralRegion lane =
+        (CudaEphemeralRegion)
+            (percent == 0 ? device.ephemeral(256 * MIB) : device.ephemeral(256 * MIB, percent));
+    memory.add(lane);
+    lane.limit(64 * MIB);
+    return lane;
+  }
+
   /** A model in a range of its own, its weights there. */
   Loaded load(ModelProto proto, String name, Path folder) throws IOException {
     return load(TestImports.of(proto, name, folder));
@@ -65,6 +75,11 @@ final class GpuSessions implements AutoCloseable {
 
   /** The same, imported; what it reads in place is not shown yet. */
   Loaded load(ImportedModel model) throws IOException {
+    return load(model, region);
+  }
+
+  /** The same for a lane. */
+  Loaded load(ImportedModel model, CudaEphemeralRegion lane) throws IOException {
     AddressRange range =
         device.reserve(Math.max(1, model.plan().weightBytes()), model.plan().inPlaceBytes());
     for (int slot = 0; slot < range.slots(); slot++) {
@@ -76,7 +91,7 @@ final class GpuSessions implements AutoCloseable {
     }
     CudaSession session =
         (CudaSession)
-            factory.gated(model, range.address(), region, new MemoryTarget.Persistent(constants));
+            factory.gated(model, range.address(), lane, new MemoryTarget.Persistent(constants));
     return new Loaded(this, model, range, weights, session);
   }
 

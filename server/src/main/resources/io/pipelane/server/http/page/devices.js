@@ -49,7 +49,7 @@ class Device {
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
       "Running", "Replicas", "Sessions", "Estimate error", "State", "Because", "Offline share",
-      "Offline running", "Offline evictions", "Multiprocessors of its own"]) {
+      "Offline running", "Runs that made way", "Offline evictions", "Multiprocessors of its own"]) {
       const value = element("dd");
       this.values.set(name, value);
       this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
@@ -97,6 +97,7 @@ class Device {
       "Because": device.sharing.reason || "it has not been looked at",
       "Offline share": `${Math.round(100 * device.sharing.offline_share)} %`,
       "Offline running": String(device.sharing.offline_running),
+      "Runs that made way": String(device.sharing.offline_made_way),
       "Offline evictions": evictions(device.sharing.evictions),
       "Multiprocessors of its own": multiprocessors(device.sharing.multiprocessors),
     };
@@ -129,13 +130,14 @@ function evictions(of) {
       + `, memory back in ${milliseconds(of.longest_memory_ns)}`;
 }
 
-/** What has become of offline work's share of the multiprocessors. */
+/** How large offline work's share of the multiprocessors is, and what has become of it. */
 function multiprocessors(share) {
+  const size = share.percent > 0 ? `${share.percent} %, ${share.state}` : share.state;
   if (share.offline_with === undefined) {
-    return share.state;
+    return size;
   }
   const percent = (value) => `${Math.round(100 * value)} %`;
-  return `${share.state}: offline at ${percent(share.offline_with)} of its speed,`
+  return `${size}: offline at ${percent(share.offline_with)} of its speed,`
     + ` at ${percent(share.offline_without)} without;`
     + ` online ${share.online_slowdown.toFixed(2)} times as long`;
 }
