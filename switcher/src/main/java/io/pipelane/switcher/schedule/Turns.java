@@ -59,7 +59,7 @@ final class Turns {
   final LongSupplier nanoClock;
 
   /** Written under the lock; looked at without it to see that there are none. */
-  final CopyOnWriteArrayList<Turn> elsewhere = new CopyOnWriteArrayList<>();
+  final CopyOnWriteArrayList<RunElsewhere> elsewhere = new CopyOnWriteArrayList<>();
 
   // Guarded by the lock.
   private int count;
@@ -168,7 +168,7 @@ final class Turns {
           turn.lookAgain();
         }
       }
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -184,7 +184,7 @@ final class Turns {
     }
     lock.lock();
     try {
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -202,7 +202,7 @@ final class Turns {
           turn.lookAgain();
         }
       }
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -211,7 +211,7 @@ final class Turns {
   /** A request has come to the queue; a run that computes elsewhere may have to give way to it. */
   void requestCame() {
     if (!elsewhere.isEmpty() && !queue.isEmpty()) {
-      elsewhere.forEach(Turn::giveWayElsewhere);
+      elsewhere.forEach(RunElsewhere::giveWay);
     }
   }
 
