@@ -241,7 +241,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private InferenceTimings run(QueuedRequest queued, Answer answer) {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
-    try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
+    try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, this)) {
       lease.controlledBy(this, 1);
       Worker.Caller caller = answer.toCaller(() -> timings(queued, begin, lease));
       try {

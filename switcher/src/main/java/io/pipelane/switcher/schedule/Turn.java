@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.concurrent.locks.Condition;
@@ -109,6 +110,17 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     } finally {
       turns.lock.unlock();
     }
+  }
+
+  @Override
+  public boolean goesBefore(Lease holder) {
+    return RunControl.super.goesBefore(holder)
+        || (holder.control() instanceof Turn other && turns.goesBefore(this, other));
+  }
+
+  /** Until when the run has computed; under the lock. */
+  long computedUntilNanos() {
+    return turns.paused.contains(this) ? pausedNanos : turns.nanoClock.getAsLong();
   }
 
   @Override
@@ -280,6 +292,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     pausedNanos = turns.nanoClock.getAsLong();
     remainingNanos = progress().remainingNanos(pausedNanos);
     turns.paused.add(this);
+    progress().pauses(pausedNanos);
   }
 
   /** Has a paused run go on, with a turn that is nobody's. */
@@ -332,7 +345,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   @Override
   public void beforeSegment(int segment) {
     RunProgress progress = progress();
-    progress.request().requireWanted();
+    progress.requireGoesOn(turns.nanoClock);
     progress.at(segment);
     if (segment == 0) {
       countIfBefore();
