@@ -61,7 +61,16 @@ public record SchedulingConfig(
             standard = "0",
             min = "0",
             max = "256")
-        int leastLanes) {
+        int leastLanes,
+    @Key(
+            about =
+                "How often an online run ends at a gate, to begin anew, because a request that is"
+                    + " done sooner finds no room for its weights beside the run's, under srtf; with"
+                    + " 0 such a request waits for the run's end",
+            standard = "2",
+            min = "0",
+            max = "16")
+        int restarts) {
 
   /** The orders there are. */
   public enum Policy {

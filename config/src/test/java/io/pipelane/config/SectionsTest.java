@@ -642,7 +642,8 @@ class SectionsTest {
             0,
             true,
             50,
-            0),
+            0,
+            2),
         DEFAULTS.scheduling());
   }
 
@@ -795,7 +796,8 @@ class SectionsTest {
             20,
             false,
             0,
-            2),
+            2,
+            3),
         changed(
                 Map.of(
                     "scheduling.policy", "pack",
@@ -805,7 +807,8 @@ class SectionsTest {
                     "scheduling.offline-share-percent", "20",
                     "scheduling.preemption", "false",
                     "scheduling.short-run-micros", "0",
-                    "scheduling.least-lanes", "2"))
+                    "scheduling.least-lanes", "2",
+                    "scheduling.restarts", "3"))
             .scheduling());
   }
 }

@@ -40,6 +40,8 @@ class PreemptionTest {
   private static final int SHORT_LAYERS = 4;
   private static final int STOP = 3;
   private static final int NOWHERE = -1;
+  private static final int WARM_RUNS = 50;
+  private static final long LONG_SEGMENT_NANOS = 20_000_000;
   private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
 
   @TempDir Path folder;
@@ -51,6 +53,8 @@ class PreemptionTest {
   private volatile int stop = NOWHERE;
   private final CountDownLatch shortGoesOn = new CountDownLatch(1);
   private volatile boolean shortWaits;
+  private volatile long longSegmentNanos;
+  private volatile Runnable atSecondStop = () -> {};
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -73,7 +77,13 @@ class PreemptionTest {
     if (model.equals("short") && shortWaits) {
       await(shortGoesOn);
     }
-    if (model.equals("long") && segment == stop) {
+    long begin = System.nanoTime();
+    while (model.equals("long") && System.nanoTime() - begin < longSegmentNanos) {
+      Thread.onSpinWait();
+    }
+    if (model.equals("long") && segment == stop && stopped.getCount() == 0) {
+      atSecondStop.run();
+    } else if (model.equals("long") && segment == stop) {
       stopped.countDown();
       await(goOn);
     }
@@ -213,8 +223,76 @@ class PreemptionTest {
   @Test
   void offlineRun_weightsOfTheRequestDoNotFitBesideIt_bothComeToTheirEnd() throws Exception {
     try (Switcher switcher = open(MODEL_BYTES, "srtf")) {
-      List<String> computed = interleaved(switcher, Priority.OFFLINE);
+      ImportedModel longer = registered(switcher, "long", LAYERS);
+      for (int i = 0; i < WARM_RUNS; i++) {
+        float[] _ =
+            infer(switcher, longer); // Once it is known to take less, it is as good as done.
+      }
+      List<String> computed = interleaved(switcher, Priority.OFFLINE, longer, STOP);
       assertEquals(joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), computed);
+    }
+  }
+
+  /** Memory holds one of two models, and the longer run has just begun. */
+  private List<String> oneModelFits(Switcher switcher) throws Exception {
+    longSegmentNanos = LONG_SEGMENT_NANOS;
+    ImportedModel longer = registered(switcher, "long", LAYERS);
+    return interleaved(switcher, Priority.ONLINE, longer, 1);
+  }
+
+  @Test
+  void srtf_weightsOfAShorterDoNotFitBesideTheRun_endsAtTheGateAndBeginsAnew() throws Exception {
+    try (Switcher switcher = open(MODEL_BYTES, "srtf")) {
+      assertEquals(
+          joined(all("long", 0, 2), all("short", 0, SHORT_LAYERS), all("long", 0, LAYERS)),
+          oneModelFits(switcher));
+      assertEquals(1, switcher.preemptions().madeWay());
+    }
+  }
+
+  @Test
+  void srtf_noRunIsToBeginAnew_bothComeToTheirEnd() throws Exception {
+    Map<String, String> settings = Map.of("scheduling.policy", "srtf", "scheduling.restarts", "0");
+    try (Switcher switcher = open(MODEL_BYTES, settings)) {
+      assertEquals(
+          joined(all("long", 0, LAYERS), all("short", 0, SHORT_LAYERS)), oneModelFits(switcher));
+      assertEquals(0, switcher.preemptions().madeWay());
+    }
+  }
+
+  /** The second finds that the run has begun anew as often as it may, and waits for its end. */
+  @Test
+  void srtf_oneShorterAfterAnother_runBeginsAnewSoOftenAtMost() throws Exception {
+    Map<String, String> settings = Map.of("scheduling.policy", "srtf", "scheduling.restarts", "1");
+    try (Switcher switcher = open(MODEL_BYTES, settings)) {
+      longSegmentNanos = LONG_SEGMENT_NANOS;
+      ImportedModel longer = registered(switcher, "long", LAYERS);
+      ImportedModel shorter = registered(switcher, "short", SHORT_LAYERS);
+      float[] expected = infer(switcher, longer);
+      float[] _ = infer(switcher, shorter);
+      segments.clear();
+      stop = 1;
+      Call run = submit(switcher, longer, Priority.ONLINE);
+      stopped.await();
+      Call first = submit(switcher, shorter, Priority.ONLINE);
+      Call second = new Call();
+      atSecondStop =
+          () -> {
+            Ticket _ = submit(switcher, shorter, Priority.ONLINE, second);
+          };
+      goOn.countDown();
+      float[] _ = first.await();
+      assertArrayEquals(expected, run.await());
+      float[] _ = second.await();
+      assertEquals(
+          joined(
+              all("long", 0, 2),
+              all("short", 0, SHORT_LAYERS),
+              all("long", 0, LAYERS),
+              all("short", 0, SHORT_LAYERS)),
+          List.copyOf(segments));
+      assertEquals(1, switcher.preemptions().madeWay());
+      assertEquals(1, run.answers());
     }
   }
 

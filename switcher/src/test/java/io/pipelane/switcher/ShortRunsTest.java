@@ -71,7 +71,8 @@ class ShortRunsTest {
             plain.offlineSharePercent(),
             plain.preemption(),
             shortRunMicros,
-            plain.leastLanes());
+            plain.leastLanes(),
+            plain.restarts());
     CpuDevice opened =
         CpuDevice.open(new ByteSize(1 << 20), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
     DeviceMemory memory = new DeviceMemory(opened.persistent());

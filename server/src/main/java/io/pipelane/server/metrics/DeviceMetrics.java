@@ -270,6 +270,10 @@ final class DeviceMetrics {
         "pipelane_preempting_longest_wait_seconds",
         "The longest of these times",
         state -> state.preemptions().longestWaitNanos() / NANOS_A_SECOND);
+    counter(
+        "pipelane_online_runs_made_way",
+        "Online runs that ended early, to begin anew, as one that goes before them needed memory",
+        state -> state.preemptions().madeWay());
   }
 
   private void addRetries() {

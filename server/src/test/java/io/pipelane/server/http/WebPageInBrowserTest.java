@@ -123,7 +123,7 @@ class WebPageInBrowserTest {
         0,
         0.12,
         0.5,
-        new Preemptions(0, 0, 0, 0),
+        new Preemptions(0, 0, 0, 0, 0),
         2,
         0,
         new StatesOverview(0, 0, 0),

@@ -94,7 +94,7 @@ class MetricsTest {
         6,
         0.25,
         0.5,
-        new Preemptions(23, 24, 1_500_000_000, 250_000_000),
+        new Preemptions(23, 24, 1_500_000_000, 250_000_000, 26),
         2,
         35,
         new StatesOverview(36, 37, 38),
@@ -300,6 +300,7 @@ class MetricsTest {
     assertLine(lines, "pipelane_preempting_requests_total{device=\"cpu\"} 24.0");
     assertLine(lines, "pipelane_preempting_wait_seconds_total{device=\"cpu\"} 1.5");
     assertLine(lines, "pipelane_preempting_longest_wait_seconds{device=\"cpu\"} 0.25");
+    assertLine(lines, "pipelane_online_runs_made_way_total{device=\"cpu\"} 26.0");
     assertLine(lines, "pipelane_device_usable{device=\"cpu\"} 1.0");
     assertLine(lines, "pipelane_replicas{device=\"cpu\"} 2.0");
     assertLine(lines, "pipelane_rerouted_requests_total{device=\"cpu\"} 41.0");

@@ -96,7 +96,7 @@ class StateSourceTest {
         0,
         0.25,
         0.5,
-        new Preemptions(0, 0, 0, 0),
+        new Preemptions(0, 0, 0, 0, 0),
         2,
         0,
         new StatesOverview(0, 0, 0),

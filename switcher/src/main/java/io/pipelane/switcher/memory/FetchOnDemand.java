@@ -26,7 +26,7 @@ final class FetchOnDemand {
    * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
    * else is under way (FetchAhead): what a run sends for online waits for one page at most. Nor do
    * they keep pages back that are fetched ahead for online work, or runs that find theirs there.
-   * Those that hold what an online run waits for make way (OfflineLeases).
+   * Runs that hold what an online run waits for make way, where that goes before them (OpenLeases).
    */
   private final Condition changed;
   private final WeightMemory memory;
@@ -34,7 +34,7 @@ final class FetchOnDemand {
   private final Transfers transfers;
   private final FetchAhead fetchAhead;
   private final OfflineQuota quota;
-  private final OfflineLeases offlineLeases;
+  private final OpenLeases openLeases;
   private final WaitingLine line = new WaitingLine(true);
 
   /**
@@ -50,14 +50,14 @@ final class FetchOnDemand {
       Transfers transfers,
       FetchAhead fetchAhead,
       OfflineQuota quota,
-      OfflineLeases offlineLeases) {
+      OpenLeases openLeases) {
     this.changed = changed;
     this.memory = memory;
     this.structures = structures;
     this.transfers = transfers;
     this.fetchAhead = fetchAhead;
     this.quota = quota;
-    this.offlineLeases = offlineLeases;
+    this.openLeases = openLeases;
   }
 
   /**
@@ -77,19 +77,19 @@ final class FetchOnDemand {
    * Has a model mounted and all its weights there or on their way, evicting others; waits its turn.
    *
    * @param priority offline work waits behind other work, and gets no more than its share of memory
-   * @param beforeWaiting called, perhaps several times, before the caller waits
+   * @param run leaves, perhaps several times, before the caller waits; others make way to it
    * @throws StatusException {@link Status#NOT_FOUND} when the model goes meanwhile; what reading
    *     its weights throws
    */
-  void makeReady(Residency residency, Priority priority, Runnable beforeWaiting) {
+  void makeReady(Residency residency, Priority priority, RunControl run) {
     AtomicBoolean waited = new AtomicBoolean();
     Turn turn = new Turn(priority);
     inTurn(
         residency.structure.line,
         turn,
         residency,
-        () -> mount(residency, turn, waited, beforeWaiting),
-        beforeWaiting);
+        () -> mountAndBringIn(residency, turn, waited, run),
+        run::leave);
   }
 
   /**
@@ -108,7 +108,12 @@ final class FetchOnDemand {
   /** Stands in the structures' lines in one order for all, so that nobody waits in a circle. */
   private void mountFrom(List<Residency> inOrder, int next, Turn turn, Runnable beforeWaiting) {
     if (next == inOrder.size()) {
-      inTurn(line, turn, inOrder.getFirst(), () -> bringIn(inOrder, turn), beforeWaiting);
+      inTurn(
+          line,
+          turn,
+          inOrder.getFirst(),
+          () -> bringIn(inOrder, turn, RunControl.NONE),
+          beforeWaiting);
       return;
     }
     Residency residency = inOrder.get(next);
@@ -119,7 +124,7 @@ final class FetchOnDemand {
         residency,
         () -> {
           requireInService(residency); // It may have gone while another structure was waited for.
-          boolean mounted = mount(residency, turn, waited);
+          boolean mounted = mount(residency, turn, waited, RunControl.NONE);
           if (mounted) {
             mountFrom(inOrder, next + 1, turn, beforeWaiting);
           }
@@ -139,7 +144,7 @@ final class FetchOnDemand {
     inTurn(line, Turn.beforeAll(), residency, work, beforeWaiting);
   }
 
-  private boolean bringIn(List<Residency> together, Turn turn) {
+  private boolean bringIn(List<Residency> together, Turn turn, RunControl run) {
     together.forEach(FetchOnDemand::requireInService);
     memory.settleAll();
     if (together.stream().anyMatch(Residency::hasFailed)) {
@@ -147,10 +152,10 @@ final class FetchOnDemand {
     }
     try (Claim claim = memory.claim(together)) {
       long missing = memory.missingBytes(together, claim);
-      boolean fits = memory.makeRoom(missing, Set.copyOf(together));
+      Set<Residency> spared = Set.copyOf(together);
+      boolean fits = memory.makeRoom(missing, spared);
       if (!fits && !turn.isOffline()) {
-        long others = memory.bytesThatGiveWay() - givingWay(together);
-        offlineLeases.makeWay(Math.max(1, missing - others), memory.pageBytes());
+        openLeases.makeWay(run, cleared -> memory.wouldHaveRoom(missing, spared, cleared));
       }
       if (fits) {
         together.stream()
@@ -161,27 +166,22 @@ final class FetchOnDemand {
     }
   }
 
-  private boolean mount(Residency residency, Turn turn, AtomicBoolean waited) {
+  private boolean mount(Residency residency, Turn turn, AtomicBoolean waited, RunControl run) {
     boolean mounted = structures.mount(residency, waited.getAndSet(true));
     if (!mounted && !turn.isOffline()) {
-      offlineLeases.makeWayIn(residency.structure);
+      openLeases.makeWayIn(residency.structure, run);
     }
     return mounted;
   }
 
-  /** What others could have of some models, which are to stay. */
-  private long givingWay(List<Residency> some) {
-    return memory.bytesHeldBy(residency -> residency.isEvictable() && some.contains(residency));
-  }
-
   /** Mounts a model in its structure's turn, then brings in what is missing in everybody's. */
-  private boolean mount(
-      Residency residency, Turn turn, AtomicBoolean waited, Runnable beforeWaiting) {
-    if (!mount(residency, turn, waited)) {
+  private boolean mountAndBringIn(
+      Residency residency, Turn turn, AtomicBoolean waited, RunControl run) {
+    if (!mount(residency, turn, waited, run)) {
       return false;
     }
     if (isAwaited(Priority.ONLINE) || turn.isOffline() || !residency.isComplete()) {
-      inTurn(line, turn, residency, () -> bringIn(residency, turn), beforeWaiting);
+      inTurn(line, turn, residency, () -> bringIn(residency, turn, run), run::leave);
     }
     return true;
   }
@@ -215,7 +215,7 @@ final class FetchOnDemand {
   }
 
   /** Starts the transfer of what is missing; false when that has to wait. */
-  private boolean bringIn(Residency residency, Turn turn) {
+  private boolean bringIn(Residency residency, Turn turn, RunControl run) {
     memory.settle(residency);
     turn.waitsForQuota = turn.isOffline() && !quota.admits(residency);
     if (turn.waitsForQuota) {
@@ -230,7 +230,7 @@ final class FetchOnDemand {
         return complete;
       } // What cannot be fetched is sent for all the same, so the run hears why.
     }
-    return bringIn(List.of(residency), turn);
+    return bringIn(List.of(residency), turn, run);
   }
 
   /**

@@ -5,6 +5,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,22 +22,36 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private final StructureRange range;
   private final List<Arrival> arrivals;
   private final LongSupplier nanoClock;
+  private final Priority priority;
   private int awaited;
   private int handedOut;
   private long stallNanos;
   private boolean failed;
-  private volatile RunControl control = RunControl.NONE;
+  private volatile RunControl control;
   private volatile boolean makesWay; // Written under the daemon's lock, as the next is.
   private volatile boolean makesWayAtOnce;
   private int segmentsAhead = ALL;
   private long @Nullable [] segmentNanos;
   private LongSupplier usualNanos = () -> 0;
 
-  Lease(MemoryDaemon daemon, Residency residency, LongSupplier nanoClock) {
+  /**
+   * Opens a lease.
+   *
+   * @param priority of the run
+   * @param control hears for it until somebody else does
+   */
+  Lease(
+      MemoryDaemon daemon,
+      Residency residency,
+      Priority priority,
+      RunControl control,
+      LongSupplier nanoClock) {
     this.daemon = daemon;
     this.residency = residency;
     this.range = residency.range();
     this.arrivals = List.copyOf(residency.arrivals);
+    this.priority = priority;
+    this.control = control;
     this.nanoClock = nanoClock;
   }
 
@@ -100,6 +115,16 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     makesWayAtOnce |= atOnce;
     makesWay = true;
     control.makeWay(makesWayAtOnce);
+  }
+
+  /** Whether its run has been told to make way. */
+  boolean makesWay() {
+    return makesWay;
+  }
+
+  /** Whether its run is offline work. */
+  public boolean isOffline() {
+    return priority == Priority.OFFLINE;
   }
 
   /** Who says when the run may compute. */

@@ -58,7 +58,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
-  private final OfflineLeases offlineLeases = new OfflineLeases();
+  private final OpenLeases openLeases = new OpenLeases();
   private final UnitParts parts;
   private final LaneLoans loans;
   private final PageContents contents;
@@ -120,7 +120,7 @@ public final class MemoryDaemon implements AutoCloseable {
             new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota,
-            offlineLeases);
+            openLeases);
     this.idleLink =
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
@@ -224,7 +224,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public void endOfflineRuns() {
     lock.lock();
     try {
-      offlineLeases.makeWay();
+      openLeases.makeOfflineWay();
     } finally {
       lock.unlock();
     }
@@ -246,19 +246,19 @@ public final class MemoryDaemon implements AutoCloseable {
    *     go; what reading its weights throws
    */
   public Lease acquire(ModelVersion version) {
-    return acquire(version, Priority.ONLINE, () -> {});
+    return acquire(version, Priority.ONLINE, RunControl.NONE);
   }
 
   /**
    * The same for a caller that others may wait for.
    *
    * @param priority offline work waits behind other work, and gets no more than its share of memory
-   * @param beforeWaiting called, perhaps several times, before the caller waits; under this
-   *     object's lock
+   * @param run leaves, perhaps several times, before the caller waits, says who makes way to it,
+   *     and makes way itself; asked and told under this object's lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
    *     much
    */
-  public Lease acquire(ModelVersion version, Priority priority, Runnable beforeWaiting) {
+  public Lease acquire(ModelVersion version, Priority priority, RunControl run) {
     lock.lock();
     try {
       Residency residency = known(version);
@@ -271,12 +271,10 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       if (mustWait || !residency.isMounted() || !residency.isComplete()) {
         memory.counters.waits++;
-        fetchOnDemand.makeReady(residency, priority, beforeWaiting);
+        fetchOnDemand.makeReady(residency, priority, run);
       }
-      Lease lease = lease(residency);
-      if (priority == Priority.OFFLINE) {
-        offlineLeases.add(lease);
-      }
+      Lease lease = lease(residency, priority, run);
+      openLeases.add(lease);
       return lease;
     } finally {
       lock.unlock();
@@ -325,10 +323,14 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   private Lease lease(Residency residency) {
+    return lease(residency, Priority.ONLINE, RunControl.NONE);
+  }
+
+  private Lease lease(Residency residency, Priority priority, RunControl run) {
     residency.leases++;
     residency.lodged = false;
     idleLink.runBegins();
-    return new Lease(this, residency, nanoClock);
+    return new Lease(this, residency, priority, run, nanoClock);
   }
 
   void release(Lease lease) {
@@ -336,7 +338,7 @@ public final class MemoryDaemon implements AutoCloseable {
     boolean linkIsFree;
     lock.lock();
     try {
-      offlineLeases.remove(lease);
+      openLeases.remove(lease);
       residency.leases--;
       linkIsFree = idleLink.runEnds();
       memory.settle(residency);

@@ -40,12 +40,22 @@ public interface RunControl {
   Elsewhere computesElsewhere(StopWord word);
 
   /**
-   * Others wait for the memory that an offline run holds: it ends at its next gate, and begins anew
-   * later. Told on any thread, under others' locks.
+   * One that goes before it waits for the memory that the run holds: it ends at its next gate, and
+   * begins anew later. Told on any thread, under others' locks.
    *
    * @param atOnce also where it is as good as done
    */
   default void makeWay(boolean atOnce) {}
+
+  /**
+   * Whether a run makes way to this one, which is an online run and waits for what the other holds.
+   * Offline runs do to every one. Asked on any thread, under the memory daemon's lock.
+   *
+   * @param holder the other's lease
+   */
+  default boolean goesBefore(Lease holder) {
+    return holder.isOffline();
+  }
 
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();

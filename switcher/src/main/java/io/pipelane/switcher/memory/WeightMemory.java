@@ -395,6 +395,21 @@ final class WeightMemory {
     return freeBytes() + bytesHeldBy(Residency::isEvictable);
   }
 
+  /**
+   * Whether there is room once some models are run no more, and what goes on with those that nobody
+   * runs, as they arrive or are read, is over.
+   *
+   * @param spared give nothing
+   */
+  boolean wouldHaveRoom(long bytes, Set<Residency> spared, Set<Residency> cleared) {
+    return bytes
+        <= freeBytes()
+            + bytesHeldBy(
+                residency ->
+                    !spared.contains(residency)
+                        && (residency.leases == 0 || cleared.contains(residency)));
+  }
+
   /** Bytes of the pages that nobody holds but some. */
   long bytesHeldBy(Predicate<Residency> some) {
     int[] held = new int[pages.total()];

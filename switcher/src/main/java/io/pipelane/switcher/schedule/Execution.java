@@ -52,6 +52,7 @@ public final class Execution {
                 : new LaneTrial(least, atOnce, nanoClock.getAsLong()),
             threads - atOnce,
             config.preemption(),
+            config.restarts(),
             queue,
             estimates,
             daemon,

@@ -54,6 +54,7 @@ public final class LaneThreads {
    * @param trial finds how many runs compute at once, from as many as may
    * @param spare threads beyond those, for what runs while others are paused; 0 where none is
    * @param preemption whether runs give way to requests at their gates
+   * @param mostRestarts how often an online run begins anew, as others need its memory
    * @param estimates told how long runs take
    * @param offline what offline runs may have of the lanes
    * @param gate that offline runs pass at each of their gates
@@ -62,6 +63,7 @@ public final class LaneThreads {
       LaneTrial trial,
       int spare,
       boolean preemption,
+      int mostRestarts,
       RequestQueue queue,
       Estimates estimates,
       MemoryDaemon daemon,
@@ -87,6 +89,7 @@ public final class LaneThreads {
             request -> lanes.hasRoom(runs.expectedBytes(request.key())),
             gate,
             preemption,
+            mostRestarts,
             nanoClock);
     this.stuck = new StuckThreads(count + spare, queue);
     this.threads =
@@ -208,7 +211,10 @@ public final class LaneThreads {
     if (isOver || !queued.makesWay()) {
       return false;
     }
-    gate.madeWay();
+    switch (queued.request().priority()) {
+      case ONLINE -> turns.madeWay();
+      case OFFLINE -> gate.madeWay();
+    }
     queued.beginsAnew();
     if (queued.isBatch()) {
       return false;
@@ -220,7 +226,7 @@ public final class LaneThreads {
   /** Gives the answer only where a run goes on after it. */
   private InferenceTimings run(QueuedRequest queued, Answer answer, Turn turn) {
     Supplier<Lease> weights =
-        () -> daemon.acquire(queued.request().model(), queued.request().priority(), turn::leave);
+        () -> daemon.acquire(queued.request().model(), queued.request().priority(), turn);
     Attempt first = new Attempt(queued, answer, turn, weights);
     try {
       return first.run();

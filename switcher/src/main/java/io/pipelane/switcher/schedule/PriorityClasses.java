@@ -185,6 +185,12 @@ final class PriorityClasses implements SchedulingPolicy {
   }
 
   @Override
+  public boolean makesWay(
+      QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
+    return online.makesWay(run, remainingNanos, hadNanos, first, nowNanos);
+  }
+
+  @Override
   public void take(QueuedRequest request, long nowNanos) {
     offlineWaiting.remove(request);
     boolean offlineWaits = heldUp || !offlineWaiting.isEmpty() || !offlineRefused.isEmpty();

@@ -201,7 +201,8 @@ public final class QueuedRequest implements Ticket {
 
   private static StatusException madeWay() {
     return StatusException.unavailable(
-        "an offline run made way to online work that needed its memory", RequestQueue.RETRY_AFTER);
+        "a run made way to one that goes before it and needed its memory",
+        RequestQueue.RETRY_AFTER);
   }
 
   /** Whether it is offline work of a model that leaves service. */

@@ -332,6 +332,16 @@ public final class RequestQueue {
     }
   }
 
+  /** See {@link SchedulingPolicy#makesWay}. */
+  boolean makesWay(QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first) {
+    lock.lock();
+    try {
+      return policy.makesWay(run, remainingNanos, hadNanos, first, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Takes it, claimed for running; null when there is none. */
   @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
     while (true) {

@@ -17,8 +17,8 @@ final class RunProgress {
   private final QueuedRequest request;
   private final long expectedNanos;
   private final long beginNanos;
-  private int segments;
-  private int segment;
+  private volatile int segments; // These two are looked at while the run goes on.
+  private volatile int segment;
   private long waitedNanos;
   private volatile boolean isToMakeWay;
 
@@ -52,6 +52,11 @@ final class RunProgress {
     waitedNanos += nanos;
   }
 
+  /** How long the run has been under way, but for waiting for others. */
+  long hadNanos(long nowNanos) {
+    return nowNanos - beginNanos - waitedNanos;
+  }
+
   /** How long the run has waited for others. */
   long waitedNanos() {
     return waitedNanos;
@@ -59,7 +64,7 @@ final class RunProgress {
 
   /** What the run still needs at least. */
   long leastRemainingNanos(long nowNanos) {
-    return Math.max(0, request.leastNanos() - (nowNanos - beginNanos - waitedNanos));
+    return Math.max(0, request.leastNanos() - hadNanos(nowNanos));
   }
 
   /**
@@ -93,13 +98,20 @@ final class RunProgress {
     request.requireWanted();
   }
 
+  /** The run is paused, which is as good as a gate. */
+  void pauses(long nowNanos) {
+    if (isToMakeWay) {
+      makeWay(nowNanos);
+    }
+  }
+
   /**
    * What the run still needs: what was expected, less what it has had. One that is longer than
    * expected, or of which nothing was, goes on as it has come so far; but the former needs no more
    * than another like it, which would not be done sooner.
    */
   long remainingNanos(long nowNanos) {
-    long had = nowNanos - beginNanos - waitedNanos;
+    long had = hadNanos(nowNanos);
     long left = expectedNanos - had;
     if (left > 0 || segment == 0) {
       return Math.max(0, left);

@@ -74,4 +74,17 @@ public interface SchedulingPolicy {
       QueuedRequest run, long remainingNanos, long nowNanos) {
     return null;
   }
+
+  /**
+   * Whether an online run had better end, and begin anew, for an online request that has been taken
+   * and waits for the memory of its weights. Most policies let every run come to its end.
+   *
+   * @param run a request that has begun to run
+   * @param remainingNanos what it still needs
+   * @param hadNanos what it has had, and would lose
+   */
+  default boolean makesWay(
+      QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
+    return false;
+  }
 }

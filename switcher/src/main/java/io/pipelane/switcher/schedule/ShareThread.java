@@ -260,7 +260,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     InferenceRequest request = queued.request();
     long begin = nanoClock.getAsLong();
     ShareLane lane = lane(queued);
-    try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, () -> {})) {
+    try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, this)) {
       lease.controlledBy(this, 1);
       Worker.Caller caller = answer.toCaller(() -> timings(queued, begin, lease));
       try {

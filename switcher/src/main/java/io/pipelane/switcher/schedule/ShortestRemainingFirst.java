@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -110,11 +111,30 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     if (next == null || Line.of(next).equals(Line.of(run.polled()))) {
       return null;
     }
-    double rank =
-        (double) remainingNanos / run.answers()
-            + run.polled().behindNanos()
-            - ageing * (nowNanos - run.submittedNanos());
-    return rank(next, nowNanos) + SWITCH_NANOS < rank ? next : null;
+    return rank(next, nowNanos) + SWITCH_NANOS < rank(run, remainingNanos, nowNanos) ? next : null;
+  }
+
+  /**
+   * The request goes before the run, and is done sooner by more than the run loses, which is what
+   * it has had; and the run must still be in time itself.
+   */
+  @Override
+  public boolean makesWay(
+      QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
+    long lostNanos = hadNanos + SWITCH_NANOS;
+    long goesFirstNanos = estimates.remainingNanos(first.key()) + lostNanos;
+    OptionalLong deadline = run.request().deadlineNanos();
+    return !Line.of(first.polled()).equals(Line.of(run.polled()))
+        && goesFirstNanos < remainingNanos
+        && rank(first.polled(), nowNanos) + lostNanos < rank(run, remainingNanos, nowNanos)
+        && (deadline.isEmpty()
+            || goesFirstNanos + remainingNanos <= deadline.getAsLong() - nowNanos);
+  }
+
+  private double rank(QueuedRequest run, long remainingNanos, long nowNanos) {
+    return (double) remainingNanos / run.answers()
+        + run.polled().behindNanos()
+        - ageing * (nowNanos - run.submittedNanos());
   }
 
   private @Nullable QueuedRequest shortest(long nowNanos) {

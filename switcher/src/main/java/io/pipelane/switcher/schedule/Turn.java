@@ -4,8 +4,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
-import io.pipelane.switcher.sharing.ExpectedArrival;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
@@ -19,32 +19,38 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
    * Whether the turn is held, the run paused, and a run elsewhere stopped is one state under the
    * turns' lock: whoever takes the turn away or gives it (the thread itself in line, at a gate or
    * when it waits for memory, another by the stop word) writes all of it in one step, by the same
-   * few methods (giveUp, beginPause, resume, endPause). That is why all these ways are here.
+   * few methods (giveUp, beginPause, resume, endPause). How a thread without a run comes by a turn is
+   * said in ThreadInLine, what reaches a run in another process in RunElsewhere.
    */
   private final Turns turns;
   private final Condition given;
+  private final ThreadInLine line;
   private volatile @Nullable RunProgress run; // Written by the thread.
-  private boolean goesBefore;
+  boolean goesBefore; // Of the thread, as it begins a run.
   private boolean waitsForMemory;
   private long segmentBeginNanos;
   private long segmentNanos;
   private long segmentEndNanos;
 
   // Guarded by the turns' lock.
-  private boolean held;
+  boolean held;
   private long remainingNanos;
   private long pausedNanos;
-  private @Nullable StopWord stopWord;
-
-  private record Paused(QueuedRequest request, long remainingNanos) {}
+  private @Nullable RunElsewhere elsewhere;
 
   Turn(Turns turns) {
     this.turns = turns;
     this.given = turns.lock.newCondition();
+    this.line = new ThreadInLine(turns, this);
   }
 
   boolean isOffline() {
     return progress().request().request().priority() == Priority.OFFLINE;
+  }
+
+  /** What the paused run still needs; under the lock. */
+  long remainingNanos() {
+    return remainingNanos;
   }
 
   /** What the paused run still needs, and its job behind it. */
@@ -77,25 +83,11 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   @Nullable QueuedRequest next() {
     end();
     goesBefore = false;
-    while (true) {
-      @Nullable Paused best = awaitTurn();
-      if (best == null) {
-        return takeWhileIdle();
-      }
-      @Nullable QueuedRequest urgent =
-          best.request.isLeaving()
-              ? null
-              : turns.queue.takeBefore(best.request, best.remainingNanos);
-      if (urgent != null) {
-        begin(urgent);
-        goesBefore = true;
-        return urgent;
-      }
-      handOn();
-    }
+    return line.next();
   }
 
-  private void begin(QueuedRequest request) {
+  /** Its thread begins to run a request; nothing of it computes yet. */
+  void begin(QueuedRequest request) {
     long now = turns.nanoClock.getAsLong();
     run = new RunProgress(request, turns.estimates.remainingNanos(request.key()), now);
     segmentNanos = 0;
@@ -110,8 +102,8 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   private void runIsUnwanted() {
     turns.lock.lock();
     try {
-      if (stopWord != null) {
-        endElsewhere(stopWord);
+      if (elsewhere != null) {
+        elsewhere.endIfUnwanted();
       } else if (turns.paused.contains(this)) {
         lookAgain();
       }
@@ -120,12 +112,15 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** Ends a run elsewhere whose caller has gone; under the lock. */
-  private void endElsewhere(StopWord word) {
-    @Nullable StatusException reason = progress().request().withdrawal();
-    if (reason != null) {
-      word.end(reason);
-    }
+  @Override
+  public boolean goesBefore(Lease holder) {
+    return RunControl.super.goesBefore(holder)
+        || (holder.control() instanceof Turn other && turns.goesBefore(this, other));
+  }
+
+  /** Until when the run has computed; under the lock. */
+  long computedUntilNanos() {
+    return turns.paused.contains(this) ? pausedNanos : turns.nanoClock.getAsLong();
   }
 
   @Override
@@ -137,7 +132,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
         progress.request().makeWay();
       } else if (turns.paused.contains(this)) {
         progress.makeWay(pausedNanos);
-      } else if (stopWord != null) {
+      } else if (elsewhere != null) {
         progress.makeWay(turns.nanoClock.getAsLong());
       } else {
         progress.makeWayAtGate(); // Its thread knows how far it is.
@@ -193,77 +188,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   /** Whether an offline run goes on as an online one, and to its end. */
   boolean passes() {
     return progress().request().isLeaving();
-  }
-
-  /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
-  private @Nullable Paused awaitTurn() {
-    turns.lock.lock();
-    try {
-      while (true) {
-        if (held && turns.free < 0) { // What is owed is paid before anybody goes on with it.
-          held = false;
-          turns.free++;
-        }
-        @Nullable Turn best = held ? turns.nextPaused() : null;
-        if (held && best == null) {
-          held = false;
-          turns.free++;
-          if (turns.free > turns.idle) {
-            turns.idle++;
-            return null;
-          }
-        }
-        if (best != null && held) {
-          return new Paused(best.progress().request(), best.remainingNanos);
-        }
-        turns.spare++;
-        while (turns.free <= 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
-          turns.freed.awaitUninterruptibly();
-        }
-        turns.spare--;
-        turns.free--;
-        held = true;
-      }
-    } finally {
-      turns.lock.unlock();
-    }
-  }
-
-  private @Nullable QueuedRequest takeWhileIdle() {
-    @Nullable QueuedRequest next = turns.queue.take();
-    if (next != null) {
-      begin(next);
-    }
-    turns.lock.lock();
-    try {
-      turns.idle--;
-      if (next == null) {
-        turns.freed.signalAll(); // For the other threads it is over as well.
-      } else {
-        goesBefore =
-            !turns.paused.isEmpty()
-                && !isOffline()
-                && turns.paused.stream().anyMatch(Turn::isOffline);
-        takeOrPause();
-      }
-    } finally {
-      turns.lock.unlock();
-    }
-    return next;
-  }
-
-  /** Gives the turn to the paused run that is next, unless it is owed meanwhile. */
-  private void handOn() {
-    turns.lock.lock();
-    try {
-      @Nullable Turn next = turns.nextPaused();
-      if (next != null && turns.free >= 0) {
-        held = false;
-        next.resume();
-      }
-    } finally {
-      turns.lock.unlock();
-    }
   }
 
   /** Gives the turn up, if the thread has one. */
@@ -323,7 +247,8 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     progress().requireGoesOn(turns.nanoClock);
   }
 
-  private void takeOrPause() {
+  /** Has the run go on with a turn that is free, or waits for one; under the lock. */
+  void takeOrPause() {
     if (turns.free > 0) {
       turns.free--;
       held = true;
@@ -367,6 +292,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     pausedNanos = turns.nanoClock.getAsLong();
     remainingNanos = progress().remainingNanos(pausedNanos);
     turns.paused.add(this);
+    progress().pauses(pausedNanos);
   }
 
   /** Has a paused run go on, with a turn that is nobody's. */
@@ -374,32 +300,17 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     held = true;
     goesOn();
     endPause();
-    if (stopWord != null) {
-      letGo(stopWord, speed());
+    if (elsewhere != null) {
+      elsewhere.goOn();
     } else {
       given.signal();
     }
-  }
-
-  /** Lets a run elsewhere go on, an offline one with what is expected to go before it. */
-  private void letGo(StopWord word, double allowed) {
-    long now = turns.nanoClock.getAsLong();
-    @Nullable ExpectedArrival next = isOffline() && !passes() ? turns.gate.expected() : null;
-    word.expect(
-        next == null ? 0 : next.fromNanos() - now, next == null ? 0 : next.untilNanos() - now);
-    word.allow(allowed);
   }
 
   private void goesOn() {
     if (isOffline()) {
       turns.gate.goesOn();
     }
-  }
-
-  /** What a run that goes on may have of its own speed. */
-  private double speed() {
-    double allowed = isOffline() && !passes() ? turns.gate.allowed() : 1;
-    return allowed > 0 ? allowed : 1; // It has closed since; whoever closed it is about to say so.
   }
 
   private void endPause() {
@@ -415,7 +326,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   public boolean stands() {
     turns.lock.lock();
     try {
-      return !held && (stopWord == null || stopWord.stands());
+      return !held && (elsewhere == null || elsewhere.stands());
     } finally {
       turns.lock.unlock();
     }
@@ -423,7 +334,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   /** A paused run looks whether it may go on, or need not; under the lock. */
   void lookAgain() {
-    if (stopWord == null) {
+    if (elsewhere == null) {
       given.signal();
     } else if (turns.free > 0 && isOffline() && gateWaitNanos() == 0) {
       turns.free--;
@@ -434,7 +345,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   @Override
   public void beforeSegment(int segment) {
     RunProgress progress = progress();
-    progress.request().requireWanted();
+    progress.requireGoesOn(turns.nanoClock);
     progress.at(segment);
     if (segment == 0) {
       countIfBefore();
@@ -493,7 +404,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   }
 
   /** Whether the policy puts a request before a run for which there is a lane. */
-  private boolean hasRival(RunProgress progress, long remaining) {
+  boolean hasRival(RunProgress progress, long remaining) {
     if (!turns.preemption || progress.request().isLeaving()) {
       return false;
     }
@@ -518,7 +429,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  private boolean isAnotherToSeeToTheQueue() {
+  boolean isAnotherToSeeToTheQueue() {
     return turns.free <= 0 && turns.spare > 0;
   }
 
@@ -526,29 +437,26 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   public Elsewhere computesElsewhere(StopWord word) {
     retake(); // It may have been stopped where it was lost, and begins anew.
     countIfBefore();
+    RunElsewhere run = new RunElsewhere(turns, this, word);
     turns.lock.lock();
     try {
-      stopWord = word;
-      endElsewhere(word); // Who went before this was told to nobody.
-      if (word.stops()) {
-        turns.elsewhere.add(this);
-        steerElsewhere();
-      }
+      elsewhere = run;
+      run.begin();
     } finally {
       turns.lock.unlock();
     }
     if (word.stops() && !turns.queue.isEmpty()) {
-      giveWayElsewhere();
+      run.giveWay();
     }
-    return this::isBack;
+    return () -> isBack(run);
   }
 
   /** The run is over; one that was stopped behind its last gate has no turn. */
-  private void isBack() {
+  private void isBack(RunElsewhere run) {
     turns.lock.lock();
     try {
-      turns.elsewhere.remove(this);
-      stopWord = null;
+      turns.elsewhere.remove(run);
+      elsewhere = null;
       if (turns.paused.contains(this)) {
         endPause();
       }
@@ -557,51 +465,14 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** Stops or slows an offline run elsewhere, as the gate says now; under the lock. */
-  void steerElsewhere() {
-    if (stopWord == null || !held || !isOffline()) {
-      return;
-    }
-    double allowed = passes() ? 1 : turns.gate.allowed();
-    if (allowed > 0) {
-      letGo(stopWord, allowed);
-    } else {
-      stop(stopWord);
-      turns.settle();
-    }
+  /** Whether a run computes elsewhere, with its turn; under the lock. */
+  boolean computesAs(RunElsewhere some) {
+    return held && elsewhere == some;
   }
 
-  private void stop(StopWord word) {
-    word.allow(0);
+  /** Pauses the run, which computes elsewhere and has been stopped there; under the lock. */
+  void isStopped() {
     interrupt();
     beginPause();
-  }
-
-  /** Stops a run elsewhere for a rival; not under the lock. */
-  void giveWayElsewhere() {
-    RunProgress progress;
-    long remaining;
-    turns.lock.lock();
-    try {
-      if (stopWord == null || !held) {
-        return;
-      }
-      progress = progress();
-      remaining = progress.remainingNanos(turns.nanoClock.getAsLong());
-    } finally {
-      turns.lock.unlock();
-    }
-    if (!hasRival(progress, remaining)) {
-      return;
-    }
-    turns.lock.lock();
-    try {
-      if (stopWord != null && held && progress() == progress && isAnotherToSeeToTheQueue()) {
-        stop(stopWord);
-        turns.freed.signal();
-      }
-    } finally {
-      turns.lock.unlock();
-    }
   }
 }

@@ -44,6 +44,10 @@ final class Turns {
    * computes elsewhere is told so by its stop word once its caller has gone. An offline run elsewhere
    * of a model that leaves, which somebody waits for, passes the gate and gives way to nobody.
    *
+   * A run that holds the memory for which a run that goes before it waits ends at its next gate, too,
+   * and begins anew (MakingWay): it has let go of everything before it asks for weights again, so no
+   * two wait for each other.
+   *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
   private static final Comparator<Turn> ORDER =
@@ -56,10 +60,11 @@ final class Turns {
   final Predicate<QueuedRequest> room;
   final OfflineGate gate;
   final boolean preemption;
+  private final MakingWay makingWay;
   final LongSupplier nanoClock;
 
   /** Written under the lock; looked at without it to see that there are none. */
-  final CopyOnWriteArrayList<Turn> elsewhere = new CopyOnWriteArrayList<>();
+  final CopyOnWriteArrayList<RunElsewhere> elsewhere = new CopyOnWriteArrayList<>();
 
   // Guarded by the lock.
   private int count;
@@ -77,6 +82,7 @@ final class Turns {
    * @param room whether a request would find a lane now; asked with no lock held
    * @param gate asked before offline work goes on; tells here when it has opened or closed
    * @param preemption whether runs give way to requests at their gates
+   * @param mostRestarts how often an online run ends for its memory's sake
    */
   Turns(
       int count,
@@ -85,6 +91,7 @@ final class Turns {
       Predicate<QueuedRequest> room,
       OfflineGate gate,
       boolean preemption,
+      int mostRestarts,
       LongSupplier nanoClock) {
     this.count = count;
     this.free = count;
@@ -93,6 +100,7 @@ final class Turns {
     this.room = room;
     this.gate = gate;
     this.preemption = preemption;
+    this.makingWay = new MakingWay(queue, preemption, mostRestarts);
     this.nanoClock = nanoClock;
     queue.behind(this::underWay, preemption);
     gate.onOpened(this::gateOpened);
@@ -168,7 +176,7 @@ final class Turns {
           turn.lookAgain();
         }
       }
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -184,7 +192,7 @@ final class Turns {
     }
     lock.lock();
     try {
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -202,7 +210,7 @@ final class Turns {
           turn.lookAgain();
         }
       }
-      elsewhere.forEach(Turn::steerElsewhere);
+      elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
     }
@@ -211,7 +219,7 @@ final class Turns {
   /** A request has come to the queue; a run that computes elsewhere may have to give way to it. */
   void requestCame() {
     if (!elsewhere.isEmpty() && !queue.isEmpty()) {
-      elsewhere.forEach(Turn::giveWayElsewhere);
+      elsewhere.forEach(RunElsewhere::giveWay);
     }
   }
 
@@ -234,6 +242,26 @@ final class Turns {
       next.resume();
     } else {
       freed.signal();
+    }
+  }
+
+  /** Whether an online run that holds weights makes way to another one, which waits for them. */
+  boolean goesBefore(Turn first, Turn holder) {
+    lock.lock();
+    try {
+      return makingWay.goesBefore(first.progress(), holder.progress(), holder.computedUntilNanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** An online run has made way, and begins anew. */
+  void madeWay() {
+    lock.lock();
+    try {
+      preemptions = preemptions.withMadeWay();
+    } finally {
+      lock.unlock();
     }
   }
 

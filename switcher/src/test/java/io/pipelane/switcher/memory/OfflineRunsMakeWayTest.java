@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.lanes.execution.StopWord;
-import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.concurrent.Future;
@@ -13,38 +11,9 @@ import org.junit.jupiter.api.Test;
 
 /** Offline runs that hold what online work waits for, on a device of ten pages. */
 class OfflineRunsMakeWayTest extends DaemonTest {
-  /** A run that hears what it is told. */
-  private static final class Told implements RunControl {
-    private volatile boolean told;
-    private volatile boolean atOnce;
-
-    @Override
-    public void makeWay(boolean now) {
-      atOnce = now;
-      told = true;
-    }
-
-    boolean isTold() {
-      return told;
-    }
-
-    @Override
-    public void beforeSegment(int segment) {}
-
-    @Override
-    public Elsewhere computesElsewhere(StopWord word) {
-      return () -> {};
-    }
-
-    @Override
-    public void leave() {}
-
-    @Override
-    public void retake() {}
-  }
-
   private Lease brought(ImportedModel model, Priority priority) throws Exception {
-    Future<Lease> lease = threads.submit(() -> daemon.acquire(model.version(), priority, () -> {}));
+    Future<Lease> lease =
+        threads.submit(() -> daemon.acquire(model.version(), priority, RunControl.NONE));
     while (!lease.isDone()) {
       device.completeAll();
       Thread.onSpinWait();
@@ -61,19 +30,20 @@ class OfflineRunsMakeWayTest extends DaemonTest {
 
   private Future<Lease> asked(ImportedModel model, Priority priority) {
     long waits = daemon.counters().waits();
-    Future<Lease> lease = threads.submit(() -> daemon.acquire(model.version(), priority, () -> {}));
+    Future<Lease> lease =
+        threads.submit(() -> daemon.acquire(model.version(), priority, RunControl.NONE));
     awaitWaits(waits + 1);
     return lease;
   }
 
   @Test
   void acquire_offlineRunHoldsTheRoom_isToldAndOnlineHasItOnceItHasGone() throws Exception {
-    Told told = new Told();
+    ToldRun told = new ToldRun();
     Lease offline = offline(registered("offline", 4), told);
     ImportedModel online = registered("online", 8);
     Future<Lease> waiting = asked(online, Priority.ONLINE);
     await(told::isTold);
-    assertFalse(told.atOnce);
+    assertFalse(told.isToldAtOnce());
     assertFalse(waiting.isDone(), "it still holds its weights");
     offline.close();
     waiting.get().close();
@@ -83,7 +53,7 @@ class OfflineRunsMakeWayTest extends DaemonTest {
   /** Of three that hold two pages each the two that have come last hold what is missing. */
   @Test
   void acquire_severalOfflineRuns_asManyOfTheLatestAreToldAsHoldWhatIsMissing() throws Exception {
-    Told[] told = {new Told(), new Told(), new Told()};
+    ToldRun[] told = {new ToldRun(), new ToldRun(), new ToldRun()};
     Lease[] leases = new Lease[3];
     for (int i = 0; i < leases.length; i++) {
       leases[i] = offline(registered("offline" + i, 2), told[i]);
@@ -101,7 +71,7 @@ class OfflineRunsMakeWayTest extends DaemonTest {
 
   @Test
   void acquire_modelThatOnlineWorkRunsToo_itsOfflineRunIsLeftAlone() throws Exception {
-    Told told = new Told();
+    ToldRun told = new ToldRun();
     ImportedModel both = registered("both", 4);
     Lease offline = offline(both, told);
     Lease online = brought(both, Priority.ONLINE);
@@ -115,7 +85,7 @@ class OfflineRunsMakeWayTest extends DaemonTest {
 
   @Test
   void acquire_offlineWorkWaits_nobodyIsTold() throws Exception {
-    Told told = new Told();
+    ToldRun told = new ToldRun();
     Lease first = offline(registered("first", 4), told);
     Future<Lease> second = asked(registered("second", 8), Priority.OFFLINE);
     Lease online = brought(registered("online", 3), Priority.ONLINE);
@@ -136,10 +106,10 @@ class OfflineRunsMakeWayTest extends DaemonTest {
   /** There is one range for two variants, and offline work has it. */
   @Test
   void acquire_offlineRunHoldsTheRange_isTold() throws Exception {
-    Told told = new Told();
+    ToldRun told = new ToldRun();
     ImportedModel first = variant("first");
     ImportedModel second = variant("second");
-    Told bystander = new Told();
+    ToldRun bystander = new ToldRun();
     Lease other = offline(registered("other", 1), bystander);
     Lease offline = offline(first, told);
     Future<Lease> waiting = asked(second, Priority.ONLINE);
@@ -153,7 +123,7 @@ class OfflineRunsMakeWayTest extends DaemonTest {
   /** Between its weights' coming and the run's beginning nobody hears for it. */
   @Test
   void controlledBy_runWasToMakeWayBefore_isToldThen() throws Exception {
-    Told told = new Told();
+    ToldRun told = new ToldRun();
     Lease offline = brought(registered("offline", 4), Priority.OFFLINE);
     Future<Lease> waiting = asked(registered("online", 8), Priority.ONLINE);
     offline.controlledBy(told, 1);
@@ -168,12 +138,12 @@ class OfflineRunsMakeWayTest extends DaemonTest {
     ImportedModel shared = registered("shared", 2);
     use(shared);
     ImportedModel own = registered("own", 3);
-    Told first = new Told();
-    Told second = new Told();
+    ToldRun first = new ToldRun();
+    ToldRun second = new ToldRun();
     Lease ofShared = offline(shared, first);
     Lease ofOwn = offline(own, second);
     daemon.endOfflineRuns();
-    assertTrue(first.atOnce && second.atOnce);
+    assertTrue(first.isToldAtOnce() && second.isToldAtOnce());
     assertEquals(3, residentPages(own), "until the run has ended");
     ofOwn.close();
     ofShared.close();

@@ -27,7 +27,7 @@ class OfflineWorkTest extends DaemonTest {
   }
 
   private Future<Lease> offline(ImportedModel model) {
-    return threads.submit(() -> daemon.acquire(model.version(), Priority.OFFLINE, () -> {}));
+    return threads.submit(() -> daemon.acquire(model.version(), Priority.OFFLINE, RunControl.NONE));
   }
 
   /** Completes copies until the run has all it needs. */
@@ -118,7 +118,7 @@ class OfflineWorkTest extends DaemonTest {
     StatusException refusal =
         assertThrows(
             StatusException.class,
-            () -> daemon.acquire(large.version(), Priority.OFFLINE, () -> {}));
+            () -> daemon.acquire(large.version(), Priority.OFFLINE, RunControl.NONE));
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
     assertTrue(String.valueOf(refusal.getMessage()).contains("sharing.offline-memory-percent"));
     use(large);

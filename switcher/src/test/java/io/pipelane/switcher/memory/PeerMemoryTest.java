@@ -145,11 +145,12 @@ class PeerMemoryTest extends DaemonTest {
     Future<?> waiting =
         threads.submit(
             () -> {
-              Runnable holdTheLock =
-                  () -> {
-                    locked.countDown();
-                    awaitUninterruptibly(served);
-                  };
+              RunControl holdTheLock =
+                  ToldRun.leaving(
+                      () -> {
+                        locked.countDown();
+                        awaitUninterruptibly(served);
+                      });
               other.acquire(large.version(), Priority.ONLINE, holdTheLock).close();
             });
     locked.await();

@@ -330,7 +330,7 @@ class AnswerTimesTest {
     Requests.learn(estimates, "m", 10 * MILLISECOND);
     RequestQueue queue = queue(Policy.FIFO);
     Turns turns =
-        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), false, now::get);
+        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), false, 0, now::get);
     submit(queue, OptionalLong.empty());
     assertNotNull(turns.newTurn().next());
     refusal(queue, 19 * MILLISECOND);
@@ -344,7 +344,7 @@ class AnswerTimesTest {
     Requests.learn(estimates, "m", 10 * MILLISECOND);
     RequestQueue queue = queue(Policy.SRTF);
     Turns turns =
-        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), true, now::get);
+        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), true, 0, now::get);
     submit(queue, OptionalLong.empty());
     assertNotNull(turns.newTurn().next());
     submit(queue, OptionalLong.of(11 * MILLISECOND));

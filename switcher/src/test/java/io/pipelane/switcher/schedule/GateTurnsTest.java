@@ -58,7 +58,7 @@ class GateTurnsTest {
           Long.MAX_VALUE,
           System::nanoTime);
   private final Turns turns =
-      new Turns(LANES, queue, estimates, _ -> true, gate, true, System::nanoTime);
+      new Turns(LANES, queue, estimates, _ -> true, gate, true, 2, System::nanoTime);
   private final AtomicInteger ended = new AtomicInteger();
 
   private void submit(Priority priority) {

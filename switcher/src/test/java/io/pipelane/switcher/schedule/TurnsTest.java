@@ -53,7 +53,7 @@ class TurnsTest {
     Requests.learn(estimates, "middle", 4 * MILLISECOND);
     Requests.learn(estimates, "short", MILLISECOND);
     return new Turns(
-        count, queue, estimates, _ -> room, OfflineGate.open(now::get), true, now::get);
+        count, queue, estimates, _ -> room, OfflineGate.open(now::get), true, 2, now::get);
   }
 
   private void submit(String model) {

@@ -1,0 +1,129 @@
+package io.pipelane.switcher.memory;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedSet;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * The open leases of runs, which end before their time where a run that goes before theirs waits
+ * for what they hold. Guarded by the memory daemon's lock.
+ */
+final class OpenLeases {
+  /*
+   * Who goes before whom is the waiting run's to say (RunControl.goesBefore). A run that is told to
+   * make way ends at its next gate and begins anew later, or is as good as done and comes to its
+   * end: either way its lease is closed soon, so nobody is told in its place. Offline runs go first,
+   * and of each kind the latest, as they lose least. Online ones are told where that makes room, and
+   * only those without whom there is none. A model that somebody runs who does not make way stays,
+   * whatever others do.
+   */
+  private final SequencedSet<Lease> open = new LinkedHashSet<>();
+
+  void add(Lease lease) {
+    open.addLast(lease);
+  }
+
+  void remove(Lease lease) {
+    open.remove(lease);
+  }
+
+  /**
+   * Has as many runs make way as hold what another one waits for.
+   *
+   * @param enough whether there is room for it once some models are run no more
+   */
+  void makeWay(RunControl first, Predicate<Set<Residency>> enough) {
+    Set<Residency> cleared = new LinkedHashSet<>(holders(Lease::makesWay).keySet());
+    if (!cleared.isEmpty() && enough.test(cleared)) {
+      return; // They have only to come to their gates.
+    }
+    Predicate<Lease> makesWay = lease -> lease.makesWay() || first.goesBefore(lease);
+    for (Map.Entry<Residency, List<Lease>> holders :
+        holders(lease -> lease.isOffline() && makesWay.test(lease)).entrySet()) {
+      if (cleared.add(holders.getKey())) {
+        tell(holders.getValue());
+        if (enough.test(cleared)) {
+          return;
+        }
+      }
+    }
+    Map<Residency, List<Lease>> others = holders(makesWay);
+    others.keySet().removeAll(cleared);
+    needed(others.keySet(), cleared, enough).stream().map(others::get).forEach(OpenLeases::tell);
+  }
+
+  /** The first of some that make enough room beside others, without those that are not needed. */
+  private static List<Residency> needed(
+      Set<Residency> some, Set<Residency> beside, Predicate<Set<Residency>> enough) {
+    Set<Residency> cleared = new LinkedHashSet<>(beside);
+    List<Residency> needed = new ArrayList<>();
+    for (Residency residency : some) {
+      if (needed.isEmpty() || !enough.test(cleared)) {
+        cleared.add(residency);
+        needed.add(residency);
+      }
+    }
+    if (!enough.test(cleared)) {
+      return List.of();
+    }
+    for (Residency residency : List.copyOf(needed)) {
+      cleared.remove(residency);
+      if (enough.test(cleared)) {
+        needed.remove(residency);
+      } else {
+        cleared.add(residency);
+      }
+    }
+    return needed;
+  }
+
+  /** Has the runs of a variant make way that has one of a structure's ranges. */
+  void makeWayIn(Structure structure, RunControl first) {
+    holders(
+            lease ->
+                lease.residency().structure == structure
+                    && lease.residency().isMounted()
+                    && (lease.makesWay() || first.goesBefore(lease)))
+        .values()
+        .stream()
+        .min(
+            Comparator.<List<Lease>, Boolean>comparing(it -> !it.stream().allMatch(Lease::makesWay))
+                .thenComparing(it -> !it.stream().allMatch(Lease::isOffline)))
+        .ifPresent(OpenLeases::tell);
+  }
+
+  private static void tell(List<Lease> leases) {
+    leases.forEach(lease -> lease.makeWay(false));
+  }
+
+  /**
+   * Has all offline runs make way, even those that are as good as done, and what they alone use
+   * leave the device with them.
+   */
+  void makeOfflineWay() {
+    for (Lease lease : open) {
+      if (lease.isOffline()) {
+        lease.residency().leaves |= lease.residency().holding.isOffline();
+        lease.makeWay(true);
+      }
+    }
+  }
+
+  /** By models that nobody else runs, the latest first. */
+  private Map<Residency, List<Lease>> holders(Predicate<Lease> some) {
+    Map<Residency, List<Lease>> holders =
+        open.reversed().stream()
+            .filter(some)
+            .collect(
+                Collectors.groupingBy(Lease::residency, LinkedHashMap::new, Collectors.toList()));
+    holders.entrySet().removeIf(entry -> entry.getValue().size() < entry.getKey().leases);
+    return holders;
+  }
+}

@@ -1,0 +1,115 @@
+package io.pipelane.switcher.schedule;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a thread without a run comes by its next one: idle, it waits in the queue and then has a
+ * turn; spare, it waits for a turn that it gives to the request or the paused run that is next.
+ * Belongs to the {@link Turn}, whose state it writes under the turns' lock.
+ */
+final class ThreadInLine {
+  private final Turns turns;
+  private final Turn turn;
+
+  private record Paused(QueuedRequest request, long remainingNanos) {}
+
+  ThreadInLine(Turns turns, Turn turn) {
+    this.turns = turns;
+    this.turn = turn;
+  }
+
+  /**
+   * Takes the request that runs next, and a turn; blocks while there is none.
+   *
+   * @return null once the queue is closed and empty
+   */
+  @Nullable QueuedRequest next() {
+    while (true) {
+      @Nullable Paused best = awaitTurn();
+      if (best == null) {
+        return takeWhileIdle();
+      }
+      @Nullable QueuedRequest urgent =
+          best.request.isLeaving()
+              ? null
+              : turns.queue.takeBefore(best.request, best.remainingNanos);
+      if (urgent != null) {
+        turn.begin(urgent);
+        turn.goesBefore = true;
+        return urgent;
+      }
+      handOn();
+    }
+  }
+
+  /** Gets a turn, and the paused run that is next; with none, the thread is idle from now on. */
+  private @Nullable Paused awaitTurn() {
+    turns.lock.lock();
+    try {
+      while (true) {
+        if (turn.held && turns.free < 0) { // What is owed is paid before anybody goes on with it.
+          turn.held = false;
+          turns.free++;
+        }
+        @Nullable Turn best = turn.held ? turns.nextPaused() : null;
+        if (turn.held && best == null) {
+          turn.held = false;
+          turns.free++;
+          if (turns.free > turns.idle) {
+            turns.idle++;
+            return null;
+          }
+        }
+        if (best != null && turn.held) {
+          return new Paused(best.progress().request(), best.remainingNanos());
+        }
+        turns.spare++;
+        while (turns.free <= 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
+          turns.freed.awaitUninterruptibly();
+        }
+        turns.spare--;
+        turns.free--;
+        turn.held = true;
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  private @Nullable QueuedRequest takeWhileIdle() {
+    @Nullable QueuedRequest next = turns.queue.take();
+    if (next != null) {
+      turn.begin(next);
+    }
+    turns.lock.lock();
+    try {
+      turns.idle--;
+      if (next == null) {
+        turns.freed.signalAll(); // For the other threads it is over as well.
+      } else {
+        turn.goesBefore =
+            !turns.paused.isEmpty()
+                && !turn.isOffline()
+                && turns.paused.stream().anyMatch(Turn::isOffline);
+        turn.takeOrPause();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+    return next;
+  }
+
+  /** Gives the turn to the paused run that is next, unless it is owed meanwhile. */
+  private void handOn() {
+    turns.lock.lock();
+    try {
+      @Nullable Turn next = turns.nextPaused();
+      if (next != null && turns.free >= 0) {
+        turn.held = false;
+        next.resume();
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+}
