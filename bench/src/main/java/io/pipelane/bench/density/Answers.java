@@ -15,6 +15,7 @@ final class Answers {
   private final long[] executeNanos;
   private final long[] stallNanos;
   private final long[] endNanos;
+  private final long @Nullable [][] segmentNanos;
   private final Outputs outputs;
   private final CountDownLatch missing;
   private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
@@ -23,6 +24,7 @@ final class Answers {
     this.executeNanos = new long[count];
     this.stallNanos = new long[count];
     this.endNanos = new long[count];
+    this.segmentNanos = new long @Nullable [count][];
     this.outputs = outputs;
     this.missing = new CountDownLatch(count);
   }
@@ -39,6 +41,7 @@ final class Answers {
       public void completed(InferenceTimings timed) {
         executeNanos[request] = timed.executeNanos();
         stallNanos[request] = timed.stallNanos();
+        segmentNanos[request] = timed.segmentNanos();
         endNanos[request] = System.nanoTime();
         missing.countDown();
       }
@@ -77,6 +80,11 @@ final class Answers {
   /** How long a run waited for weights. */
   long stallNanos(int request) {
     return stallNanos[request];
+  }
+
+  /** How long each segment of a run computed; null where it has not told. */
+  long @Nullable [] segmentNanos(int request) {
+    return segmentNanos[request];
   }
 
   /** When an answer was there, by {@link System#nanoTime}. */

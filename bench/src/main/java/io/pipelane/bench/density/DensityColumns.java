@@ -72,13 +72,14 @@ final class DensityColumns {
               + " latency: from the intended moment of sending, when it was"
               + " sent, to the answer.",
           "simulated: the same requests replayed without the device, which is empty on both sides at"
-              + " first, from the profile, the link and"
-              + " the costs of a transfer and of remapping that were measured in this run. What a warm"
-              + " run takes beside its segments comes with the last of them; what passes between a"
-              + " request's coming and its run, and behind that, is not in it.",
+              + " first, from what was measured in this run: the link, what any transfer costs, what"
+              + " copies take from a run beside them, remapping, and, before and behind each row, the"
+              + " segments of warm runs that come as often as requests do. On both sides pages are kept"
+              + " by the same profile. What a warm request takes beside its segments comes with the last"
+              + " of them.",
           "off/allowed: how far the simulator is from the device, over what it may be: 5 % of a mean, 10"
               + " % of a p99, or 0.1 ms where that is more. Up to 1 it agrees.",
-          "One lane, first come, first served. Medians over rounds, each with other requests.");
+          "One lane, first come, first served, each request in a run of its own. Medians over rounds, each with other requests.");
 
   private DensityColumns() {}
 

@@ -114,7 +114,7 @@ public final class DensityCommand implements Callable<Integer> {
               modelCase.inputs(imported));
       DensityRounds rounds =
           new DensityRounds(accelerator, subject, results, line -> Console.say(spec, line));
-      rounds.calibrate();
+      rounds.calibrate(rate);
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : variants) {
           for (Policy policy : policies) {

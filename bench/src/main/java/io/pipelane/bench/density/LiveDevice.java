@@ -2,13 +2,14 @@ package io.pipelane.bench.density;
 
 import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.bench.accelerator.HeldWeights;
-import io.pipelane.bench.measure.Medians;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.repository.BatchingOptions;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
@@ -21,12 +22,14 @@ import io.pipelane.switcher.simulator.CopyReason;
 import io.pipelane.switcher.simulator.Replay;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A switcher that answers for variants of one model, one run at a time, first come first served.
@@ -34,15 +37,26 @@ import java.util.concurrent.locks.LockSupport;
 final class LiveDevice implements AutoCloseable {
   private static final int QUEUE = 1_000_000;
   private static final long QUEUE_BYTES = 1L << 40;
-  private static final int WARMUP = 10;
+  private static final int WARMUP = 5;
   private static final int SAMPLES = 30;
   private static final long SPIN_NANOS = 60_000;
+
+  /** The simulator does not run requests together. */
+  private static final ModelOptions EACH_ALONE =
+      new ModelOptions(
+          List.of(),
+          false,
+          "",
+          ModelOptions.Priority.ONLINE,
+          ModelOptions.DEFAULT.limits(),
+          new BatchingOptions(BatchingOptions.Mode.NEVER, List.of(), Duration.ZERO, false));
 
   private final Accelerator accelerator;
   private final Subject subject;
   private final Switcher switcher;
   private final List<InferenceRequest> requests = new ArrayList<>();
   private final Outputs outputs;
+  private long lastNanos = System.nanoTime();
 
   /** Registers so many variants; none of them is on the device. */
   LiveDevice(
@@ -80,7 +94,7 @@ final class LiveDevice implements AutoCloseable {
             HeldWeights.on(accelerator, model -> subject.weights()));
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {
-      switcher.register(subject.variant(i));
+      switcher.register(subject.variant(i), EACH_ALONE);
       requests.add(new InferenceRequest(subject.version(i), inputs, subject.outputs()));
     }
   }
@@ -91,58 +105,54 @@ final class LiveDevice implements AutoCloseable {
     return new InputTensor(input.name(), input.type(), input.shape(), data);
   }
 
-  /** How long a run takes with all weights there; the median of some, after warming up. */
-  long warmNanos() {
-    for (int i = 0; i < WARMUP; i++) {
-      run(0);
+  /** Runs that find their weights there, of one variant after another; each begins in its time. */
+  void warmRuns(WarmRuns runs, Duration interval) {
+    for (int i = 0; i < requests.size() + WARMUP; i++) {
+      run(i % requests.size(), interval);
     }
-    List<Double> samples = new ArrayList<>();
     for (int i = 0; i < SAMPLES; i++) {
-      samples.add((double) run(0));
+      runs.add(run(i % requests.size(), interval));
     }
-    return Math.round(Medians.of(samples));
   }
 
-  /** Runs with no weight there. */
-  ColdRun coldRun() {
-    List<Double> stalls = new ArrayList<>();
-    List<Double> computing = new ArrayList<>();
+  /** Runs that find no weight there, and in turns with them others that find all. */
+  void coldRuns(WarmRuns cold, List<Long> stalls, WarmRuns warm, Duration interval) {
+    for (int i = 0; i < WARMUP; i++) {
+      run(0, interval);
+    }
     for (int i = 0; i < SAMPLES; i++) {
       switcher.evict(subject.version(0));
       accelerator.settle();
-      Answers answers = answer(0);
-      stalls.add((double) answers.stallNanos(0));
-      computing.add((double) (answers.executeNanos(0) - answers.stallNanos(0)));
+      Run run = run(0, interval);
+      cold.add(run);
+      stalls.add(run.stallNanos);
+      warm.add(run(0, interval));
     }
-    return new ColdRun(Math.round(Medians.of(stalls)), Math.round(Medians.of(computing)));
   }
 
   /**
-   * A run that has found no weight there; medians.
+   * What became of a request.
    *
-   * @param stallNanos that it waited for weights
-   * @param otherNanos all the rest of it
+   * @param stallNanos that its run waited for weights
+   * @param computingNanos all the rest of the run
+   * @param latencyNanos from its coming to its answer
    */
-  record ColdRun(long stallNanos, long otherNanos) {}
+  @SuppressWarnings("ArrayRecordComponent") // as the run has measured it
+  record Run(
+      long stallNanos, long computingNanos, long latencyNanos, long @Nullable [] segmentNanos) {}
 
-  /** How long a run takes whose weights are there, and another variant was asked before. */
-  long remappedNanos() {
-    List<Double> samples = new ArrayList<>();
-    for (int i = 0; i < SAMPLES * requests.size(); i++) {
-      samples.add((double) run(i % requests.size()));
-    }
-    return Math.round(Medians.of(samples));
-  }
-
-  private long run(int variant) {
-    return answer(variant).executeNanos(0);
-  }
-
-  private Answers answer(int variant) {
+  /** Asks a variant when so long has passed since a run was asked for last. */
+  private Run run(int variant, Duration interval) {
+    awaitTime(lastNanos + interval.toNanos());
+    lastNanos = System.nanoTime();
     Answers answers = new Answers(1, outputs);
     switcher.submit(requests.get(variant), answers.handler(0));
     answers.await();
-    return answers;
+    return new Run(
+        answers.stallNanos(0),
+        answers.executeNanos(0) - answers.stallNanos(0),
+        answers.endNanos(0) - lastNanos,
+        answers.segmentNanos(0));
   }
 
   /**

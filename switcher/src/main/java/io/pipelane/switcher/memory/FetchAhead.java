@@ -9,6 +9,7 @@ import io.pipelane.lanes.completion.Completion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Pacing;
 import java.lang.System.Logger.Level;
 import java.util.HashSet;
 import java.util.List;

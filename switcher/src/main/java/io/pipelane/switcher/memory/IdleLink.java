@@ -6,6 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Pacing;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

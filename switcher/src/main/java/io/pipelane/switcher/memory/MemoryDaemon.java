@@ -15,6 +15,7 @@ import io.pipelane.switcher.memory.SharedPages.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
 import java.util.List;

@@ -4,9 +4,11 @@ import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import io.pipelane.switcher.grouping.PipelineModel.Ready;
+import io.pipelane.switcher.grouping.PipelineModel.Slowdown;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.RemapSteps;
 import io.pipelane.switcher.residency.StallCurves;
@@ -25,7 +27,11 @@ final class SimulatedMemory {
   private final List<Resident> residents = new ArrayList<>();
   private final Map<Holding, Resident> byHolding = new HashMap<>();
   private final Map<String, Resident> mounted = new HashMap<>();
+  private final Pacing pacing;
   private long freePages;
+
+  /** When the page that was brought in ahead last is there. */
+  private long aheadArrives;
 
   /** A model in memory. */
   private static final class Resident {
@@ -66,6 +72,7 @@ final class SimulatedMemory {
   SimulatedMemory(SimulatorSettings settings, List<SimulatedModel> models) {
     this.settings = settings;
     this.freePages = settings.capacityPages();
+    this.pacing = new Pacing(settings.copySlowdown() > 0);
     holdings =
         new Holdings(
             Policies.of(settings.residency().policy(), 0), settings.residency().halfLife());
@@ -74,7 +81,7 @@ final class SimulatedMemory {
             settings.grouping(), settings.pageBytes(), settings.residency().stallTargetMicros());
     for (SimulatedModel model : models) {
       Holding holding =
-          holdings.add(curves.of(model.plan(), model.pipeline(), model.transferNanos()), 0);
+          holdings.add(curves.of(model.plan(), model.supposed(), model.transferNanos()), 0);
       if (holding.curve().pages() > freePages) {
         throw new IllegalArgumentException(
             "model %s needs %d pages, the device has %d"
@@ -158,11 +165,13 @@ final class SimulatedMemory {
       lead = Math.max(0, linkFree - now - pipeline.link().copyNanos(page.byteSize()));
     }
     long lost = sent.isEmpty() ? 0 : model.transferNanos();
-    Prediction prediction = predict(model, awaited, lead, remap, lost);
     long end = begin;
     for (Group group : sent) {
       end += pipeline.link().copyNanos(group.byteSize());
     }
+    long copying = (sent.isEmpty() ? linkFree : end) - now;
+    Slowdown slowdown = new Slowdown(settings.copySlowdown(), copying);
+    Prediction prediction = predict(model, awaited, lead, remap, lost, slowdown);
     resident.arrives = sent.isEmpty() ? resident.arrives : end;
     return new Start(sent, end, prediction);
   }
@@ -194,11 +203,12 @@ final class SimulatedMemory {
       List<Group> awaited,
       long leadNanos,
       List<Ready> ready,
-      long lostNanos) {
+      long lostNanos,
+      Slowdown slowdown) {
     PipelineModel own = model.pipeline();
     PipelineModel late = new PipelineModel(own.link(), own.segments(), leadNanos, own.waitNanos());
-    long total = late.predict(awaited, ready).totalNanos();
-    return new Prediction(total + lostNanos, own.warmNanos());
+    Prediction prediction = late.predict(awaited, ready, slowdown);
+    return new Prediction(prediction.totalNanos() + lostNanos, prediction.computingNanos());
   }
 
   /** A run has ended. */
@@ -214,8 +224,11 @@ final class SimulatedMemory {
    * Sends for a page while the link is idle.
    *
    * @param upcoming models that will be asked next
+   * @param runs under way
    */
-  Optional<Page> fetchAhead(List<Integer> upcoming, long now) {
+  Optional<Page> fetchAhead(List<Integer> upcoming, int runs, long now) {
+    pacing.begin();
+    pacing.arrived(aheadArrives);
     for (int index : upcoming) {
       Resident resident = residents.get(index);
       if (resident.missing() > 0 && resident.arrives <= now) {
@@ -223,6 +236,9 @@ final class SimulatedMemory {
             ? Optional.of(send(resident, CopyReason.QUEUED, now))
             : Optional.empty();
       }
+    }
+    if (pacing.holdsBack(runs, now)) {
+      return Optional.empty();
     }
     idleMoves
         .due(now)
@@ -238,11 +254,18 @@ final class SimulatedMemory {
         .map(into -> send(into, CopyReason.IDLE, now));
   }
 
+  /** When to ask again for what {@link #fetchAhead} has held back; 0 where nothing was. */
+  long restNanos(long now) {
+    return pacing.restNanos(now);
+  }
+
   private Page send(Resident resident, CopyReason reason, long now) {
+    pacing.sent(now);
     long offset = resident.holding.pages() * settings.pageBytes();
     long end = Math.min(offset + settings.pageBytes(), resident.model.plan().weightBytes());
     setPages(resident, resident.holding.pages() + 1);
     resident.arrives = now + resident.model.pipeline().link().copyNanos(end - offset);
-    return new Page(new Copied(resident.index, offset, end, reason), resident.arrives);
+    aheadArrives = resident.arrives;
+    return new Page(new Copied(resident.index, offset, end, reason), aheadArrives);
   }
 }

@@ -8,15 +8,27 @@ import io.pipelane.switcher.grouping.PipelineModel;
  *
  * @param plan says where its segments end; models of one structure take turns in its addresses
  * @param pipeline its segments' times, and the link's
+ * @param supposed the same as the device has them in its profile, which its pages are kept by
  * @param transferNanos what a run loses by any transfer, however short
  * @param remapPageNanos what putting a page that stayed under its addresses takes, where another
  *     model of the structure was there
  */
 public record SimulatedModel(
-    String name, Plan plan, PipelineModel pipeline, long transferNanos, long remapPageNanos) {
+    String name,
+    Plan plan,
+    PipelineModel pipeline,
+    PipelineModel supposed,
+    long transferNanos,
+    long remapPageNanos) {
+
+  /** One whose profile is right. */
+  public SimulatedModel(
+      String name, Plan plan, PipelineModel pipeline, long transferNanos, long remapPageNanos) {
+    this(name, plan, pipeline, pipeline, transferNanos, remapPageNanos);
+  }
 
   /** Another model of the same structure. */
   public SimulatedModel named(String other) {
-    return new SimulatedModel(other, plan, pipeline, transferNanos, remapPageNanos);
+    return new SimulatedModel(other, plan, pipeline, supposed, transferNanos, remapPageNanos);
   }
 }

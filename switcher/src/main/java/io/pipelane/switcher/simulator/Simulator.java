@@ -3,7 +3,10 @@ package io.pipelane.switcher.simulator;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.function.Consumer;
 
@@ -16,7 +19,8 @@ public final class Simulator {
    * One link, first come, first served, and lanes that take requests in their order. A run's copies
    * are sent for when it begins, all at once, behind those of runs before it and behind a page that
    * is being brought in ahead; such a page is sent for only while the link has nothing to do. How
-   * long a run takes from there on is the pipeline model's to say.
+   * long a run takes from there on is the pipeline model's to say; what is copied beside it later, for
+   * others, puts its end off where copies slow runs down.
    *
    * Time moves from event to event; at each, everything that can begin does.
    */
@@ -30,17 +34,27 @@ public final class Simulator {
   private enum Kind {
     CAME,
     RAN,
-    LINK_FREE
+    LINK_FREE,
+    RESTED
   }
+
+  /**
+   * A run under way.
+   *
+   * @param endNanos as far as it is known
+   */
+  private record Running(long stallNanos, long endNanos) {}
 
   /** Something happens; events of one moment in the order in which they were foreseen. */
   private record Event(long nanos, long number, Kind kind, int subject) {}
 
   private final PriorityQueue<Event> events =
       new PriorityQueue<>(Comparator.comparingLong(Event::nanos).thenComparingLong(Event::number));
+  private final Map<Integer, Running> running = new HashMap<>();
   private long foreseen;
   private int idleLanes;
   private long linkFree;
+  private long rested;
   private long now;
 
   /** The last request that has asked for its model's weights. */
@@ -87,12 +101,8 @@ public final class Simulator {
       now = event.nanos;
       switch (event.kind) {
         case CAME -> come(event.subject, trace, recording);
-        case RAN -> {
-          idleLanes++;
-          line.ended(event.subject);
-          memory.ran(trace.get(event.subject).model());
-        }
-        case LINK_FREE -> {}
+        case RAN -> ran(event.subject, trace, recording);
+        case LINK_FREE, RESTED -> {}
       }
       beginRuns(trace, recording);
       fetchAhead(recording);
@@ -132,19 +142,43 @@ public final class Simulator {
     }
   }
 
+  private void ran(int request, List<TracedUse> trace, Recording recording) {
+    Running run = Objects.requireNonNull(running.get(request), "a run");
+    if (run.endNanos > now) { // It has been put off.
+      foresee(run.endNanos, Kind.RAN, request);
+      return;
+    }
+    running.remove(request);
+    recording.ran(request, run.stallNanos, now);
+    idleLanes++;
+    line.ended(request);
+    memory.ran(trace.get(request).model());
+  }
+
+  /** Copies are beside all that runs for a while. */
+  private void slowRuns(long beginNanos, long untilNanos) {
+    running.replaceAll(
+        (_, run) -> {
+          long beside = Math.max(0, Math.min(untilNanos, run.endNanos) - beginNanos);
+          long lost = Math.round(settings.copySlowdown() * beside);
+          return new Running(run.stallNanos, run.endNanos + lost);
+        });
+  }
+
   private void run(int request, int model, Recording recording) {
     SimulatedMemory.Start start = memory.begin(model, now, linkFree);
     List<Group> sent = start.sent();
     Prediction prediction = start.prediction();
     long end = now + prediction.totalNanos();
     if (!sent.isEmpty()) {
+      slowRuns(Math.max(now, linkFree), start.linkFree());
       for (Group group : sent) {
         send(new Copied(model, group.offset(), group.end(), CopyReason.DEMAND), recording);
       }
       linkFree = start.linkFree();
       foresee(linkFree, Kind.LINK_FREE, model);
     }
-    recording.ran(request, prediction.stallNanos(), end);
+    running.put(request, new Running(prediction.stallNanos(), end));
     foresee(end, Kind.RAN, request);
   }
 
@@ -154,13 +188,19 @@ public final class Simulator {
       return;
     }
     memory
-        .fetchAhead(line.upcoming(LOOK_AHEAD), now)
+        .fetchAhead(line.upcoming(LOOK_AHEAD), running.size(), now)
         .ifPresent(
             page -> {
+              slowRuns(now, page.arrives());
               send(page.copied(), recording);
               linkFree = page.arrives();
               foresee(linkFree, Kind.LINK_FREE, page.copied().model());
             });
+    long rest = memory.restNanos(now);
+    if (rest > 0 && rested != now + rest) {
+      rested = now + rest;
+      foresee(rested, Kind.RESTED, 0);
+    }
   }
 
   private void send(Copied copied, Recording recording) {

@@ -65,6 +65,19 @@ class SimulatorTest {
   }
 
   @Test
+  void replay_pagesComeBesideARun_itEndsLaterWhereTheySlowItDown() {
+    List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
+    List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
+    SimulatorSettings undisturbed = settings(6, Policy.EXPECTED_STALL, true);
+    Replay alone = replay(undisturbed, models, trace);
+    Replay slowed = replay(slowedBy(0.25, undisturbed), models, trace);
+    long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS; // Its own first one it waits for.
+    assertEquals(alone.latencyNanos()[0] + copies / 4, slowed.latencyNanos()[0]);
+    assertEquals(alone.latencyNanos()[1] + copies / 4, slowed.latencyNanos()[1], "it has waited");
+    assertArrayEquals(alone.stallNanos(), slowed.stallNanos());
+  }
+
+  @Test
   void replay_nothingStays_everyRunIsCold() {
     List<SimulatedModel> models = List.of(model("a", 4, 500));
     List<TracedUse> trace = inTurns(1, 5, Duration.ofMillis(1));
@@ -118,6 +131,16 @@ class SimulatorTest {
     assertTrue(over(without.after(10_000), 7_000) > 0.05, "many wait long without a target");
     assertTrue(over(with.after(10_000), 7_000) < 0.01, () -> "" + over(with, 7_000));
     assertTrue(with.after(10_000).meanStallNanos() > without.after(10_000).meanStallNanos());
+  }
+
+  private static SimulatorSettings slowedBy(double share, SimulatorSettings settings) {
+    return new SimulatorSettings(
+        settings.capacityBytes(),
+        settings.pageBytes(),
+        settings.lanes(),
+        settings.grouping(),
+        settings.residency(),
+        share);
   }
 
   private static double over(Replay replay, long nanos) {

@@ -1,11 +1,11 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.residency;
 
 /**
  * Holds back what nobody waits for yet, on a device whose copies take processors and memory from
- * runs: while something runs, one page in {@value #SHARE} times the time that it takes. Guarded by
- * the daemon's lock.
+ * runs: while something runs, one page in {@value #SHARE} times the time that it takes. Not safe
+ * for several threads: the memory daemon's lock guards it, or a simulator's only thread.
  */
-final class Pacing {
+public final class Pacing {
   /** A run is slowed down to a third or so by copies beside it: all in all by an eighth or less. */
   private static final int SHARE = 16;
 
@@ -15,23 +15,28 @@ final class Pacing {
   private long restUntilNanos;
   private boolean heldBack;
 
-  Pacing(boolean copiesSlowRuns) {
+  /**
+   * Holds nothing back.
+   *
+   * @param copiesSlowRuns whether it ever does
+   */
+  public Pacing(boolean copiesSlowRuns) {
     this.copiesSlowRuns = copiesSlowRuns;
   }
 
   /** Somebody asks for the next page; so far nothing is held back. */
-  void begin() {
+  public void begin() {
     heldBack = false;
   }
 
   /** A page has been sent for. */
-  void sent(long nowNanos) {
+  public void sent(long nowNanos) {
     underWay = true;
     sentNanos = nowNanos;
   }
 
   /** The page that was sent for last has come. */
-  void arrived(long nowNanos) {
+  public void arrived(long nowNanos) {
     if (underWay) {
       underWay = false;
       restUntilNanos = nowNanos + SHARE * (nowNanos - sentNanos);
@@ -43,18 +48,18 @@ final class Pacing {
    *
    * @param runs under way
    */
-  boolean holdsBack(int runs, long nowNanos) {
+  public boolean holdsBack(int runs, long nowNanos) {
     heldBack = copiesSlowRuns && runs > 0 && nowNanos - restUntilNanos < 0;
     return heldBack;
   }
 
   /** Whether something has to wait since the last {@link #begin}. */
-  boolean hasHeldBack() {
+  public boolean hasHeldBack() {
     return heldBack;
   }
 
   /** When to ask again for what has been held back; 0 where nothing was. */
-  long restNanos(long nowNanos) {
+  public long restNanos(long nowNanos) {
     return heldBack ? Math.max(1, restUntilNanos - nowNanos) : 0;
   }
 }

@@ -1,0 +1,46 @@
+package io.pipelane.bench.density;
+
+import io.pipelane.bench.measure.Medians;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/** What runs took that found their weights there, one after another with pauses in between. */
+final class WarmRuns {
+  private final List<long[]> segments = new ArrayList<>();
+  private final List<Double> computing = new ArrayList<>();
+  private final List<Double> latencies = new ArrayList<>();
+
+  /** Counts a run; what it has waited all the same is left out. */
+  void add(LiveDevice.Run run) {
+    computing.add((double) run.computingNanos());
+    latencies.add((double) (run.latencyNanos() - run.stallNanos()));
+    if (run.segmentNanos() != null) {
+      segments.add(run.segmentNanos());
+    }
+  }
+
+  /** How long each segment computes; the median of each. Empty where runs have not told. */
+  List<Long> segmentNanos() {
+    if (segments.isEmpty()) {
+      return List.of();
+    }
+    return IntStream.range(0, segments.getFirst().length)
+        .mapToObj(i -> median(segments.stream().map(run -> (double) run[i]).toList()))
+        .toList();
+  }
+
+  /** From the begin of a run to its end. */
+  long computingNanos() {
+    return median(computing);
+  }
+
+  /** From a request's coming to its answer. */
+  long latencyNanos() {
+    return median(latencies);
+  }
+
+  private static long median(List<Double> values) {
+    return Math.round(Medians.of(values));
+  }
+}
