@@ -6,6 +6,8 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +17,7 @@ final class Answers {
   private final long[] executeNanos;
   private final long[] stallNanos;
   private final long[] endNanos;
-  private final long @Nullable [][] segmentNanos;
+  private final Map<Integer, long[]> segmentNanos = new ConcurrentHashMap<>();
   private final Outputs outputs;
   private final CountDownLatch missing;
   private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
@@ -24,7 +26,6 @@ final class Answers {
     this.executeNanos = new long[count];
     this.stallNanos = new long[count];
     this.endNanos = new long[count];
-    this.segmentNanos = new long @Nullable [count][];
     this.outputs = outputs;
     this.missing = new CountDownLatch(count);
   }
@@ -41,7 +42,10 @@ final class Answers {
       public void completed(InferenceTimings timed) {
         executeNanos[request] = timed.executeNanos();
         stallNanos[request] = timed.stallNanos();
-        segmentNanos[request] = timed.segmentNanos();
+        long @Nullable [] segments = timed.segmentNanos();
+        if (segments != null) {
+          segmentNanos.put(request, segments);
+        }
         endNanos[request] = System.nanoTime();
         missing.countDown();
       }
@@ -84,7 +88,7 @@ final class Answers {
 
   /** How long each segment of a run computed; null where it has not told. */
   long @Nullable [] segmentNanos(int request) {
-    return segmentNanos[request];
+    return segmentNanos.get(request);
   }
 
   /** When an answer was there, by {@link System#nanoTime}. */
