@@ -4,6 +4,7 @@ import io.pipelane.bench.measure.Medians;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /** What runs took that found their weights there, one after another with pauses in between. */
 final class WarmRuns {
@@ -15,8 +16,9 @@ final class WarmRuns {
   void add(LiveDevice.Run run) {
     computing.add((double) run.computingNanos());
     latencies.add((double) (run.latencyNanos() - run.stallNanos()));
-    if (run.segmentNanos() != null) {
-      segments.add(run.segmentNanos());
+    long @Nullable [] told = run.segmentNanos();
+    if (told != null) {
+      segments.add(told);
     }
   }
 
