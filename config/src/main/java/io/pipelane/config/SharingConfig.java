@@ -54,7 +54,7 @@ public record SharingConfig(
             about =
                 "Other sizes, in percent: measured chooses the largest that online work bears at its"
                     + " load, these and the one above; each has sessions of its own",
-            standard = "5/20")
+            standard = "5")
         Percentages otherMultiprocessorsPercent,
     @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
         Duration period,

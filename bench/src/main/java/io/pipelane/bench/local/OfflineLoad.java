@@ -61,7 +61,7 @@ public final class OfflineLoad implements AutoCloseable {
       since = now > seen ? System.nanoTime() : since;
       seen = now;
       if (failure != null || System.nanoTime() - since > PATIENCE_NANOS) {
-        throw new IllegalStateException("offline work does not go on", failure);
+        throw new IllegalStateException("offline work does not go on: " + failure, failure);
       }
     }
   }
@@ -77,7 +77,7 @@ public final class OfflineLoad implements AutoCloseable {
     threads.forEach(ThreadEnd::await);
     Exception failed = failure;
     if (failed != null) {
-      throw new IllegalStateException("offline work failed", failed);
+      throw new IllegalStateException("offline work failed: " + failed, failed);
     }
   }
 }

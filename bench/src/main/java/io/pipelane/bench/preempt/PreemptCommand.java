@@ -145,6 +145,7 @@ public final class PreemptCommand implements Callable<Integer> {
   private Map<String, String> settings(Path work) {
     Map<String, String> settings = new HashMap<>(accelerated.serverSettings(work));
     settings.put("device.lanes", "1");
+    settings.put("queue.max-bytes", "8GiB"); // A training step's first request brings its weights.
     settings.put("server.http-port", "0");
     settings.put("sharing.offline-memory-percent", "100");
     settings.put("sharing.memory", "off");
