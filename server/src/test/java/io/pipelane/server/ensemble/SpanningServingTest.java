@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
@@ -39,7 +40,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SpanningServingTest {
   private static final int WIDTH = 32;
   private static final int LAYERS = 4;
-  private static final int ROWS = 1 << 10; // 128 KiB, worth keeping on a device.
+
+  /** 128 KiB, worth keeping on a device, or 512 for a GPU's workers. */
+  private static final int ROWS = TestDevices.ON_GPU ? 1 << 12 : 1 << 10;
 
   @TempDir private Path folder = Path.of("");
 
