@@ -16,10 +16,10 @@ record Axes(String title, double widest, double highest) {
       List.of(
           "#1b6ca8", "#d1495b", "#edae49", "#66a182", "#6f6f6f", "#8f5ea2", "#00798c", "#a06a42");
 
-  private static final int WIDTH = 720;
+  private static final int WIDTH = 800;
   private static final int HEIGHT = 420;
   private static final int LEFT = 60;
-  private static final int RIGHT = 160;
+  private static final int RIGHT = 240;
   private static final int TOP = 30;
   private static final int BOTTOM = 50;
   private static final int TICKS = 5;
