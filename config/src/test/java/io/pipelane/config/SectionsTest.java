@@ -657,7 +657,7 @@ class SectionsTest {
             Optional.empty(),
             SharingConfig.Multiprocessors.OFF,
             10,
-            new Percentages(List.of(5, 20)),
+            new Percentages(List.of(5)),
             Duration.ofMillis(100),
             100,
             80,
@@ -772,7 +772,10 @@ class SectionsTest {
     String others = "sharing.other-multiprocessors-percent";
     assertEquals(List.of(), DEFAULTS.sharing().shareSizes());
     assertEquals(List.of(10), changed(Map.of(rule, "always")).sharing().shareSizes());
-    assertEquals(List.of(5, 10, 20), changed(Map.of(rule, "measured")).sharing().shareSizes());
+    assertEquals(List.of(5, 10), changed(Map.of(rule, "measured")).sharing().shareSizes());
+    assertEquals(
+        List.of(5, 10, 20),
+        changed(Map.of(rule, "measured", others, "5/20")).sharing().shareSizes());
     assertEquals(
         List.of(10, 15), changed(Map.of(rule, "measured", others, "10/15")).sharing().shareSizes());
     assertEquals(

@@ -113,10 +113,11 @@ final class RunProgress {
   long remainingNanos(long nowNanos) {
     long had = hadNanos(nowNanos);
     long left = expectedNanos - had;
-    if (left > 0 || segment == 0) {
+    int reached = segment; // It may begin anew meanwhile.
+    if (left > 0 || reached == 0) {
       return Math.max(0, left);
     }
-    long asSoFar = had / segment * (segments - segment);
+    long asSoFar = had / reached * (segments - reached);
     return expectedNanos == 0 ? asSoFar : Math.min(expectedNanos, asSoFar);
   }
 }

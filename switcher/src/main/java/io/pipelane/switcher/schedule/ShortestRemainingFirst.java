@@ -116,7 +116,8 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   /**
    * The request goes before the run, and is done sooner by more than the run loses, which is what
-   * it has had; and the run must still be in time itself.
+   * it has had; and the run must still be in time itself. Of one of which nothing is known that
+   * cannot be said.
    */
   @Override
   public boolean makesWay(
@@ -125,6 +126,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     long goesFirstNanos = estimates.remainingNanos(first.key()) + lostNanos;
     OptionalLong deadline = run.request().deadlineNanos();
     return !Line.of(first.polled()).equals(Line.of(run.polled()))
+        && estimates.executionNanos(first.key()) > 0
         && goesFirstNanos < remainingNanos
         && rank(first.polled(), nowNanos) + lostNanos < rank(run, remainingNanos, nowNanos)
         && (deadline.isEmpty()

@@ -115,7 +115,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   @Override
   public boolean goesBefore(Lease holder) {
     return RunControl.super.goesBefore(holder)
-        || (holder.control() instanceof Turn other && turns.goesBefore(this, other));
+        || (!isOffline()
+            && holder.control() instanceof Turn other
+            && turns.goesBefore(this, other));
   }
 
   /** Until when the run has computed; under the lock. */
@@ -440,6 +442,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     RunElsewhere run = new RunElsewhere(turns, this, word);
     turns.lock.lock();
     try {
+      progress().pauses(turns.nanoClock.getAsLong()); // Who was told to make way until now.
       elsewhere = run;
       run.begin();
     } finally {
