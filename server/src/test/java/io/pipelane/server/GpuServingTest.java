@@ -44,7 +44,6 @@ import org.junit.jupiter.api.io.TempDir;
 class GpuServingTest {
   private static final int WIDTH = 256;
   private static final ModelVersion MODEL = new ModelVersion("chain", 1);
-  private static final double TF32_TOLERANCE = 2e-3;
   private static final String JSON_LENGTH = "Inference-Header-Content-Length";
 
   @TempDir private Path folder;
@@ -64,12 +63,12 @@ class GpuServingTest {
     try (PipelaneServer server =
         start(Map.of("device.kind", "cuda:0", "runtime.library", String.valueOf(library)))) {
       for (int i = 0; i < 6; i++) {
-        assertClose(expected, ask(server), "request " + i);
+        Tf32.assertClose(expected, ask(server), "request " + i);
       }
       String notes = server.catalog().index().getFirst().notes().toString();
       assertTrue(notes.contains("captured for x [8,256]"), notes);
       server.devices().evict(MODEL);
-      assertClose(expected, ask(server), "captured, after eviction");
+      Tf32.assertClose(expected, ask(server), "captured, after eviction");
       server.devices().verify();
     }
   }
@@ -94,7 +93,7 @@ class GpuServingTest {
         start(Map.of("device.kind", "cuda:0", "runtime.library", String.valueOf(library)))) {
       for (int round = 0; round < 3; round++) {
         for (int rows = 1; rows <= 9; rows++) {
-          assertClose(expected.get(rows - 1), ask(server, rows), rows + " rows");
+          Tf32.assertClose(expected.get(rows - 1), ask(server, rows), rows + " rows");
         }
       }
       server.devices().verify();
@@ -124,7 +123,8 @@ class GpuServingTest {
           answers.add(askOverHttp(client, server, count));
         }
         for (int i = 0; i < rows.length; i++) {
-          assertClose(expected.get(i), answers.get(i).get(), rows[i] + " rows, round " + round);
+          Tf32.assertClose(
+              expected.get(i), answers.get(i).get(), rows[i] + " rows, round " + round);
         }
       }
       server.devices().verify();
@@ -211,17 +211,5 @@ class GpuServingTest {
               result);
       return result.floats();
     }
-  }
-
-  private static void assertClose(float[] expected, float[] actual, String what) {
-    assertEquals(expected.length, actual.length, what);
-    double difference = 0;
-    double norm = 0;
-    for (int i = 0; i < expected.length; i++) {
-      difference += Math.pow(actual[i] - expected[i], 2);
-      norm += Math.pow(expected[i], 2);
-    }
-    double relative = Math.sqrt(difference / norm);
-    assertTrue(relative <= TF32_TOLERANCE, () -> what + ": relative error " + relative);
   }
 }

@@ -42,7 +42,6 @@ import org.junit.jupiter.api.io.TempDir;
 class JobsOnSeveralDevicesTest {
   private static final int WIDTH = 32;
   private static final int ITEMS = 400;
-  private static final double TF32_TOLERANCE = 2e-3;
 
   /** Every model that is asked online. */
   private static final int MODELS = 2;
@@ -199,22 +198,19 @@ class JobsOnSeveralDevicesTest {
     JsonNode wanted = json.readTree(expected);
     JsonNode got = json.readTree(actual);
     assertEquals(wanted.path("item"), got.path("item"));
-    assertClose(data(wanted), data(got), actual);
+    Tf32.assertClose(floats(data(wanted)), floats(data(got)), actual);
   }
 
   private static JsonNode data(JsonNode row) {
     return row.path("response").path("outputs").path(0).path("data");
   }
 
-  private static void assertClose(JsonNode wanted, JsonNode got, String line) {
-    assertEquals(wanted.size(), got.size(), line);
-    double difference = 0;
-    double norm = 0;
-    for (int i = 0; i < wanted.size(); i++) {
-      difference += Math.pow(wanted.path(i).asDouble() - got.path(i).asDouble(), 2);
-      norm += Math.pow(wanted.path(i).asDouble(), 2);
+  private static float[] floats(JsonNode data) {
+    float[] values = new float[data.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = data.path(i).floatValue();
     }
-    assertTrue(Math.sqrt(difference) <= TF32_TOLERANCE * Math.sqrt(norm), line);
+    return values;
   }
 
   private List<String> answers(PipelaneServer server) throws IOException, InterruptedException {

@@ -238,10 +238,12 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     hasMemory();
     turns.lock.lock();
     try {
-      if (!held && isOffline() && gateWaitNanos() != 0) {
-        pause(true);
-      } else if (!held) {
-        takeOrPause();
+      if (!held) {
+        if (isOffline() && gateWaitNanos() != 0) {
+          pause(true);
+        } else {
+          takeOrPause();
+        }
       }
     } finally {
       turns.lock.unlock();
