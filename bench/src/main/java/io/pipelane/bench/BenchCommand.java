@@ -1,6 +1,7 @@
 package io.pipelane.bench;
 
 import io.pipelane.bench.cluster.ClusterCommand;
+import io.pipelane.bench.cluster.DayCommand;
 import io.pipelane.bench.cycles.CyclesCommand;
 import io.pipelane.bench.density.DensityCommand;
 import io.pipelane.bench.ensemble.EnsembleCommand;
@@ -46,6 +47,7 @@ import picocli.CommandLine.Spec;
     subcommands = {
       ClusterCommand.class,
       CyclesCommand.class,
+      DayCommand.class,
       DensityCommand.class,
       EnsembleCommand.class,
       FairnessCommand.class,

@@ -84,6 +84,44 @@ class LiveBenchmarksTest {
   }
 
   @Test
+  void day_ofMeasuredFigures_isLivedAndSimulated() throws Exception {
+    Path measured =
+        Files.writeString(
+            folder.resolve("sharing.json"),
+            """
+            {"cases": [
+              {"case": "20/s, alone", "mean_ms": {"median": 2}},
+              {"case": "190/s, alone", "mean_ms": {"median": 2.2}},
+              {"case": "offline alone, gates", "offline_per_s": {"median": 800}},
+              {"case": "20/s, gates", "idle_share": {"median": 0.98},
+                "mean_to_alone": {"median": 1.1}, "offline_per_s": {"median": 750}},
+              {"case": "190/s, gates", "mean_to_alone": {"median": 1.2},
+                "offline_per_s": {"median": 500}}]}
+            """);
+
+    JsonNode cases =
+        program
+            .only(
+                "day",
+                "--online=ppocr-cls",
+                "--offline=vae",
+                "--sharing=" + measured,
+                "--minute-millis=2",
+                "--rounds=1",
+                "--warmup=0.05")
+            .at("/cases");
+
+    assertEquals("online only", cases.at("/0/case").asText());
+    assertEquals("gates", cases.at("/1/case").asText());
+    for (int i = 0; i < 2; i++) {
+      assertTrue(cases.at("/" + i + "/live_mean_ms/median").asDouble() > 0, cases.toString());
+      assertTrue(cases.at("/" + i + "/simulated_mean_ms/median").asDouble() > 0);
+    }
+    assertEquals(7, cases.at("/1/jobs/median").asInt());
+    assertTrue(cases.at("/1/live_completion_min/median").asDouble() > 0);
+  }
+
+  @Test
   void preempt_asksInEverySceneAndStopsAndStarts() throws Exception {
     JsonNode cases =
         program

@@ -20,9 +20,10 @@ import java.util.regex.Pattern;
  * What {@code bench sharing} has measured of one pair of models on one device, for the simulator to
  * go by.
  *
+ * @param offlinePerSecond the best rate of offline work alone, in the first file
  * @param results what was taken from the files, for people
  */
-record MeasuredFigures(MeasuredSharing sharing, Results results) {
+record MeasuredFigures(MeasuredSharing sharing, double offlinePerSecond, Results results) {
   private static final Pattern AT_A_RATE = Pattern.compile("([0-9.]+)/s, (.+)");
   private static final Pattern DIVIDED = Pattern.compile("(shares|gates-shares) ([0-9]+) %");
   private static final String WITHOUT_ONLINE = "offline alone, ";
@@ -39,11 +40,12 @@ record MeasuredFigures(MeasuredSharing sharing, Results results) {
     Results results =
         new Results(
             ClusterColumns.MEASURED_TITLE, ClusterColumns.MEASURED, ClusterColumns.MEASURED_NOTES);
-    MeasuredSharing sharing = alone(files.getFirst(), SavedResults.read(files.getFirst()), results);
+    SavedResults first = SavedResults.read(files.getFirst());
+    MeasuredSharing sharing = alone(files.getFirst(), first, results);
     for (Path file : files) {
       addWays(SavedResults.read(file), sharing, results);
     }
-    return new MeasuredFigures(sharing, results);
+    return new MeasuredFigures(sharing, best(offlineAlone(first)), results);
   }
 
   private static MeasuredSharing alone(Path file, SavedResults saved, Results results)
@@ -76,15 +78,8 @@ record MeasuredFigures(MeasuredSharing sharing, Results results) {
   }
 
   private static void addWays(SavedResults saved, MeasuredSharing sharing, Results results) {
-    Map<String, Double> offlineAlone = new LinkedHashMap<>();
-    for (String name : saved.cases()) {
-      if (name.startsWith(WITHOUT_ONLINE)) {
-        saved
-            .value(name, "offline_per_s")
-            .ifPresent(rate -> offlineAlone.put(name.substring(WITHOUT_ONLINE.length()), rate));
-      }
-    }
-    double best = offlineAlone.values().stream().mapToDouble(rate -> rate).max().orElse(1);
+    Map<String, Double> offlineAlone = offlineAlone(saved);
+    double best = best(offlineAlone);
     offlineAlone.forEach(
         (name, rate) ->
             way(name)
@@ -98,6 +93,23 @@ record MeasuredFigures(MeasuredSharing sharing, Results results) {
                         points.forEach(point -> tell(name, point, results));
                       }
                     }));
+  }
+
+  /** Runs a second by way. */
+  private static Map<String, Double> offlineAlone(SavedResults saved) {
+    Map<String, Double> rates = new LinkedHashMap<>();
+    for (String name : saved.cases()) {
+      if (name.startsWith(WITHOUT_ONLINE)) {
+        saved
+            .value(name, "offline_per_s")
+            .ifPresent(rate -> rates.put(name.substring(WITHOUT_ONLINE.length()), rate));
+      }
+    }
+    return rates;
+  }
+
+  private static double best(Map<String, Double> rates) {
+    return rates.values().stream().mapToDouble(rate -> rate).max().orElse(1);
   }
 
   private static List<Point> points(SavedResults saved, String name, double bestOffline) {

@@ -1,7 +1,9 @@
 package io.pipelane.bench.sharing;
 
+import io.pipelane.bench.local.Arrivals;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OfflineLoad;
+import io.pipelane.bench.local.OnlineLoad;
 import io.pipelane.bench.measure.PairedRounds;
 import io.pipelane.bench.measure.PairedRounds.Interval;
 import io.pipelane.bench.measure.Run;

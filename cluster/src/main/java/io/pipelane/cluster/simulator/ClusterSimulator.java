@@ -102,7 +102,7 @@ public final class ClusterSimulator {
         JobTrace.draw(setting.cluster(), fleet.models(), setting.seed()).stream()
             .map(RunningJob::new)
             .toList();
-    this.latencies = new OnlineLatencies(setting.seed());
+    this.latencies = new OnlineLatencies(rates.devices(), setting.seed());
     this.random = new Random(setting.seed());
   }
 
@@ -125,6 +125,22 @@ public final class ClusterSimulator {
       }
     }
     return outcome();
+  }
+
+  /**
+   * A job of the day, for a device that lives it. Times are minutes.
+   *
+   * @param arrival from the beginning of the day
+   * @param alone that it takes on a device of its own
+   * @param beginning that pass, once it has a device, until it computes there
+   */
+  public record DayJob(double arrival, double alone, double beginning) {}
+
+  /** The jobs in the order of their coming. */
+  public List<DayJob> jobs() {
+    return jobs.stream()
+        .map(job -> new DayJob(job.job().arrival(), job.job().alone(), job.moveMinutes()))
+        .toList();
   }
 
   private void place(int minute) {

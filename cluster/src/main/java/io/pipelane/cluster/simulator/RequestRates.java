@@ -58,12 +58,13 @@ public final class RequestRates {
     return OnlineService.ALL.get(device % OnlineService.ALL.size());
   }
 
-  int devices() {
+  /** How many devices have requests. */
+  public int devices() {
     return rates[0].length;
   }
 
   /** Requests a second, in the minute from the beginning. */
-  double at(int minute, int device) {
+  public double at(int minute, int device) {
     return rates[minute % MINUTES_OF_A_DAY][device];
   }
 

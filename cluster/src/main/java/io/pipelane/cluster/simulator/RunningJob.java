@@ -50,6 +50,11 @@ final class RunningJob {
         Set.of());
   }
 
+  /** From having a device until it computes there. */
+  double moveMinutes() {
+    return moveMinutes;
+  }
+
   @Nullable SimulatedDevice device() {
     return device;
   }

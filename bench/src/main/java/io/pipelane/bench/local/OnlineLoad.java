@@ -1,6 +1,5 @@
-package io.pipelane.bench.sharing;
+package io.pipelane.bench.local;
 
-import io.pipelane.bench.local.OpenCaller;
 import io.pipelane.bench.local.OpenCaller.End;
 import io.pipelane.bench.measure.Samples;
 import java.util.Arrays;
@@ -9,11 +8,16 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /** Online requests that leave at their times, whether earlier ones have been answered or not. */
-final class OnlineLoad {
+public final class OnlineLoad {
   private final OpenCaller caller;
   private final List<Long> arrivals;
 
-  OnlineLoad(OpenCaller caller, List<Long> arrivals) {
+  /**
+   * Nothing is sent yet.
+   *
+   * @param arrivals nanoseconds from the beginning, ascending
+   */
+  public OnlineLoad(OpenCaller caller, List<Long> arrivals) {
     this.caller = caller;
     this.arrivals = arrivals;
   }
@@ -25,21 +29,21 @@ final class OnlineLoad {
    * @param millis by request, from when it was meant to leave; NaN of those that failed
    * @param nanos from the beginning to the last answer
    */
-  record Outcome(List<Long> arrivals, List<Double> millis, long nanos) {
+  public record Outcome(List<Long> arrivals, List<Double> millis, long nanos) {
     /** Of the requests that were answered. */
-    Samples latencies() {
+    public Samples latencies() {
       Samples latencies = new Samples();
       millis.stream().filter(value -> !value.isNaN()).forEach(latencies::add);
       return latencies;
     }
 
     /** How many were not. */
-    int failed() {
+    public int failed() {
       return (int) millis.stream().filter(value -> value.isNaN()).count();
     }
 
     /** The share of the time in which no request was in flight, from leaving to its answer. */
-    double shareWithoutRequests() {
+    public double shareWithoutRequests() {
       double busy = 0;
       double until = 0;
       for (int i = 0; i < arrivals.size(); i++) {
@@ -55,7 +59,7 @@ final class OnlineLoad {
   }
 
   /** Sends all and waits for their ends. */
-  Outcome run() throws InterruptedException {
+  public Outcome run() throws InterruptedException {
     double[] millis = new double[arrivals.size()]; // Each place is written by whoever ends it.
     CountDownLatch ended = new CountDownLatch(arrivals.size());
     long begin = System.nanoTime();

@@ -1,4 +1,4 @@
-package io.pipelane.bench.sharing;
+package io.pipelane.bench.local;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,5 +20,13 @@ class ArrivalsTest {
     assertEquals(10_000, times.size(), 500);
     assertEquals(times.stream().sorted().toList(), times);
     assertTrue(times.getLast() <= 100 * SECOND);
+  }
+
+  @Test
+  void poisson_ratesThatChange_comeStepByStep() {
+    List<Long> times = Arrivals.poisson(new double[] {1_000, 10, 2_000}, SECOND, 3);
+    assertEquals(times.stream().sorted().toList(), times);
+    assertEquals(1_000, (int) times.stream().filter(time -> time < SECOND).count(), 150);
+    assertEquals(2_000, (int) times.stream().filter(time -> time >= 2 * SECOND).count(), 200);
   }
 }

@@ -1,4 +1,4 @@
-package io.pipelane.bench.sharing;
+package io.pipelane.bench.local;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
