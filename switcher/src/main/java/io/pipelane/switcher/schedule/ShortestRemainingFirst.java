@@ -116,13 +116,13 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   /**
    * The request goes before the run, and is done sooner by more than the run loses, which is what
-   * it has had; and the run must still be in time itself. Of one of which nothing is known that
-   * cannot be said.
+   * it has had, and what it waits at most for the weights that it gave up; and the run must still
+   * be in time itself. Of one of which nothing is known that cannot be said.
    */
   @Override
   public boolean makesWay(
       QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
-    long lostNanos = hadNanos + SWITCH_NANOS;
+    long lostNanos = hadNanos + estimates.wholeStallNanos(run.key()) + SWITCH_NANOS;
     long goesFirstNanos = estimates.remainingNanos(first.key()) + lostNanos;
     OptionalLong deadline = run.request().deadlineNanos();
     return !Line.of(first.polled()).equals(Line.of(run.polled()))
