@@ -160,6 +160,19 @@ class MakingWayTest {
     assertFalse(lanes.turns.goesBefore(shorter, longer));
   }
 
+  /** What the run loses is waited for by all behind it: 2.5 ms each, of 8 that the other gains. */
+  @Test
+  void goesBefore_othersWaitBehind_loseAsMuchEach() {
+    Lanes lanes = srtf();
+    Turn longer = lanes.begun("long");
+    compute(longer, 0, 2);
+    Turn shorter = lanes.begun("short");
+    lanes.queue.submit(Requests.request("third", OptionalLong.empty()), new Ignored());
+    assertTrue(lanes.turns.goesBefore(shorter, longer));
+    lanes.queue.submit(Requests.request("third", OptionalLong.empty()), new Ignored());
+    assertFalse(lanes.turns.goesBefore(shorter, longer));
+  }
+
   @Test
   void goesBefore_runWouldBeLateForItsWeights_isFalse() {
     Lanes lanes = srtf();
