@@ -176,13 +176,8 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       work.run();
     } finally {
       end();
-      turns.lock.lock();
-      try {
-        turns.forget(this);
-        giveUpIfHeld();
-      } finally {
-        turns.lock.unlock();
-      }
+      turns.forget(this);
+      computesNoMore();
     }
   }
 
