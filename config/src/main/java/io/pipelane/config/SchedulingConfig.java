@@ -67,7 +67,7 @@ public record SchedulingConfig(
                 "How often an online run ends at a gate, to begin anew, because a request that is"
                     + " done sooner finds no room for its weights beside the run's, under srtf; with"
                     + " 0 such a request waits for the run's end",
-            standard = "2",
+            standard = "0",
             min = "0",
             max = "16")
         int restarts) {

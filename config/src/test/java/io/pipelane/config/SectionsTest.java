@@ -643,7 +643,7 @@ class SectionsTest {
             true,
             50,
             0,
-            2),
+            0),
         DEFAULTS.scheduling());
   }
 

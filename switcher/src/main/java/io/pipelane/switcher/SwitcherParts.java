@@ -124,7 +124,8 @@ final class SwitcherParts implements AutoCloseable {
     estimates =
         new Estimates(
             daemon.appraisal()::stallNanos,
-            comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0);
+            comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0,
+            daemon.appraisal()::wholeStallNanos);
     Room room = new Room(estimates, settings.weightBytes(), laneMemory::largestLaneBytes);
     queue =
         new RequestQueue(

@@ -242,7 +242,8 @@ class PreemptionTest {
 
   @Test
   void srtf_weightsOfAShorterDoNotFitBesideTheRun_endsAtTheGateAndBeginsAnew() throws Exception {
-    try (Switcher switcher = open(MODEL_BYTES, "srtf")) {
+    Map<String, String> settings = Map.of("scheduling.policy", "srtf", "scheduling.restarts", "2");
+    try (Switcher switcher = open(MODEL_BYTES, settings)) {
       assertEquals(
           joined(all("long", 0, 2), all("short", 0, SHORT_LAYERS), all("long", 0, LAYERS)),
           oneModelFits(switcher));

@@ -55,7 +55,7 @@ class RunsMakeWayTest {
           WatchedSegments.switcher(
               device,
               LAYERS[0] * LAYER_BYTES,
-              Map.of("scheduling.policy", "srtf"),
+              Map.of("scheduling.policy", "srtf", "scheduling.restarts", "2"),
               (model, _) -> compute(model))) {
         List<ImportedModel> models = new ArrayList<>();
         List<float[]> alone = new ArrayList<>();

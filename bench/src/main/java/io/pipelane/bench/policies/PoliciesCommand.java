@@ -10,9 +10,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -62,6 +64,16 @@ public final class PoliciesCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the arrivals (${DEFAULT-VALUE}).")
   private long seed = 1;
 
+  @Option(
+      names = "--restarts",
+      paramLabel = "N",
+      split = ",",
+      description = {
+        "Instead of policies, compare numbers of restarts (scheduling.restarts) with the first, under",
+        "srtf, on a device with room for the largest model alone."
+      })
+  private List<Integer> restarts = List.of();
+
   @Option(names = "--batching", description = "Let requests run together where that is right.")
   private boolean batching;
 
@@ -80,26 +92,53 @@ public final class PoliciesCommand implements Callable<Integer> {
         Files.writeString(yaml, "batching: {mode: never}\n");
       }
     }
+    boolean comparesPolicies = restarts.isEmpty();
+    PoliciesColumns columns = new PoliciesColumns(comparesPolicies ? "fifo" : "first");
     Results results =
-        new Results(PoliciesColumns.TITLE, PoliciesColumns.ALL, PoliciesColumns.NOTES);
-    PolicyRounds rounds = new PolicyRounds(mix, policies, options.length(), seed);
+        comparesPolicies
+            ? new Results(PoliciesColumns.TITLE, columns.all(), PoliciesColumns.NOTES)
+            : new Results(
+                PoliciesColumns.RESTARTS_TITLE, columns.all(), PoliciesColumns.RESTARTS_NOTES);
+    Map<String, String> memory =
+        comparesPolicies
+            ? Map.of()
+            : Map.of("device.memory", Long.toString(roomForLargest(repository, work)));
+    PolicyRounds rounds = new PolicyRounds(mix, ways(), columns, options.length(), seed);
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      rounds.measure(round, policy -> start(repository, work, policy), load * lanes, results);
+      rounds.measure(round, way -> start(repository, work, way, memory), load * lanes, results);
     }
-    rounds.simulate(lanes, load * lanes, SIMULATED, results);
+    if (comparesPolicies) {
+      rounds.simulate(lanes, load * lanes, SIMULATED, results);
+    }
     options.publish(spec, results, rounds.runtimeVersion());
     return 0;
   }
 
-  private LocalPipelane start(Path repository, Path work, Policy policy)
+  /** The first is what the others are compared with. */
+  private List<Scheduling> ways() {
+    return restarts.isEmpty()
+        ? Stream.concat(Stream.of(Policy.FIFO), policies.stream())
+            .distinct()
+            .map(Scheduling::by)
+            .toList()
+        : restarts.stream().distinct().map(Scheduling::withRestarts).toList();
+  }
+
+  private static long roomForLargest(Path repository, Path work)
       throws IOException, InterruptedException {
-    return LocalPipelane.start(
-        repository,
-        work,
-        Map.of(
-            "scheduling.policy", policy.toString(),
-            "device.lanes", Integer.toString(lanes),
-            "queue.max-requests", "1000000"));
+    try (LocalPipelane server = LocalPipelane.start(repository, work)) {
+      return server.roomForLargest();
+    }
+  }
+
+  private LocalPipelane start(
+      Path repository, Path work, Scheduling way, Map<String, String> memory)
+      throws IOException, InterruptedException {
+    Map<String, String> settings = new HashMap<>(way.settings());
+    settings.putAll(memory);
+    settings.put("device.lanes", Integer.toString(lanes));
+    settings.put("queue.max-requests", "1000000");
+    return LocalPipelane.start(repository, work, settings);
   }
 }

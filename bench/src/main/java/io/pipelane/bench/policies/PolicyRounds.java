@@ -11,44 +11,49 @@ import io.pipelane.bench.policies.PolicyMix.Part;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.QueueSimulator;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 
-/** Measures one policy after another under the same requests, a round at a time, fifo first. */
+/** Measures one way of scheduling after another under the same requests, a round at a time. */
 final class PolicyRounds {
   private static final Duration ALONE = Duration.ofMillis(500);
   private static final int WARMING_RUNS = 10;
 
   private final PolicyMix mix;
-  private final List<Policy> policies = new ArrayList<>(List.of(Policy.FIFO));
+  private final List<Scheduling> ways;
+  private final PoliciesColumns columns;
   private final Duration length;
   private final long seed;
   private final double[] aloneMillis;
   private double perSecondAndLane;
   private String runtimeVersion = "";
 
-  /** Starts a server that schedules by a policy. */
+  /** Starts a server that schedules so. */
   interface Servers {
-    LocalPipelane start(Policy policy) throws IOException, InterruptedException;
+    LocalPipelane start(Scheduling way) throws IOException, InterruptedException;
   }
 
   /** Latencies in figures; in milliseconds. */
   private record Latencies(Samples all, Samples shortOnes, Samples longOnes, int failed) {}
 
-  PolicyRounds(PolicyMix mix, List<Policy> others, Duration length, long seed) {
+  /**
+   * Measures nothing yet.
+   *
+   * @param ways of which the first is what the others are compared with
+   */
+  PolicyRounds(
+      PolicyMix mix, List<Scheduling> ways, PoliciesColumns columns, Duration length, long seed) {
     this.mix = mix;
+    this.ways = List.copyOf(ways);
+    this.columns = columns;
     this.length = length;
     this.seed = seed;
     this.aloneMillis = new double[mix.parts().size()];
-    others.stream().filter(policy -> !policies.contains(policy)).forEach(policies::add);
   }
 
   /** ONNX Runtime's version, once a round has been measured. */
@@ -57,25 +62,25 @@ final class PolicyRounds {
   }
 
   /**
-   * Measures every policy.
+   * Measures every way.
    *
    * @param load offered, as a multiple of what one lane can do
    */
   void measure(int round, Servers servers, double load, Results results) throws Exception {
-    Latencies fifo = null;
-    for (Policy policy : policies) {
-      try (LocalPipelane server = servers.start(policy)) {
+    Latencies first = null;
+    for (Scheduling way : ways) {
+      try (LocalPipelane server = servers.start(way)) {
         runtimeVersion = server.runtimeVersion();
         warm(server);
         double perSecond = load * perSecondAndLane;
         List<TracedUse> arrivals = mix.arrivals(perSecond, length.toNanos(), seed + round);
         Latencies latencies =
             latencies(arrivals, new OpenLoad(callers(server), arrivals).run().latencyMillis());
-        fifo = fifo == null ? latencies : fifo;
-        add(results, policy.toString(), latencies, fifo);
-        results.add(
-            policy.toString(), PoliciesColumns.ESTIMATE_ERROR, 100 * server.estimateError());
-        results.add(policy.toString(), PoliciesColumns.OFFERED, perSecond);
+        first = first == null ? latencies : first;
+        add(results, way.name(), latencies, first);
+        results.add(way.name(), PoliciesColumns.MADE_WAY, (double) server.preemptions().madeWay());
+        results.add(way.name(), PoliciesColumns.ESTIMATE_ERROR, 100 * server.estimateError());
+        results.add(way.name(), PoliciesColumns.OFFERED, perSecond);
       }
     }
   }
@@ -86,19 +91,18 @@ final class PolicyRounds {
    * @param lanes of the simulated device
    */
   void simulate(int lanes, double load, Duration simulated, Results results) {
-    Latencies fifo = null;
+    Latencies first = null;
     double perSecond = load * perSecondAndLane;
     List<TracedUse> arrivals = mix.arrivals(perSecond, simulated.toNanos(), seed);
     List<QueueSimulator.Arrival> requests = arrivals.stream().map(this::simulated).toList();
-    for (Policy policy : policies) {
-      SchedulingConfig config =
-          PipelaneConfig.of(Map.of("scheduling.policy", policy.toString())).scheduling();
+    for (Scheduling way : ways) {
+      SchedulingConfig config = PipelaneConfig.of(way.settings()).scheduling();
       long[] nanos = new QueueSimulator(config, lanes).latencyNanos(requests);
       double[] millis = Arrays.stream(nanos).mapToDouble(latency -> latency / 1e6).toArray();
       Latencies latencies = latencies(arrivals, millis);
-      fifo = fifo == null ? latencies : fifo;
-      add(results, policy + ", simulated", latencies, fifo);
-      results.add(policy + ", simulated", PoliciesColumns.OFFERED, perSecond);
+      first = first == null ? latencies : first;
+      add(results, way.name() + ", simulated", latencies, first);
+      results.add(way.name() + ", simulated", PoliciesColumns.OFFERED, perSecond);
     }
   }
 
@@ -147,19 +151,20 @@ final class PolicyRounds {
     return new Latencies(latencies.all, latencies.shortOnes, latencies.longOnes, failed);
   }
 
-  private static void add(Results results, String policy, Latencies latencies, Latencies fifo) {
+  private void add(Results results, String way, Latencies latencies, Latencies first) {
     Samples all = latencies.all;
-    results.add(policy, PoliciesColumns.P50, all.median());
-    results.add(policy, PoliciesColumns.MEAN, all.mean());
-    results.add(policy, PoliciesColumns.P99, all.quantile(0.99));
-    results.add(policy, PoliciesColumns.FIFO_P50, fifo.all.median() / all.median());
-    results.add(policy, PoliciesColumns.FIFO_MEAN, fifo.all.mean() / all.mean());
-    results.add(policy, PoliciesColumns.FIFO_P99, fifo.all.quantile(0.99) / all.quantile(0.99));
-    results.add(policy, PoliciesColumns.SHORT_P99, latencies.shortOnes.quantile(0.99));
+    results.add(way, PoliciesColumns.P50, all.median());
+    results.add(way, PoliciesColumns.MEAN, all.mean());
+    results.add(way, PoliciesColumns.P99, all.quantile(0.99));
+    results.add(way, columns.p50Ratio(), first.all.median() / all.median());
+    results.add(way, columns.meanRatio(), first.all.mean() / all.mean());
+    results.add(way, columns.p99Ratio(), first.all.quantile(0.99) / all.quantile(0.99));
+    results.add(way, PoliciesColumns.SHORT_MEAN, latencies.shortOnes.mean());
+    results.add(way, PoliciesColumns.SHORT_P99, latencies.shortOnes.quantile(0.99));
     if (latencies.longOnes.count() > 0) {
-      results.add(policy, PoliciesColumns.LONG_P50, latencies.longOnes.median());
-      results.add(policy, PoliciesColumns.LONG_MOST, latencies.longOnes.quantile(1));
+      results.add(way, PoliciesColumns.LONG_P50, latencies.longOnes.median());
+      results.add(way, PoliciesColumns.LONG_MOST, latencies.longOnes.quantile(1));
     }
-    results.add(policy, PoliciesColumns.FAILED, latencies.failed);
+    results.add(way, PoliciesColumns.FAILED, latencies.failed);
   }
 }

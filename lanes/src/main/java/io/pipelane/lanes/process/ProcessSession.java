@@ -107,6 +107,11 @@ final class ProcessSession implements ModelSession {
     }
   }
 
+  /** What its runs take, as they have told. */
+  ExpectedTimes times() {
+    return times;
+  }
+
   /** What such runs take, as others have told of them or else as the plan expects. */
   private long usualNanos(Invocation invocation, WeightArrivals weights) {
     long told = weights.usualNanos();

@@ -168,8 +168,6 @@ final class RemoteRun implements AutoCloseable {
               end,
               time.patience(cold, settings.hangTimeout()),
               () -> arrivals.isUnderWay() || end.go().isHeld());
-      beginNanos = System.nanoTime();
-      expectEnd(conversation, cold);
       Message.Run run =
           new Message.Run(
               session,
@@ -184,7 +182,7 @@ final class RemoteRun implements AutoCloseable {
               numbered);
       try {
         RemoteStop stop = new RemoteStop(end.go(), run.segmentsAhead() != WeightArrivals.ALL);
-        return switch (carriedOut(run, conversation, stop, worker)) {
+        return switch (carriedOut(run, cold, conversation, stop, worker)) {
           case Message.Ran ran -> {
             if (!stop.hasHeldBack()) {
               time.took(cold, System.nanoTime() - beginNanos);
@@ -219,12 +217,18 @@ final class RemoteRun implements AutoCloseable {
 
   /** Has the worker run, to its answer; it may be held back, or ended, meanwhile. */
   private Message.ToServer carriedOut(
-      Message.Run run, Conversation conversation, RemoteStop stop, WorkerProcess worker) {
+      Message.Run run,
+      boolean cold,
+      Conversation conversation,
+      RemoteStop stop,
+      WorkerProcess worker) {
     stop.begin();
     if (worker.endsRuns()) { // Those under way were told so; whether this one was nobody knows.
       stop.endForWorker();
     }
     try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stop)) {
+      beginNanos = System.nanoTime(); // It may have waited for its turn until now.
+      expectEnd(conversation, cold);
       conversation.say(run);
       return awaitEnd(conversation);
     } finally {

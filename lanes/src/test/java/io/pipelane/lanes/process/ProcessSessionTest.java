@@ -104,6 +104,33 @@ class ProcessSessionTest {
     }
   }
 
+  /** Its thread may wait for its turn in the server, before anything is asked of the worker. */
+  @Test
+  void run_thatWaitsBeforeItIsGiven_isLearntWithoutThat() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      ExpectedTime time = ((ProcessSession) session).times().of(WorkerFixture.inputs(x));
+      long before = time.nanos(false);
+      assertTrue(before > 0);
+      long pauseNanos = 4 * before + MISSED_NANOS;
+      PresentWeights paused =
+          new PresentWeights() {
+            @Override
+            public Elsewhere computesElsewhere(StopWord word) {
+              long begin = System.nanoTime();
+              while (System.nanoTime() - begin < pauseNanos) {
+                Thread.onSpinWait();
+              }
+              return () -> {};
+            }
+          };
+      assertArrayEquals(expected, workers.run(session, x, bytes -> false, paused));
+      assertTrue(time.nanos(false) < before + pauseNanos / 8, "a quarter would be learnt at once");
+    }
+  }
+
   @Test
   void run_thatIsToStop_endsOnceItMayGoOn() throws Exception {
     ImportedModel model = branches();

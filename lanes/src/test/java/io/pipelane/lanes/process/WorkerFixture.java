@@ -10,6 +10,7 @@ import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
@@ -21,6 +22,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
@@ -129,6 +131,10 @@ final class WorkerFixture implements AutoCloseable {
         range.address(),
         sessions.boundToLane() ? region : null,
         new MemoryTarget.Persistent(constants));
+  }
+
+  static List<InputTensor> inputs(float[] x) {
+    return new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH)).inputs();
   }
 
   float[] run(ModelSession session, float[] x) {

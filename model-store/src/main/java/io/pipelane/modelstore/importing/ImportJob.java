@@ -26,6 +26,7 @@ import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.Repetition;
 import io.pipelane.runtime.graph.StructureHash;
 import io.pipelane.runtime.graph.ValueShapes;
+import io.pipelane.runtime.graph.ValueSizes;
 import io.pipelane.runtime.graph.WeightSelection;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -67,7 +68,10 @@ final class ImportJob {
   private final ImportMemory memory = new ImportMemory();
   private final List<String> notes = new ArrayList<>();
 
-  /** Whether times were estimated by the shapes that {@link Plan.Segment} names. */
+  /**
+   * Whether times were estimated by the shapes that {@link Plan.Segment} names, and these tell, as
+   * nothing becomes as large as values say.
+   */
   private boolean timesHold;
 
   /**
@@ -246,7 +250,7 @@ final class ImportJob {
       try {
         ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
         try (OrtSession session = environment.open(file, settings)) {
-          timesHold = size == Plan.ESTIMATED_SIZE;
+          timesHold = size == Plan.ESTIMATED_SIZE && !ValueSizes.isIn(optimized.model());
           return ValueShapes.of(session.inputs(), session.outputs(), weights);
         }
       } catch (StatusException | IllegalStateException e) {

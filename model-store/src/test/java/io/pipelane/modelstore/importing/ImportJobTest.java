@@ -194,6 +194,18 @@ class ImportJobTest {
     assertTrue(usual.segments().getFirst().estimatedNanos() > 0);
   }
 
+  /** What it picks is as large as the values say, and so is what follows. */
+  @Test
+  void run_sizesThatValuesSay_estimatesNothing() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, -1, 4))
+            .addNode(TestModels.node("NonZero", List.of("x"), "y"))
+            .addOutput(TestModels.value("y", TensorType.INT64, 2, -1));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertEquals(List.of(0L), plan.segments().stream().map(Plan.Segment::estimatedNanos).toList());
+  }
+
   @Test
   void run_randomAnswers_areNotVerified() throws IOException {
     GraphProto.Builder graph =

@@ -80,6 +80,15 @@ public final class Appraisal {
   }
 
   /**
+   * What a run of a model would lose by missing weights if none were there, as far as that is
+   * known; 0 for a model that is not registered. At once.
+   */
+  public long wholeStallNanos(ModelVersion version) {
+    @Nullable Holding holding = published.get(version);
+    return holding == null ? 0 : holding.wholeStallNanos();
+  }
+
+  /**
    * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
    * that is missing of a model; 0 where there is room, or it is not registered.
    */

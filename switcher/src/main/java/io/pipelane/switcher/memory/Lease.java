@@ -122,6 +122,11 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     return makesWay;
   }
 
+  /** Whether its run comes to a gate by itself, and ends there if it is to make way. */
+  boolean comesToGate() {
+    return !control.isBlocked();
+  }
+
   /** Whether its run is offline work. */
   public boolean isOffline() {
     return priority == Priority.OFFLINE;

@@ -21,8 +21,9 @@ final class OpenLeases {
    * make way ends at its next gate and begins anew later, or is as good as done and comes to its
    * end: either way its lease is closed soon, so nobody is told in its place. Offline runs go first,
    * and of each kind the latest, as they lose least. Online ones are told where that makes room, and
-   * only those without whom there is none. A model that somebody runs who does not make way stays,
-   * whatever others do.
+   * only those without whom there is none. One that waits for a lane or working memory comes to no gate
+   * before it has that: it is told where others are not enough. A model that somebody runs who does
+   * not make way stays, whatever others do.
    */
   private final SequencedSet<Lease> open = new LinkedHashSet<>();
 
@@ -40,23 +41,32 @@ final class OpenLeases {
    * @param enough whether there is room for it once some models are run no more
    */
   void makeWay(RunControl first, Predicate<Set<Residency>> enough) {
-    Set<Residency> cleared = new LinkedHashSet<>(holders(Lease::makesWay).keySet());
-    if (!cleared.isEmpty() && enough.test(cleared)) {
-      return; // They have only to come to their gates.
-    }
     Predicate<Lease> makesWay = lease -> lease.makesWay() || first.goesBefore(lease);
+    if (!makeWay(makesWay.and(Lease::comesToGate), enough)) {
+      boolean _ = makeWay(makesWay, enough);
+    }
+  }
+
+  /** Has some of some runs make way, if need be; whether there is room once they have. */
+  private boolean makeWay(Predicate<Lease> some, Predicate<Set<Residency>> enough) {
+    Set<Residency> cleared = new LinkedHashSet<>(holders(some.and(Lease::makesWay)).keySet());
+    if (enough.test(cleared)) {
+      return true; // They have only to come to their gates, and pages to arrive.
+    }
     for (Map.Entry<Residency, List<Lease>> holders :
-        holders(lease -> lease.isOffline() && makesWay.test(lease)).entrySet()) {
+        holders(some.and(Lease::isOffline)).entrySet()) {
       if (cleared.add(holders.getKey())) {
         tell(holders.getValue());
         if (enough.test(cleared)) {
-          return;
+          return true;
         }
       }
     }
-    Map<Residency, List<Lease>> others = holders(makesWay);
+    Map<Residency, List<Lease>> others = holders(some);
     others.keySet().removeAll(cleared);
-    needed(others.keySet(), cleared, enough).stream().map(others::get).forEach(OpenLeases::tell);
+    List<Residency> needed = needed(others.keySet(), cleared, enough);
+    needed.stream().map(others::get).forEach(OpenLeases::tell);
+    return !needed.isEmpty();
   }
 
   /** The first of some that make enough room beside others, without those that are not needed. */
@@ -94,7 +104,9 @@ final class OpenLeases {
         .values()
         .stream()
         .min(
-            Comparator.<List<Lease>, Boolean>comparing(it -> !it.stream().allMatch(Lease::makesWay))
+            Comparator.<List<Lease>, Boolean>comparing(
+                    it -> !it.stream().allMatch(Lease::comesToGate))
+                .thenComparing(it -> !it.stream().allMatch(Lease::makesWay))
                 .thenComparing(it -> !it.stream().allMatch(Lease::isOffline)))
         .ifPresent(OpenLeases::tell);
   }

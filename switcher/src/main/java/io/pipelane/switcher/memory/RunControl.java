@@ -57,6 +57,14 @@ public interface RunControl {
     return holder.isOffline();
   }
 
+  /**
+   * Whether the run waits for what others hold, a lane or working memory, and ends no sooner than
+   * it has that, though it is told to make way. Asked on any thread, under others' locks.
+   */
+  default boolean isBlocked() {
+    return false;
+  }
+
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
 

@@ -108,6 +108,11 @@ public final class Holding {
     return leastStallNanos;
   }
 
+  /** What a run would lose by missing pages if none were here; for any thread. */
+  public long wholeStallNanos() {
+    return (long) wholeNanos;
+  }
+
   /** Whether offline work alone uses the model. */
   public boolean isOffline() {
     return offline;

@@ -19,6 +19,7 @@ public final class Estimates {
 
   private final ToLongFunction<ModelVersion> stallNanos;
   private final ToLongFunction<ModelVersion> leastStallNanos;
+  private final ToLongFunction<ModelVersion> wholeStallNanos;
   private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
   private final EstimateErrors answerErrors = new EstimateErrors();
@@ -30,7 +31,7 @@ public final class Estimates {
    *     certain; asked often
    */
   public Estimates(ToLongFunction<ModelVersion> stallNanos) {
-    this(stallNanos, stallNanos);
+    this(stallNanos, stallNanos, stallNanos);
   }
 
   /**
@@ -38,10 +39,14 @@ public final class Estimates {
    *
    * @param leastStallNanos the part of it that is certain. Where weights come with runs alone none
    *     is: they come also when a request is refused on account of them, or all would be
+   * @param wholeStallNanos what it would be if nothing of the weights were there
    */
   public Estimates(
-      ToLongFunction<ModelVersion> stallNanos, ToLongFunction<ModelVersion> leastStallNanos) {
+      ToLongFunction<ModelVersion> stallNanos,
+      ToLongFunction<ModelVersion> leastStallNanos,
+      ToLongFunction<ModelVersion> wholeStallNanos) {
     this.stallNanos = stallNanos;
+    this.wholeStallNanos = wholeStallNanos;
     this.leastStallNanos = leastStallNanos;
   }
 
@@ -53,6 +58,11 @@ public final class Estimates {
   /** What it will lose so for certain, whenever it begins. */
   long leastStallNanos(RunKey key) {
     return leastStallNanos.applyAsLong(key.model());
+  }
+
+  /** What a run loses at most that has to have its weights brought in again. */
+  long wholeStallNanos(RunKey key) {
+    return wholeStallNanos.applyAsLong(key.model());
   }
 
   /** The usual time of a run, without its stall; 0 for one that is not known. */

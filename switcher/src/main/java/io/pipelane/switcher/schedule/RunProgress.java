@@ -20,6 +20,9 @@ final class RunProgress {
   private volatile int segments; // These two are looked at while the run goes on.
   private volatile int segment;
   private long waitedNanos;
+  private boolean blocked;
+  private long blockedSinceNanos;
+  private long blockedNanos;
   private volatile boolean isToMakeWay;
 
   /**
@@ -52,12 +55,40 @@ final class RunProgress {
     waitedNanos += nanos;
   }
 
-  /** How long the run has been under way, but for waiting for others. */
-  long hadNanos(long nowNanos) {
-    return nowNanos - beginNanos - waitedNanos;
+  /**
+   * The run waits for what others hold, memory or a lane, unless it does already; under the turns'
+   * lock, as the next is.
+   */
+  void blocks(long nowNanos) {
+    if (!blocked) {
+      blocked = true;
+      blockedSinceNanos = nowNanos;
+    }
   }
 
-  /** How long the run has waited for others. */
+  /** It has what it waited for. */
+  void hasWhatItNeeds(long nowNanos) {
+    if (blocked) {
+      blocked = false;
+      blockedNanos += nowNanos - blockedSinceNanos;
+    }
+  }
+
+  /** Whether the run waits for what others hold, so that it comes to no gate before it has that. */
+  boolean isBlocked() {
+    return blocked;
+  }
+
+  /**
+   * How long the run has been under way, but for waiting for others or for what they hold. Waiting
+   * for its own weights counts, as it does in what is expected.
+   */
+  long hadNanos(long nowNanos) {
+    long untilNanos = blocked ? blockedSinceNanos : nowNanos;
+    return untilNanos - beginNanos - waitedNanos - blockedNanos;
+  }
+
+  /** How long the run has waited for its turn to compute. */
   long waitedNanos() {
     return waitedNanos;
   }

@@ -115,22 +115,24 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   }
 
   /**
-   * The request goes before the run, and is done sooner by more than the run loses, which is what
-   * it has had; and the run must still be in time itself. Of one of which nothing is known that
-   * cannot be said.
+   * The request goes before the run, and is done sooner by more than is lost: what the run has had,
+   * and what it waits at most for the weights that it gave up, of its own time and of that of each
+   * that waits behind it; and the run must still be in time itself. Of one of which nothing is
+   * known that cannot be said.
    */
   @Override
   public boolean makesWay(
       QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
-    long lostNanos = hadNanos + SWITCH_NANOS;
-    long goesFirstNanos = estimates.remainingNanos(first.key()) + lostNanos;
+    long lostNanos = hadNanos + estimates.wholeStallNanos(run.key()) + SWITCH_NANOS;
+    long lostByAllNanos = lostNanos * (1 + lines.values().stream().mapToInt(Deque::size).sum());
+    long firstNanos = estimates.remainingNanos(first.key());
     OptionalLong deadline = run.request().deadlineNanos();
     return !Line.of(first.polled()).equals(Line.of(run.polled()))
         && estimates.executionNanos(first.key()) > 0
-        && goesFirstNanos < remainingNanos
-        && rank(first.polled(), nowNanos) + lostNanos < rank(run, remainingNanos, nowNanos)
+        && firstNanos + lostByAllNanos < remainingNanos
+        && rank(first.polled(), nowNanos) + lostByAllNanos < rank(run, remainingNanos, nowNanos)
         && (deadline.isEmpty()
-            || goesFirstNanos + remainingNanos <= deadline.getAsLong() - nowNanos);
+            || firstNanos + lostNanos + remainingNanos <= deadline.getAsLong() - nowNanos);
   }
 
   private double rank(QueuedRequest run, long remainingNanos, long nowNanos) {

@@ -120,6 +120,16 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
             && turns.goesBefore(this, other));
   }
 
+  @Override
+  public boolean isBlocked() {
+    turns.lock.lock();
+    try {
+      return progress().isBlocked();
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
   /** Until when the run has computed; under the lock. */
   long computedUntilNanos() {
     return turns.paused.contains(this) ? pausedNanos : turns.nanoClock.getAsLong();
@@ -166,16 +176,8 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       work.run();
     } finally {
       end();
-      turns.lock.lock();
-      try {
-        turns.forget(this);
-        if (held) {
-          giveUp();
-          turns.settle();
-        }
-      } finally {
-        turns.lock.unlock();
-      }
+      turns.forget(this);
+      computesNoMore();
     }
   }
 
@@ -195,7 +197,13 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   /** Gives the turn up, if the thread has one. */
   @Override
   public void leave() {
-    computesNoMore();
+    turns.lock.lock();
+    try {
+      progress().blocks(turns.nanoClock.getAsLong());
+      giveUpIfHeld();
+    } finally {
+      turns.lock.unlock();
+    }
     if (!waitsForMemory && !isOffline()) {
       waitsForMemory = true;
       turns.gate.online().waitsForMemory();
@@ -206,12 +214,16 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   public void computesNoMore() {
     turns.lock.lock();
     try {
-      if (held) {
-        giveUp();
-        turns.settle();
-      }
+      giveUpIfHeld();
     } finally {
       turns.lock.unlock();
+    }
+  }
+
+  private void giveUpIfHeld() {
+    if (held) {
+      giveUp();
+      turns.settle();
     }
   }
 
@@ -238,6 +250,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     hasMemory();
     turns.lock.lock();
     try {
+      progress().hasWhatItNeeds(turns.nanoClock.getAsLong());
       if (!held) {
         if (isOffline() && gateWaitNanos() != 0) {
           pause(true);

@@ -137,9 +137,14 @@ final class Turns {
     }
   }
 
-  /** It runs nothing any more; with the lock held. */
+  /** It runs nothing any more. */
   void forget(Turn turn) {
-    all.remove(turn);
+    lock.lock();
+    try {
+      all.remove(turn);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** How many there are. */

@@ -69,6 +69,64 @@ class OfflineRunsMakeWayTest extends DaemonTest {
     leases[0].close();
   }
 
+  /** What comes for nobody leaves by itself once it is there. */
+  @Test
+  void acquire_pagesHaveOnlyToArrive_nobodyIsTold() throws Exception {
+    ToldRun told = new ToldRun();
+    Lease offline = offline(registered("offline", 3), told);
+    daemon.acquire(registered("arriving", 6).version()).close();
+    Future<Lease> waiting = asked(registered("online", 7), Priority.ONLINE);
+    assertFalse(waiting.isDone(), "its pages are still written");
+    brought(waiting).close();
+    assertFalse(told.isTold());
+    offline.close();
+  }
+
+  /** The latest waits for a lane, and comes to its gate only when it has one. */
+  @Test
+  void acquire_latestRunIsBlocked_anotherIsToldInItsPlace() throws Exception {
+    ToldRun told = new ToldRun();
+    ToldRun blocked = new ToldRun();
+    blocked.blocks(true);
+    Lease first = offline(registered("first", 4), told);
+    Lease latest = offline(registered("latest", 4), blocked);
+    Future<Lease> waiting = asked(registered("online", 6), Priority.ONLINE);
+    await(told::isTold);
+    assertFalse(blocked.isTold(), "the other one is enough");
+    first.close();
+    brought(waiting).close();
+    latest.close();
+  }
+
+  @Test
+  void acquire_runThatWasToldIsBlocked_anotherIsToldAsWell() throws Exception {
+    ToldRun told = new ToldRun();
+    ToldRun blocked = new ToldRun();
+    Lease first = offline(registered("first", 4), told);
+    Lease latest = offline(registered("latest", 4), blocked);
+    Future<Lease> waiting = asked(registered("online", 6), Priority.ONLINE);
+    await(blocked::isTold);
+    assertFalse(told.isTold(), "the latest comes to its gate");
+    blocked.blocks(true);
+    Future<Lease> behind = asked(registered("small", 1), Priority.ONLINE);
+    await(told::isTold);
+    first.close();
+    brought(waiting).close();
+    brought(behind).close();
+    latest.close();
+  }
+
+  @Test
+  void acquire_onlyBlockedRunsHoldTheRoom_areTold() throws Exception {
+    ToldRun blocked = new ToldRun();
+    blocked.blocks(true);
+    Lease offline = offline(registered("offline", 4), blocked);
+    Future<Lease> waiting = asked(registered("online", 8), Priority.ONLINE);
+    await(blocked::isTold);
+    offline.close();
+    brought(waiting).close();
+  }
+
   @Test
   void acquire_modelThatOnlineWorkRunsToo_itsOfflineRunIsLeftAlone() throws Exception {
     ToldRun told = new ToldRun();

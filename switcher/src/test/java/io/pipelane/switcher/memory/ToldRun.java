@@ -10,6 +10,7 @@ final class ToldRun implements RunControl {
   private final Runnable whenLeaving;
   private volatile boolean told;
   private volatile boolean atOnce;
+  private volatile boolean blocked;
 
   /** Goes before offline runs alone. */
   ToldRun() {
@@ -31,6 +32,11 @@ final class ToldRun implements RunControl {
     return new ToldRun(Lease::isOffline, whenLeaving);
   }
 
+  /** Waits for a lane, or has it. */
+  void blocks(boolean waits) {
+    blocked = waits;
+  }
+
   boolean isTold() {
     return told;
   }
@@ -48,6 +54,11 @@ final class ToldRun implements RunControl {
   @Override
   public boolean goesBefore(Lease holder) {
     return before.test(holder);
+  }
+
+  @Override
+  public boolean isBlocked() {
+    return blocked;
   }
 
   @Override

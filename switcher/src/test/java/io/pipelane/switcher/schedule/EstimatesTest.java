@@ -99,7 +99,7 @@ class EstimatesTest {
   void isTooLate_stallThatIsNotCertain_refusesNobody() {
     stall.set(3_000_000);
     assertTrue(estimates.isTooLate(due(1_000_000), 0));
-    Estimates uncertain = new Estimates(_ -> stall.get(), _ -> 900_000);
+    Estimates uncertain = new Estimates(_ -> stall.get(), _ -> 900_000, _ -> stall.get());
     assertFalse(uncertain.isTooLate(due(1_000_000), 0));
     assertTrue(uncertain.isTooLate(due(800_000), 0));
   }

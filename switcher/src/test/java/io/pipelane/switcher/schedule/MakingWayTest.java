@@ -25,7 +25,8 @@ class MakingWayTest {
   private static final int MOST_ENDINGS = 2;
 
   private final AtomicLong now = new AtomicLong();
-  private final Estimates estimates = new Estimates(_ -> 0);
+  private final AtomicLong wholeStall = new AtomicLong();
+  private final Estimates estimates = new Estimates(_ -> 0, _ -> 0, _ -> wholeStall.get());
 
   private final class Lanes {
     final RequestQueue queue;
@@ -144,6 +145,59 @@ class MakingWayTest {
     assertTrue(lanes.turns.goesBefore(shorter, longer), "six to go, four lost, one for the other");
     compute(longer, 4, 5);
     assertFalse(lanes.turns.goesBefore(shorter, longer));
+  }
+
+  /** Two had, eight to go, and one for the other. */
+  @Test
+  void goesBefore_comingBackCostsMoreThanIsGained_isFalse() {
+    Lanes lanes = srtf();
+    Turn longer = lanes.begun("long");
+    compute(longer, 0, 2);
+    Turn shorter = lanes.begun("short");
+    wholeStall.set(4 * MILLISECOND);
+    assertTrue(lanes.turns.goesBefore(shorter, longer));
+    wholeStall.set(5 * MILLISECOND);
+    assertFalse(lanes.turns.goesBefore(shorter, longer));
+  }
+
+  /** What the run loses is waited for by all behind it: 2.5 ms each, of 8 that the other gains. */
+  @Test
+  void goesBefore_othersWaitBehind_loseAsMuchEach() {
+    Lanes lanes = srtf();
+    Turn longer = lanes.begun("long");
+    compute(longer, 0, 2);
+    Turn shorter = lanes.begun("short");
+    lanes.queue.submit(Requests.request("third", OptionalLong.empty()), new Ignored());
+    assertTrue(lanes.turns.goesBefore(shorter, longer));
+    lanes.queue.submit(Requests.request("third", OptionalLong.empty()), new Ignored());
+    assertFalse(lanes.turns.goesBefore(shorter, longer));
+  }
+
+  @Test
+  void goesBefore_runWouldBeLateForItsWeights_isFalse() {
+    Lanes lanes = srtf();
+    Turn longer = lanes.begun("long", OptionalLong.of(16 * MILLISECOND));
+    compute(longer, 0, 2);
+    Turn shorter = lanes.begun("short");
+    assertTrue(lanes.turns.goesBefore(shorter, longer), "11.5 ms of 14");
+    wholeStall.set(4 * MILLISECOND);
+    assertFalse(lanes.turns.goesBefore(shorter, longer), "15.5 ms");
+  }
+
+  /** It has waited for a lane for as long as two runs take, and had nothing of that. */
+  @Test
+  void goesBefore_runHasWaitedForWhatOthersHold_hasNotHadThatTime() {
+    Lanes lanes = srtf();
+    Turn longer = lanes.begun("long");
+    longer.leave();
+    now.addAndGet(2 * SEGMENTS * MILLISECOND);
+    assertTrue(longer.isBlocked());
+    Turn shorter = lanes.begun("short");
+    assertTrue(lanes.turns.goesBefore(shorter, longer), "it has had nothing yet");
+    longer.retake();
+    assertFalse(longer.isBlocked());
+    compute(longer, 0, 2);
+    assertTrue(lanes.turns.goesBefore(shorter, longer));
   }
 
   @Test
