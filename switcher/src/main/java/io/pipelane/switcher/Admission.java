@@ -11,6 +11,7 @@ import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sharing.ObjectiveCounts;
+import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineWork;
 import java.util.Map;
 import java.util.Objects;
@@ -29,6 +30,7 @@ final class Admission implements AutoCloseable {
   private final Sequences sequences;
   private final RequestQueue queue;
   private final Execution execution;
+  private final OfflineGate gate;
   private final OnlineWork online;
   private final ObjectiveCounts objectives;
   private final Optional<FetchAheadThread> fetchAhead;
@@ -42,14 +44,15 @@ final class Admission implements AutoCloseable {
       Sequences sequences,
       RequestQueue queue,
       Execution execution,
-      OnlineWork online,
+      OfflineGate gate,
       ObjectiveCounts objectives,
       Optional<FetchAheadThread> fetchAhead,
       LongSupplier clock) {
     this.sequences = sequences;
     this.queue = queue;
     this.execution = execution;
-    this.online = online;
+    this.gate = gate;
+    this.online = gate.online();
     this.objectives = objectives;
     this.fetchAhead = fetchAhead;
     this.clock = clock;
@@ -113,7 +116,8 @@ final class Admission implements AutoCloseable {
     }
     long now = clock.getAsLong();
     online.arrived(now);
-    ResultHandler judged = objectives.judging(request, handler, clock);
+    ResultHandler judged =
+        gate.comparing(request, objectives.judging(request, handler, clock), now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }

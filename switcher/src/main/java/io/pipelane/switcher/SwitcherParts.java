@@ -155,13 +155,7 @@ final class SwitcherParts implements AutoCloseable {
             clock);
     admission =
         new Admission(
-            sequences,
-            queue,
-            execution,
-            sharing.gate().online(),
-            sharing.objectives(),
-            fetchAhead,
-            clock);
+            sequences, queue, execution, sharing.gate(), sharing.objectives(), fetchAhead, clock);
     registration =
         new Registration(
             settings.profiles(),

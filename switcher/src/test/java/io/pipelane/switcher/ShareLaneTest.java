@@ -212,6 +212,37 @@ class ShareLaneTest {
     online.completed(new InferenceTimings(0, 0, 0));
   }
 
+  /** A lost worker is not the partition's fault. */
+  @Test
+  void runThatLosesItsWorkerTwiceThere_keepsItsModelInTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(2, () -> new WorkerLostException("worker 7 ended", Blame.UNKNOWN));
+    Call lost = offline();
+    assertThrows(StatusException.class, lost::await);
+    requireAnswered(offline());
+    assertTrue(gate.online().isInFlight());
+    online.completed(new InferenceTimings(0, 0, 0));
+  }
+
+  /** Its next goes elsewhere at once, and others of its model still have the share. */
+  @Test
+  void runTooLargeForTheLane_isMadeElsewhereAndKeepsOtherShapesInTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(1, () -> new OutOfDeviceMemoryException(1 << 30));
+    Call large = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    Call other = new Call();
+    switcher.submit(Call.request(model.version(), 1f, 2f).offline(), other);
+    other.await();
+    assertTrue(gate.online().isInFlight(), "the other ran in the share");
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(large);
+  }
+
   @Test
   void runThatLosesItsWorkerTwiceThere_isNotMadeElsewhere() {
     OfflineGate gate = switcher.sharing().gate();
@@ -252,13 +283,10 @@ class ShareLaneTest {
     sessions = new BoundSessions(memory, SESSION);
     switcher = open(device, Map.of("sharing.multiprocessors", "measured", "sharing.period", "2ms"));
     OfflineGate gate = switcher.sharing().gate();
-    for (int i = 0; i < 100; i++) {
-      gate.onlineRan(model.version(), "kind", 1_000, gate.mark());
-      gate.trial().offlineRan(1_000);
-    }
     ResultHandler online = gate.online().begin(new Call());
     while (!gate.trial().isOpen()) {
-      Thread.onSpinWait();
+      gate.trial().onlineAnswered("kind", System.nanoTime(), 1_000);
+      gate.trial().offlineRan(1_000);
     }
     assertEquals(1, gate.trial().size(), "5, 10 and 20 %, of which 10 are usual");
     sessions.failures.set(1);

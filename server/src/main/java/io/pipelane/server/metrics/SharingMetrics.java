@@ -141,7 +141,7 @@ final class SharingMetrics {
     Gauge need =
         new Gauge(
             "pipelane_sharing_online_need",
-            "Times as long as without the share that online runs took beside each size of it");
+            "Times as long as alone that online answers took beside each size of the share");
     Gauge speed =
         new Gauge(
             "pipelane_sharing_offline_speed",
@@ -149,7 +149,7 @@ final class SharingMetrics {
     Gauge slowdown =
         new Gauge(
             "pipelane_sharing_online_slowdown",
-            "Times as long as without the share that online runs took with it");
+            "Times as long as alone that online answers took with the share");
     devices.forEach(
         (device, state) -> {
           ShareOverview share = state.sharing().multiprocessors();

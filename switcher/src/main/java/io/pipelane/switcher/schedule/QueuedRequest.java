@@ -43,6 +43,7 @@ public final class QueuedRequest implements Ticket {
   private volatile @Nullable StatusException withdrawal;
   private volatile Runnable whenUnwanted = () -> {};
   private volatile boolean makesWay;
+  private volatile boolean leavesShare;
   private final AtomicInteger endings = new AtomicInteger();
 
   QueuedRequest(
@@ -241,6 +242,16 @@ public final class QueuedRequest implements Ticket {
   Throwable told(Throwable reason) {
     boolean isGone = reason instanceof StatusException e && e.status() == Status.NOT_FOUND;
     return isGone && isLeaving() ? line.leaves() : reason;
+  }
+
+  /** Has it be run where the whole device is: a share of that has failed it. */
+  void leaveShare() {
+    leavesShare = true;
+  }
+
+  /** Whether it is to run where the whole device is. */
+  boolean leavesShare() {
+    return leavesShare;
   }
 
   /** Its run in a lane has failed. */

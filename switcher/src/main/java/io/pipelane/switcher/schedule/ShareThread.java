@@ -38,7 +38,9 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
    * fails in one size runs in the next smaller, or elsewhere, for a time (UnfitSizes): its request is
-   * given back, to run elsewhere, and nobody is told of the failure. If it fails there too the share
+   * given back, to run elsewhere, and nobody is told of the failure. A lost worker, or what is too
+   * large or withdrawn, says nothing of a partition: that request alone runs elsewhere, and so do
+   * runs like one that was too large for the lane. If it fails there too the share
    * is not to blame (the request may be), and that is forgotten. Where offline work has nothing but
    * the share (the gate is not active) there is no elsewhere.
    */
@@ -190,7 +192,9 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   }
 
   private boolean isFit(QueuedRequest request) {
-    return fitting(request) != UnfitSizes.NONE;
+    return !request.leavesShare()
+        && !unfit.isTooLarge(request.key())
+        && fitting(request) != UnfitSizes.NONE;
   }
 
   private int fitting(QueuedRequest request) {
@@ -236,15 +240,24 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       gate.madeWay();
       queue.returned().giveBack(queued);
     } else {
-      ModelVersion model = queued.request().model();
-      queued.whenFailed(() -> unfit.forget(model));
+      if (mayBePartition(reason)) {
+        ModelVersion model = queued.request().model();
+        queued.whenFailed(() -> unfit.forget(model));
+      } else {
+        queued.leaveShare();
+      }
       queue.returned().giveBack(queued);
     }
   }
 
   /** While the run holds a lease: a model is forgotten once there is none. */
   private void isUnfit(QueuedRequest queued, Throwable reason) {
-    if (gate.isActive() && !queued.isUnwanted()) {
+    if (!gate.isActive() || queued.isUnwanted()) {
+      return;
+    }
+    if (reason.getCause() instanceof OutOfDeviceMemoryException) {
+      unfit.addTooLarge(queued.key());
+    } else if (mayBePartition(reason) && worker.isUsable()) {
       ModelVersion model = queued.request().model();
       LOG.log(
           Level.INFO,
@@ -254,6 +267,27 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       unfit.add(model, size);
       gate.trial().offlineFailed(size);
     }
+  }
+
+  /** Whether a run may have failed of the multiprocessors that it had. */
+  private static boolean mayBePartition(Throwable reason) {
+    if (reason.getCause() instanceof WorkerLostException) {
+      return false;
+    }
+    return !(reason instanceof StatusException known)
+        || switch (known.status()) {
+          case INVALID_ARGUMENT, UNIMPLEMENTED, DEVICE_FAILURE, INTERNAL -> true;
+          case UNAUTHENTICATED,
+              PERMISSION_DENIED,
+              RATE_LIMITED,
+              NOT_FOUND,
+              TOO_LARGE,
+              UNAVAILABLE,
+              INSUFFICIENT_MEMORY,
+              DEADLINE_EXCEEDED,
+              CANCELLED ->
+              false;
+        };
   }
 
   private InferenceTimings run(QueuedRequest queued, Answer answer) {

@@ -5,10 +5,11 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Sizes of the share of multiprocessors in which runs of a model have failed, for ten minutes each.
- * Safe for any thread.
+ * Sizes of the share of multiprocessors in which runs of a model have failed, and runs that are too
+ * large for its lane, for ten minutes each. Safe for any thread.
  */
 final class UnfitSizes {
   static final int NONE = -1;
@@ -17,6 +18,7 @@ final class UnfitSizes {
   private record Place(ModelVersion model, int size) {}
 
   private final Map<Place, Long> until = new ConcurrentHashMap<>();
+  private final Map<RunKey, Long> tooLargeUntil = new ConcurrentHashMap<>();
   private final LongSupplier nanoClock;
 
   UnfitSizes(LongSupplier nanoClock) {
@@ -39,12 +41,26 @@ final class UnfitSizes {
   }
 
   private boolean isFit(ModelVersion model, int size) {
-    Long unfit = until.get(new Place(model, size));
-    return unfit == null || unfit - nanoClock.getAsLong() <= 0;
+    return isOver(until.get(new Place(model, size)));
+  }
+
+  /** A run has found too little memory, which all sizes have the same of. */
+  void addTooLarge(RunKey run) {
+    tooLargeUntil.put(run, nanoClock.getAsLong() + UNFIT_NANOS);
+  }
+
+  /** Whether runs like that have found too little memory. */
+  boolean isTooLarge(RunKey run) {
+    return !isOver(tooLargeUntil.get(run));
+  }
+
+  private boolean isOver(@Nullable Long end) {
+    return end == null || end - nanoClock.getAsLong() <= 0;
   }
 
   /** What is known of a model is void. */
   void forget(ModelVersion model) {
     until.keySet().removeIf(place -> place.model().equals(model));
+    tooLargeUntil.keySet().removeIf(run -> run.model().equals(model));
   }
 }

@@ -1,6 +1,8 @@
 package io.pipelane.switcher.sharing;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -15,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class OfflineGate {
   /*
    * In this order: what online work waits for must come free; an overloaded device takes no offline
-   * segment; while online work is in flight offline gets its least share, none by default; otherwise
+   * segment, nor does one on which online work is measured alone; while online work is in flight offline gets its least share, none by default; otherwise
    * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
    * a segment that would run into an online request that is expected waits for that.
    *
@@ -221,7 +223,7 @@ public final class OfflineGate {
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (!state.stopsOfflineWork() && share > LEAST_SPEED);
+        || (!state.stopsOfflineWork() && !trial.holdsOffline() && share > LEAST_SPEED);
   }
 
   /** A run begins in that lane. */
@@ -238,7 +240,11 @@ public final class OfflineGate {
 
   /** Whether an offline run may begin now, whatever else is under way. */
   public boolean mayBeginOnCredit() {
-    return !isShareOnly() && (!heeds() || (state.takesOfflineWork() && runs.size() < mostRuns));
+    return !isShareOnly() && (!heeds() || (takesOfflineWork() && runs.size() < mostRuns));
+  }
+
+  private boolean takesOfflineWork() {
+    return state.takesOfflineWork() && !trial.holdsOffline();
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
@@ -254,7 +260,7 @@ public final class OfflineGate {
     if (!heeds() || online.isWaitingForMemory()) {
       return 1;
     }
-    if (state.stopsOfflineWork()) {
+    if (state.stopsOfflineWork() || trial.holdsOffline()) {
       return 0;
     }
     return online.isInFlight() ? Math.min(leastShare, share) : share;
@@ -334,10 +340,23 @@ public final class OfflineGate {
     tellClosed();
   }
 
+  /**
+   * A handler that tells the trial of an online request's answer, where it wants to know.
+   *
+   * @param cameNanos when the request came; it is not in flight yet
+   */
+  public ResultHandler comparing(InferenceRequest request, ResultHandler handler, long cameNanos) {
+    if (!trial.compares()) {
+      return handler;
+    }
+    ComparedAnswer.Kind kind = ComparedAnswer.Kind.of(request, online.count());
+    return new ComparedAnswer(handler, trial, kind, cameNanos, nanoClock);
+  }
+
   /** An online run has ended well that had all its weights, with a mark from its beginning. */
   public void onlineRan(ModelVersion model, Object kind, long nanos, long mark) {
     slowdowns.ran(model, kind, nanos, offlineRanSince(mark));
-    trial.onlineRan(kind, nanos);
+    trial.onlineRan(nanos);
   }
 
   /** What the throttle lets offline work have of its own speed from now on; 0 stops it. */
@@ -354,6 +373,7 @@ public final class OfflineGate {
   /** Looks whether a share of the device pays; by the thread that looks at the device. */
   void lookAtTrial(long nowNanos) {
     if (trial.look(nowNanos)) {
+      tellClosed();
       tell();
     }
   }

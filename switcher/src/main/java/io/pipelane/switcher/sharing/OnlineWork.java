@@ -102,6 +102,11 @@ public final class OnlineWork {
     return waiting.get() > 0;
   }
 
+  /** How many online requests are in flight, whatever they wait for. */
+  int count() {
+    return inFlight.get();
+  }
+
   /** Whether an online request is under way, and not for want of memory. */
   public boolean isInFlight() {
     return inFlight.get() > waiting.get();

@@ -13,7 +13,7 @@ import java.util.OptionalDouble;
  * @param offlineWithout what offline work did without the share, of what it does with the whole
  *     device to itself
  * @param offlineWith the same with it
- * @param onlineSlowdown how many times as long online runs took with it
+ * @param onlineSlowdown how many times as long as alone online answers took with it
  */
 public record ShareOverview(
     State state,
@@ -30,7 +30,7 @@ public record ShareOverview(
    * A size of the share, and what is known of it; nothing before it was compared with none, or
    * where that was long ago.
    *
-   * @param onlineSlowdown how many times as long online runs took beside it
+   * @param onlineSlowdown how many times as long as alone online answers took beside it
    * @param offlineWith what offline work did with it, of what it does with the whole device to
    *     itself
    */

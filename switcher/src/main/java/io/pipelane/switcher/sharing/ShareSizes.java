@@ -9,7 +9,7 @@ import java.util.OptionalDouble;
  */
 final class ShareSizes {
   /*
-   * Of a size that has been measured, how many times as long online runs take beside it; that is
+   * Of a size that has been measured, how many times as long as alone online answers take beside it; that is
    * what they need of those multiprocessors. What is known halves every HALF_LIFE towards what is
    * expected of a size that has not been measured: SUSPECTED, or less for one that is smaller than a
    * measured one, or of a larger one as much more as it is larger. A size that does not pay pauses,

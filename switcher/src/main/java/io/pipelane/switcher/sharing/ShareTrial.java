@@ -4,7 +4,6 @@ import io.pipelane.config.SharingConfig.Multiprocessors;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.OptionalDouble;
-import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -14,16 +13,24 @@ import java.util.function.Supplier;
  */
 public final class ShareTrial {
   /*
-   * Two stretches of WINDOW, one without and one with the share, with enough online work in each;
-   * longer ones where few offline runs end, up to LONGEST: they may be long, and without the share
-   * there may be none, as gates let none through. What was under way when the share opened is not
-   * counted (SETTLING, at least until a first run has ended: its sessions are built then). A size pays where offline work does at least
-   * LEAST_GAIN more, by what its runs usually take, and online requests take at most as many times as
-   * long as the strictest owner of a model allows, or MOST_SLOWDOWN where none says. That follows
-   * from how much longer online runs take, by kinds that ran in both stretches, and from the online
-   * load, at which requests wait for each other (OnlineLoad). Then the share stays, and each further
-   * stretch is compared with that without it; after KEPT both are measured anew. Sizes that do not
-   * pay are tried again after a pause, which doubles each time.
+   * Three stretches of WINDOW, with enough online work in each: with gates alone, with all offline
+   * work held (ALONE), and with the share; the first and the last longer where few offline runs end,
+   * up to LONGEST: they may be long, and gates may let none through. What was under way when the
+   * share opened is not counted (SETTLING, at least until a first run has ended: its sessions are
+   * built then). A size pays where offline work does at least LEAST_GAIN more than with gates alone,
+   * by what its runs usually take, and online requests take at most as many times as long as alone
+   * as the strictest owner of a model allows, or MOST_SLOWDOWN where none says.
+   *
+   * Whole answers are compared, of requests that came and were answered within the stretch, with
+   * those of the same model and shapes that had as many requests before them: how long these take is
+   * in both, and chance is less by far. How many more wait for each other follows from the online
+   * load (OnlineLoad). With gates alone offline segments end right before online runs, so that tells
+   * nothing of online work alone. What may be too much by the error of the comparison is measured
+   * for up to LONGEST and not kept in doubt; too few answers that can be compared are no verdict.
+   *
+   * Then the share stays, and each further stretch is compared with that alone, and closes it where
+   * it is too much beyond the error; after KEPT all is measured anew. Sizes that do not pay are tried
+   * again after a pause, which doubles each time. Offline work is held once in KEPT at most.
    *
    * The first size to be tried is the usual one. Where it is too much for online work the next
    * smaller is tried; where it pays, or brings nothing, the next larger, if what is expected of it
@@ -44,16 +51,13 @@ public final class ShareTrial {
   private static final long KEPT_NANOS = 300 * SECOND;
   private static final int ENOUGH_ONLINE = 50;
   private static final int ENOUGH_OFFLINE = 10;
-  private static final double MOST_SLOWDOWN = 1.05;
   private static final double LEAST_GAIN = 1.02;
-  private static final int NONE = -1;
-
-  /** Of the slowdown that is allowed, what may be expected of a size that is to open. */
-  private static final double MARGIN = 0.8;
+  private static final int NONE = FittingSizes.NONE;
 
   /** What is being measured or waited for. */
   enum Phase {
     WITHOUT,
+    ALONE,
     SETTLING,
     WITH,
     KEPT,
@@ -62,16 +66,17 @@ public final class ShareTrial {
 
   private final Multiprocessors rule;
   private volatile int open;
-  private volatile DoubleSupplier mostSlowdown = () -> MOST_SLOWDOWN;
+  private volatile boolean holds;
 
   // Guarded by this.
   private final ShareSizes sizes;
   private final OnlineLoad load;
+  private final OnlineAlone alone;
+  private final FittingSizes fitting;
   private Phase phase = Phase.WITHOUT;
   private int first; // the largest that is tried after a stretch without
   private int kept = NONE; // the latest that was kept, since then
   private int failed = NONE;
-  private Stretch without = new Stretch();
   private double rateWithout;
   private Stretch now = new Stretch();
   private long beganNanos;
@@ -86,6 +91,8 @@ public final class ShareTrial {
     this.sizes = sizes;
     this.first = first;
     this.load = new OnlineLoad(lanes);
+    this.alone = new OnlineAlone(load);
+    this.fitting = new FittingSizes(sizes, load, alone);
     this.open = rule == Multiprocessors.ALWAYS ? 0 : NONE;
   }
 
@@ -108,7 +115,7 @@ public final class ShareTrial {
 
   /** Has it keep to what the owners of models allow, if any says. */
   void keepTo(Supplier<OptionalDouble> strictest) {
-    mostSlowdown = () -> strictest.get().orElse(MOST_SLOWDOWN);
+    alone.keepTo(strictest);
   }
 
   /** Whether there is a share at all, open or not. */
@@ -126,12 +133,32 @@ public final class ShareTrial {
     return open;
   }
 
+  /** Whether all offline work is to stand, to be compared with. */
+  boolean holdsOffline() {
+    return holds;
+  }
+
   /** An online run has ended well. */
-  void onlineRan(Object kind, long nanos) {
-    if (rule == Multiprocessors.MEASURED) {
+  void onlineRan(long nanos) {
+    if (compares()) {
       synchronized (this) {
         load.ran(nanos);
-        now.onlineRan(kind, nanos);
+      }
+    }
+  }
+
+  /** Whether it is told of answers. */
+  boolean compares() {
+    return rule == Multiprocessors.MEASURED;
+  }
+
+  /** An online request has been answered well, so long after it came. */
+  public void onlineAnswered(Object kind, long cameNanos, long nanos) {
+    if (compares()) {
+      synchronized (this) {
+        if (looked && cameNanos - beganNanos >= 0) { // Else it met what was before.
+          now.onlineAnswered(kind, nanos);
+        }
       }
     }
   }
@@ -142,7 +169,7 @@ public final class ShareTrial {
    * @param usualNanos what it takes so
    */
   public void offlineRan(long usualNanos) {
-    if (rule == Multiprocessors.MEASURED) {
+    if (compares()) {
       synchronized (this) {
         now.offlineRan(usualNanos);
       }
@@ -155,7 +182,7 @@ public final class ShareTrial {
    * @param usualNanos what it takes with the whole device
    */
   public void offlineRan(long usualNanos, int size) {
-    if (rule == Multiprocessors.MEASURED) {
+    if (compares()) {
       synchronized (this) {
         now.offlineRan(usualNanos);
         sizes.hasRun(size);
@@ -165,7 +192,7 @@ public final class ShareTrial {
 
   /** One has failed that had the share, of a size; perhaps that is to blame. */
   public void offlineFailed(int size) {
-    if (rule == Multiprocessors.MEASURED) {
+    if (compares()) {
       synchronized (this) {
         if (!sizes.isProven(size)) {
           failed = size;
@@ -174,12 +201,13 @@ public final class ShareTrial {
     }
   }
 
-  /** Goes on with what is measured; returns whether the share has opened, closed or changed. */
+  /** Goes on with what is measured; returns whether offline work may do anything else now. */
   boolean look(long nowNanos) {
-    if (rule != Multiprocessors.MEASURED) {
+    if (!compares()) {
       return false;
     }
     int before = open;
+    boolean held = holds;
     synchronized (this) {
       if (!looked) {
         looked = true;
@@ -191,7 +219,7 @@ public final class ShareTrial {
         step(nowNanos);
       }
     }
-    return open != before;
+    return open != before || holds != held;
   }
 
   /** From a size whose first run has failed, where there is a smaller one. */
@@ -219,15 +247,16 @@ public final class ShareTrial {
         if (isOver && !hasOnlineWork) {
           begin(Phase.WITHOUT, nowNanos);
         } else if (isOver && isEnough) {
-          int size = largest(first, nowNanos);
-          if (size == NONE) {
-            begin(Phase.WITHOUT, nowNanos);
-          } else {
-            without = now;
-            rateWithout = now.offlineRate(passed);
-            kept = NONE;
-            attempt(size, nowNanos);
+          rateWithout = now.offlineRate(passed);
+          tryOrMeasureAlone(nowNanos);
+        }
+      }
+      case ALONE -> {
+        if (isOver) {
+          if (hasOnlineWork) {
+            alone.measured(now, nowNanos);
           }
+          tryOrMeasureAlone(nowNanos);
         }
       }
       case SETTLING -> {
@@ -237,18 +266,19 @@ public final class ShareTrial {
         }
       }
       case WITH -> {
-        if (now.online() >= ENOUGH_ONLINE && slows()) {
+        boolean isTold = !alone.mayBeTooMuch(now) || passed >= LONGEST_NANOS;
+        if (alone.isTooMuch(now)) {
           slowed(nowNanos);
         } else if (isOver && !hasOnlineWork) {
           measureAnew(nowNanos);
-        } else if (isOver && isEnough) {
+        } else if (isOver && isEnough && isTold) {
           judge(nowNanos);
         }
       }
       case KEPT -> {
-        int fitting = byLoad(isOver, nowNanos);
-        if (fitting != open) {
-          use(fitting, nowNanos);
+        int size = byLoad(isOver, nowNanos);
+        if (size != open) {
+          use(size, nowNanos);
         } else if (isOver) {
           watch(isOpen() && hasOnlineWork, isEnough, nowNanos);
         }
@@ -261,11 +291,24 @@ public final class ShareTrial {
     }
   }
 
+  /** Has offline work stand for a while, unless that was so lately, before the first size. */
+  private void tryOrMeasureAlone(long nowNanos) {
+    int size = largest(first, nowNanos);
+    if (size != NONE && alone.isKnown(nowNanos)) {
+      kept = NONE;
+      attempt(size, nowNanos);
+    } else {
+      begin(size == NONE || phase == Phase.ALONE ? Phase.WITHOUT : Phase.ALONE, nowNanos);
+    }
+  }
+
   /** A size has been on trial for long enough to tell. */
   private void judge(long nowNanos) {
     if (now.offline() == 0) {
       measureAnew(nowNanos);
-    } else if (slows()) {
+    } else if (!alone.tells(now)) {
+      isUnlike(nowNanos);
+    } else if (alone.mayBeTooMuch(now)) {
       slowed(nowNanos);
     } else {
       measured(nowNanos);
@@ -283,21 +326,32 @@ public final class ShareTrial {
     }
   }
 
+  /** Too few of the requests are like those that were measured alone: no size is known to fit. */
+  private void isUnlike(long nowNanos) {
+    alone.forget();
+    sizes.pause(open, nowNanos);
+    measureAnew(nowNanos);
+  }
+
   /**
    * A stretch with what was kept is over.
    *
    * @param tells whether there was online work to compare
    */
   private void watch(boolean tells, boolean isEnough, long nowNanos) {
+    if (tells && !alone.tells(now)) {
+      isUnlike(nowNanos);
+      return;
+    }
     if (tells && isEnough) {
       measured(nowNanos);
     }
-    if (tells && slows()) {
+    if (tells && alone.isTooMuch(now)) {
       slowed(nowNanos);
     } else if (nowNanos - keptSinceNanos >= KEPT_NANOS) {
       measureAnew(nowNanos);
     } else {
-      int larger = tells && isEnough ? larger(nowNanos) : NONE;
+      int larger = tells && isEnough ? fitting.untried(open, nowNanos) : NONE;
       if (larger == NONE) {
         begin(Phase.KEPT, nowNanos);
       } else {
@@ -308,52 +362,23 @@ public final class ShareTrial {
 
   /** Of what is kept, what is to be open at this load. */
   private int byLoad(boolean mayGrow, long nowNanos) {
-    if (!isOpen() || !fits(open, nowNanos)) {
+    if (!isOpen() || !fitting.fits(open, open, nowNanos)) {
       return largest(isOpen() ? open - 1 : kept, nowNanos);
     }
-    for (int size = sizes.count() - 1; mayGrow && size > open; size--) {
-      if (sizes.isKnownToPay(size) && fits(size, nowNanos)) {
-        return size;
-      }
-    }
-    return open;
+    return mayGrow ? fitting.grown(open, nowNanos) : open;
   }
 
   /** The largest that fits the load, up to one. */
   private int largest(int most, long nowNanos) {
-    int size = most;
-    while (size >= 0 && !fits(size, nowNanos)) {
-      size--;
-    }
-    return Math.max(NONE, size);
+    return fitting.largest(most, open, nowNanos);
   }
 
-  /** The next larger one that may pay, as far as is known. */
-  private int larger(long nowNanos) {
-    for (int size = open + 1; size < sizes.count(); size++) {
-      if (!sizes.isKnownToPay(size) && fits(size, nowNanos)) {
-        return size;
-      }
-    }
-    return NONE;
-  }
-
-  /** Whether online work bears a size at its load; one that is not open, by a margin. */
-  private boolean fits(int size, long nowNanos) {
-    double most = mostSlowdown.getAsDouble() - 1;
-    double slower = load.requestsSlower(sizes.slower(size, nowNanos)) - 1;
-    return !sizes.isPaused(size) && slower <= (size == open ? most : MARGIN * most);
-  }
-
-  private boolean slows() {
-    return load.requestsSlower(now.slowdown(without)) > mostSlowdown.getAsDouble();
-  }
-
-  /** Online work has not borne it: at this load, which it may at a lower one, or at any. */
+  /** Online work has not borne it, or none can tell: at this load, or at any. */
   private void slowed(long nowNanos) {
     measured(nowNanos);
     tell("too much", nowNanos);
-    if (now.slowdown(without) - 1 > MARGIN * (mostSlowdown.getAsDouble() - 1)) {
+    boolean isMuch = alone.slower(now) - 1 > FittingSizes.MARGIN * alone.allowedExcess();
+    if (isMuch || !alone.isTooMuch(now)) {
       sizes.pause(open, nowNanos);
     }
     useOrMeasureAnew(largest(open - 1, nowNanos), nowNanos);
@@ -361,7 +386,7 @@ public final class ShareTrial {
 
   /** Smaller ones will not bring more. */
   private void bringsLittle(boolean isLarger, long nowNanos) {
-    int next = isLarger ? NONE : larger(nowNanos);
+    int next = isLarger ? NONE : fitting.untried(open, nowNanos);
     for (int size = isLarger ? open : 0; size <= open; size++) {
       sizes.pause(size, nowNanos);
     }
@@ -370,7 +395,7 @@ public final class ShareTrial {
 
   /** Keeps what a stretch with the share and that without it have come to. */
   private void measured(long nowNanos) {
-    double slower = now.slowdown(without);
+    double slower = alone.slower(now);
     double rate = now.offlineRate(nowNanos - beganNanos);
     sizes.measured(open, slower, rate, nowNanos);
     offlineWithout = OptionalDouble.of(rateWithout);
@@ -381,11 +406,11 @@ public final class ShareTrial {
   private void tell(String verdict, long nowNanos) {
     LOG.log(
         Level.INFO,
-        "offline work on {0} % of the multiprocessors beside online work: online runs take {1} times"
-            + " as long at a load of {2}, offline work does {3} of what it does alone, and {4} without:"
+        "offline work on {0} % of the multiprocessors beside online work: online answers take {1}"
+            + " times as long as alone at a load of {2}, offline work does {3} of what it does alone, and {4} without:"
             + " {5}",
         sizes.percent(open),
-        now.slowdown(without),
+        alone.slower(now),
         load.load(),
         now.offlineRate(nowNanos - beganNanos),
         rateWithout,
@@ -430,6 +455,7 @@ public final class ShareTrial {
 
   private void begin(Phase next, long nowNanos) {
     phase = next;
+    holds = next == Phase.ALONE;
     beganNanos = nowNanos;
     now = new Stretch();
   }
@@ -453,7 +479,7 @@ public final class ShareTrial {
       case MEASURED ->
           switch (phase) {
             case WITHOUT -> waiting();
-            case SETTLING, WITH -> ShareOverview.State.TRYING;
+            case ALONE, SETTLING, WITH -> ShareOverview.State.TRYING;
             case KEPT -> isOpen() ? ShareOverview.State.KEPT : ShareOverview.State.LOADED;
             case PAUSE -> ShareOverview.State.DROPPED;
           };

@@ -1,9 +1,13 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -32,6 +36,23 @@ class UnfitSizesTest {
     assertEquals(0, unfit.fitting(MODEL, 1));
     now.incrementAndGet();
     assertEquals(1, unfit.fitting(MODEL, 1));
+  }
+
+  private static RunKey run(ModelVersion model) {
+    return RunKey.of(new InferenceRequest(model, List.of(), List.of()));
+  }
+
+  @Test
+  void runThatIsTooLarge_keepsItsModelsSizes() {
+    unfit.addTooLarge(run(MODEL));
+    assertTrue(unfit.isTooLarge(run(MODEL)));
+    assertFalse(unfit.isTooLarge(run(OTHER)));
+    assertEquals(2, unfit.fitting(MODEL, 2));
+    now.set(Duration.ofMinutes(10).toNanos());
+    assertFalse(unfit.isTooLarge(run(MODEL)));
+    unfit.addTooLarge(run(MODEL));
+    unfit.forget(MODEL);
+    assertFalse(unfit.isTooLarge(run(MODEL)));
   }
 
   @Test

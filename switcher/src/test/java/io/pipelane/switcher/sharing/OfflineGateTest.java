@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.Ignored;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
@@ -202,7 +204,8 @@ class OfflineGateTest {
     long end = now.get() + (long) (seconds * SECOND);
     while (now.addAndGet(SECOND / 10) <= end) {
       for (int i = 0; i < 10; i++) {
-        shared.trial().onlineRan("kind", onlineNanos);
+        shared.trial().onlineRan(onlineNanos);
+        shared.trial().onlineAnswered("kind", now.get(), onlineNanos);
       }
       shared.trial().offlineRan(SECOND / 10);
       shared.lookAtTrial(now.get());
@@ -215,7 +218,7 @@ class OfflineGateTest {
     ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
     online.begin(new Ignored());
-    look(shared, 6, SEGMENT);
+    look(shared, 11, SEGMENT);
     assertTrue(shared.mayBeginInShare());
     shared.beginInShare(() -> false);
     look(shared, 10, 2 * SEGMENT);
@@ -225,6 +228,54 @@ class OfflineGateTest {
     assertFalse(shared.allowsShare());
   }
 
+  @Test
+  void trialMeasuresOnlineWorkAlone_offlineWorkStandsUntilThatIsOver() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
+    AtomicInteger closed = new AtomicInteger();
+    AtomicInteger opened = new AtomicInteger();
+    shared.onClosed(closed::incrementAndGet);
+    shared.onOpened(opened::incrementAndGet);
+    look(shared, 6, SEGMENT);
+    assertEquals(0, shared.allowed());
+    assertEquals(OfflineGate.UNTIL_TOLD, shared.waitNanos(SEGMENT, now.get()));
+    assertFalse(shared.mayBegin());
+    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.allowsShare());
+    assertEquals(1, closed.get());
+    online.waitsForMemory();
+    assertEquals(1, shared.allowed(), "what it waits for may be held by offline work");
+    online.hasMemory();
+    int before = opened.get();
+    look(shared, 5, SEGMENT);
+    assertTrue(opened.get() > before);
+    assertEquals(1, shared.allowed());
+    assertTrue(shared.mayBegin());
+  }
+
+  /** Whether a trial gets on by requests that are answered, each so. */
+  private boolean triesAfter(InferenceTimings timings) {
+    long begin = now.get();
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(true, 0, 1, new OnlineWork(), measured, now::get);
+    InferenceRequest request =
+        new InferenceRequest(new ModelVersion("bert", 1), List.of(), List.of());
+    while (now.addAndGet(SECOND / 10) - begin <= 11 * SECOND) {
+      for (int i = 0; i < 10; i++) {
+        shared.comparing(request, new Ignored(), now.get()).completed(timings);
+      }
+      measured.offlineRan(SECOND / 10);
+      shared.lookAtTrial(now.get());
+    }
+    return measured.isOpen();
+  }
+
+  @Test
+  void answersOfRequests_areComparedUnlessTheyWaitedForWeights() {
+    assertTrue(triesAfter(new InferenceTimings(0, 0, 10)));
+    assertFalse(triesAfter(new InferenceTimings(0, 1, 10)));
+  }
+
   /** Without gates offline work runs anywhere until the share has been opened. */
   @Test
   void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
@@ -232,7 +283,7 @@ class OfflineGateTest {
     OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
     assertTrue(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
-    look(shared, 6, SEGMENT);
+    look(shared, 11, SEGMENT);
     assertFalse(shared.mayBegin());
     assertTrue(shared.mayBeginInShare());
     look(shared, 10, 2 * SEGMENT);

@@ -49,18 +49,23 @@ class ShareTrialSizesTest {
     for (long end = now + (long) (seconds * SECOND); now < end; now += STEP) {
       int percent = percent();
       for (int i = 0; i < load; i++) {
-        trial.onlineRan("kind", (long) (ONLINE_NANOS * slowdown.getOrDefault(percent, 1.0)));
+        long nanos = (long) (ONLINE_NANOS * slowdown.getOrDefault(percent, 1.0));
+        trial.onlineRan(nanos);
+        trial.onlineAnswered("kind", now, nanos);
       }
       long done = (long) (OFFLINE_NANOS * gain.getOrDefault(percent, 1.0));
-      if (!trial.isOpen()) {
+      if (trial.holdsOffline()) {
+        assertFalse(trial.isOpen());
+      } else if (!trial.isOpen()) {
         trial.offlineRan(done);
       } else if (failing.contains(percent)) {
         trial.offlineFailed(trial.size());
       } else {
         trial.offlineRan(done, trial.size());
       }
+      boolean held = trial.holdsOffline();
       boolean changed = trial.look(now);
-      assertEquals(percent != percent(), changed);
+      assertEquals(percent != percent() || held != trial.holdsOffline(), changed);
       changes += changed ? 1 : 0;
       openSeconds.merge(percent(), 0.1, Double::sum);
     }

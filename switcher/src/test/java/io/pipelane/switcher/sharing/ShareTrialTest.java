@@ -17,6 +17,8 @@ class ShareTrialTest {
   private final ShareTrial trial = trial(Multiprocessors.MEASURED);
   private long now;
   private double slowdown = 1;
+  private double slowdownAtGates = 1;
+  private int kinds;
   private double gain = 1;
 
   /** Of a tenth of the device. */
@@ -36,12 +38,12 @@ class ShareTrialTest {
   private void run(double howLong) {
     for (long end = now + (long) (howLong * SECOND); now < end; now += STEP) {
       for (int i = 0; i < Math.round(10 * load); i++) {
-        trial.onlineRan("short", (long) (100_000 * (trial.isOpen() ? slowdown : 1)));
-        trial.onlineRan("long", (long) (900_000 * (trial.isOpen() ? slowdown : 1)));
+        online("short", (long) (100_000 * slower()));
+        online("long", (long) (900_000 * slower()));
       }
       double seconds = trial.isOpen() ? offlineSecondsInShare : offlineSeconds;
       sinceOffline += STEP;
-      if (sinceOffline >= seconds * SECOND) {
+      if (sinceOffline >= seconds * SECOND && !trial.holdsOffline()) {
         sinceOffline = 0;
         if (trial.isOpen()) {
           trial.offlineRan((long) (50_000_000 * gain), trial.size());
@@ -50,9 +52,20 @@ class ShareTrialTest {
         }
       }
       boolean before = trial.isOpen();
+      boolean held = trial.holdsOffline();
       boolean changed = trial.look(now);
-      assertEquals(before != trial.isOpen(), changed);
+      assertEquals(before != trial.isOpen() || held != trial.holdsOffline(), changed);
     }
+  }
+
+  private double slower() {
+    return trial.isOpen() ? slowdown : trial.holdsOffline() ? 1 : slowdownAtGates;
+  }
+
+  /** A request that is its run. */
+  private void online(String kind, long nanos) {
+    trial.onlineRan(nanos);
+    trial.onlineAnswered(kind + kinds, now, nanos);
   }
 
   private void idle(double seconds) {
@@ -100,6 +113,8 @@ class ShareTrialTest {
   void overview_beforeBothWaysAreCompared_hasNoFigures() {
     assertEquals(nothingMeasured(ShareOverview.State.UNTRIED, 0), trial.overview());
     run(6);
+    assertEquals(nothingMeasured(ShareOverview.State.TRYING, 0), trial.overview());
+    run(5);
     assertEquals(nothingMeasured(ShareOverview.State.TRYING, 10), trial.overview());
     assertEquals(ShareOverview.State.OFF, ShareTrial.off().overview().state());
     assertEquals(
@@ -218,7 +233,7 @@ class ShareTrialTest {
   @Test
   void workThatEndsOnTrial_isNoVerdict() {
     gain = 1.5;
-    run(7);
+    run(12);
     assertTrue(trial.isOpen());
     idle(20);
     assertFalse(trial.isOpen());
@@ -231,7 +246,7 @@ class ShareTrialTest {
   void offlineWorkThatDoesNothingWithoutTheShare_gains() {
     offlineSeconds = Double.POSITIVE_INFINITY;
     offlineSecondsInShare = 0.1;
-    run(70);
+    run(75);
     assertTrue(trial.isOpen());
     assertEquals(ShareTrial.Phase.KEPT, trial.phase());
   }
@@ -240,7 +255,7 @@ class ShareTrialTest {
   void longRuns_areMeasuredForLonger() {
     offlineSeconds = 2;
     offlineSecondsInShare = 1.5;
-    run(45);
+    run(50);
     assertTrue(trial.isOpen());
     assertEquals(ShareTrial.Phase.KEPT, trial.phase());
     slowdown = 1.2;
@@ -252,7 +267,7 @@ class ShareTrialTest {
   void runsThatTakeMinutes_areJudgedInTheEnd() {
     offlineSeconds = Double.POSITIVE_INFINITY;
     offlineSecondsInShare = 25;
-    run(130);
+    run(140);
     assertEquals(ShareTrial.Phase.KEPT, trial.phase());
   }
 
@@ -261,7 +276,7 @@ class ShareTrialTest {
     offlineSeconds = Double.POSITIVE_INFINITY;
     offlineSecondsInShare = 25;
     slowdown = 1.2;
-    run(70);
+    run(75);
     assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
   }
 
@@ -269,7 +284,95 @@ class ShareTrialTest {
   void onlineWorkAlone_isNoVerdict() {
     offlineSeconds = Double.POSITIVE_INFINITY;
     offlineSecondsInShare = Double.POSITIVE_INFINITY;
-    run(130);
+    run(135);
+    assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
+  }
+
+  /** Offline segments end right before online runs: gates are no measure of online work alone. */
+  @Test
+  void share_thatIsFasterThanGatesAndSlowerThanAlone_isClosed() {
+    slowdownAtGates = 1.3;
+    slowdown = 1.1;
+    gain = 1.5;
+    run(20);
+    assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
+    assertOverview(ShareOverview.State.DROPPED, 0.5, 0.75, 1.1);
+  }
+
+  @Test
+  void offlineWork_standsOnceInFiveMinutesToBeComparedWith() {
+    gain = 1.5;
+    slowdown = 2;
+    double held = 0;
+    for (int i = 0; i < PERIODS; i++) {
+      run(1);
+      held += trial.holdsOffline() ? 1 : 0;
+    }
+    assertTrue(held >= 5 && held <= 10, held + " s of " + PERIODS);
+  }
+
+  @Test
+  void onlineWorkEndsWhileOfflineWorkStands_thatGoesOn() {
+    run(5.2);
+    assertTrue(trial.holdsOffline());
+    idle(10);
+    assertFalse(trial.holdsOffline());
+    assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
+  }
+
+  /** Nothing of what asks now was asked while offline work stood. */
+  @Test
+  void answersThatCannotBeCompared_areNoVerdictAndTheShareStaysClosed() {
+    gain = 1.5;
+    run(11);
+    assertTrue(trial.isOpen());
+    kinds++;
+    run(9);
+    assertFalse(trial.isOpen());
+    assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
+    assertEquals(OptionalDouble.empty(), trial.overview().onlineSlowdown());
+  }
+
+  @Test
+  void keptShare_whoseOnlineWorkBecomesAnother_isMeasuredAnew() {
+    gain = 1.2;
+    run(20);
+    assertTrue(trial.isOpen());
+    kinds++;
+    run(12);
+    assertFalse(trial.isOpen());
+    run(90);
+    assertTrue(trial.isOpen());
+  }
+
+  /** Means that agree, of answers that differ so much that both may be by chance. */
+  @Test
+  void answersThatTellTooLittle_areMeasuredForLongerAndNotKeptInDoubt() {
+    gain = 1.5;
+    load = 0;
+    for (int step = 0; step < 1000; step++) {
+      for (long nanos : new long[] {200_000, 1_800_000}) {
+        online("uneven", nanos);
+      }
+      run(0.1);
+      if (step == 300) {
+        assertTrue(trial.isOpen());
+        assertEquals(ShareTrial.Phase.WITH, trial.phase());
+      }
+    }
+    assertFalse(trial.isOpen());
+  }
+
+  @Test
+  void requestsThatCameBefore_areNotOfTheStretch() {
+    gain = 1.5;
+    load = 0;
+    for (int step = 0; step < 300; step++) {
+      for (int i = 0; i < 20; i++) {
+        trial.onlineAnswered("kind", now - 10 * SECOND, 10 * SECOND);
+      }
+      run(0.1);
+    }
     assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
   }
 
@@ -277,7 +380,8 @@ class ShareTrialTest {
   void always_isOpenUnmeasured_andOffIsNever() {
     assertTrue(trial(Multiprocessors.ALWAYS).isOpen());
     ShareTrial off = ShareTrial.off();
-    off.onlineRan("kind", 1);
+    off.onlineRan(1);
+    off.onlineAnswered("kind", 0, 1);
     assertFalse(off.look(100 * SECOND));
     assertFalse(off.isOpen());
     assertFalse(off.hasShare());

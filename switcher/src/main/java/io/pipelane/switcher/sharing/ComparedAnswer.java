@@ -1,0 +1,52 @@
+package io.pipelane.switcher.sharing;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * Tells a trial how long an online request took from its coming to its answer, before its caller is
+ * told. One whose run waited for weights tells nothing of a share.
+ */
+record ComparedAnswer(
+    ResultHandler handler, ShareTrial trial, Kind kind, long cameNanos, LongSupplier nanoClock)
+    implements ResultHandler {
+
+  /**
+   * Requests that take the same time alone.
+   *
+   * @param ahead how many online requests were in flight as they came
+   */
+  record Kind(ModelVersion model, List<Shape> shapes, int ahead) {
+    static Kind of(InferenceRequest request, int ahead) {
+      List<Shape> shapes = request.inputs().stream().map(InputTensor::shape).toList();
+      return new Kind(request.model(), shapes, ahead);
+    }
+  }
+
+  @Override
+  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    return handler.place(name, type, shape, byteSize);
+  }
+
+  @Override
+  public void completed(InferenceTimings timings) {
+    if (timings.stallNanos() == 0) {
+      trial.onlineAnswered(kind, cameNanos, nanoClock.getAsLong() - cameNanos);
+    }
+    handler.completed(timings);
+  }
+
+  @Override
+  public void failed(StatusException error) {
+    handler.failed(error);
+  }
+}

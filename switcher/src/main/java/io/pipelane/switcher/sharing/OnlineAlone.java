@@ -1,0 +1,79 @@
+package io.pipelane.switcher.sharing;
+
+import java.util.OptionalDouble;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What online answers take while offline work stands, and whether others take too much longer. Not
+ * safe for several threads, but for {@link #keepTo}.
+ */
+final class OnlineAlone {
+  private static final long STAYS_NANOS = 300L * 1_000_000_000;
+  private static final int ENOUGH_COMPARED = 25;
+
+  /** What is allowed where no owner of a model says. */
+  private static final double MOST_SLOWDOWN = 1.05;
+
+  private final OnlineLoad load;
+  private volatile DoubleSupplier most = () -> MOST_SLOWDOWN;
+  private Stretch alone = new Stretch();
+  private boolean known;
+  private long knownNanos;
+
+  /** Nothing is known; requests wait for each other by a load. */
+  OnlineAlone(OnlineLoad load) {
+    this.load = load;
+  }
+
+  /** Goes by what the owners of models allow, if any says. */
+  void keepTo(Supplier<OptionalDouble> strictest) {
+    most = () -> strictest.get().orElse(MOST_SLOWDOWN);
+  }
+
+  /** That was measured just now. */
+  void measured(Stretch stretch, long nowNanos) {
+    alone = stretch;
+    known = true;
+    knownNanos = nowNanos;
+  }
+
+  /** Others ask now. */
+  void forget() {
+    known = false;
+  }
+
+  /** Whether it was measured lately. */
+  boolean isKnown(long nowNanos) {
+    return known && nowNanos - knownNanos < STAYS_NANOS;
+  }
+
+  /** How many times as long as alone requests may take, less one. */
+  double allowedExcess() {
+    return most.getAsDouble() - 1;
+  }
+
+  /** How many times as long as alone answers take, of requests with as many before them. */
+  double slower(Stretch beside) {
+    return beside.with(alone).slower();
+  }
+
+  /** Whether enough of the answers can be compared. */
+  boolean tells(Stretch beside) {
+    return beside.with(alone).answers() >= ENOUGH_COMPARED;
+  }
+
+  /** Whether requests take too much longer, beyond the error of what was measured. */
+  boolean isTooMuch(Stretch beside) {
+    return tells(beside) && exceeds(beside.with(alone).atLeast());
+  }
+
+  /** Whether they may, within that. */
+  boolean mayBeTooMuch(Stretch beside) {
+    return exceeds(beside.with(alone).atMost());
+  }
+
+  private boolean exceeds(double slower) {
+    return load.requestsSlower(slower) > most.getAsDouble();
+  }
+}
