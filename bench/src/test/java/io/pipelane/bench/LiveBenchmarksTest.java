@@ -189,8 +189,8 @@ class LiveBenchmarksTest {
             .at("/cases");
 
     assertEquals("predicted", cases.at("/0/case").asText());
-    assertEquals("round robin, one device lost", cases.at("/5/case").asText());
-    assertEquals(6, cases.size());
+    assertEquals("round robin, one device lost", cases.at("/6/case").asText());
+    assertEquals(7, cases.size());
     for (JsonNode result : cases) {
       assertEquals(0, result.at("/failed/median").asInt(), result.toString());
       assertTrue(result.at("/requests/median").asInt() > 0, result.toString());

@@ -33,6 +33,17 @@ public record PlacementConfig(
         boolean peerMemory,
     @Key(
             about =
+                "How many models of other devices have a session ready on each device, those asked"
+                    + " for most, so that it answers for them soon when theirs is lost; they are"
+                    + " built while the device has no online work and a quarter of its working"
+                    + " memory stays free, and give way to whatever needs that; with 0 there are"
+                    + " none. Where there are several devices",
+            standard = "32",
+            min = "0",
+            max = "10000")
+        int readySessions,
+    @Key(
+            about =
                 "How often offline jobs are matched anew to the devices where they get most done"
                     + " beside online work, one job at most on each; with 0 their requests go where"
                     + " all others go. Where there are several devices",

@@ -453,6 +453,7 @@ class SectionsTest {
             true,
             Duration.ofSeconds(30),
             true,
+            32,
             Duration.ofMinutes(15)),
         DEFAULTS.placement());
   }
@@ -465,6 +466,7 @@ class SectionsTest {
             false,
             Duration.ofSeconds(2),
             false,
+            8,
             Duration.ZERO),
         changed(
                 Map.of(
@@ -472,6 +474,7 @@ class SectionsTest {
                     "placement.replicas", "false",
                     "placement.replica-half-life", "2s",
                     "placement.peer-memory", "false",
+                    "placement.ready-sessions", "8",
                     "placement.offline-interval", "0ms"))
             .placement());
   }

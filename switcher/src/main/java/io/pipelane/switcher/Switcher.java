@@ -175,6 +175,21 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.buildAhead(version);
   }
 
+  /** Whether a model has its session here, so that it need not be built; any thread, at once. */
+  public boolean hasSession(ModelVersion version) {
+    return parts.worker.hasSession(version);
+  }
+
+  /** What building a model's session took here lately; 0 where none was. Any thread, at once. */
+  public long buildNanos(ModelVersion version) {
+    return parts.worker.buildNanos(version);
+  }
+
+  /** How much of the working memory nobody has taken, from 0 to 1. */
+  public double freeWorkingShare() {
+    return (double) parts.working.lanes().freeBytes() / parts.working.lanes().capacityBytes();
+  }
+
   /** How much models are asked for here, and what they lose by missing weights. */
   public Appraisal appraisal() {
     return parts.daemon.appraisal();

@@ -78,7 +78,7 @@ class MovingSequencesTest {
           new SwitcherGroup(
               switchers,
               new PlacementConfig(
-                  Routing.PREDICTED, true, Duration.ofSeconds(30), true, Duration.ZERO),
+                  Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
               System::nanoTime);
       model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
       group.register(model, SequencesTest.keeping(Map.of("t", "s")));

@@ -79,7 +79,7 @@ class PeerMemoryLiveTest {
         new SwitcherGroup(
             switchers,
             new PlacementConfig(
-                Routing.PREDICTED, false, Duration.ofSeconds(30), true, Duration.ZERO),
+                Routing.PREDICTED, false, Duration.ofSeconds(30), true, 0, Duration.ZERO),
             System::nanoTime)) {
       for (int i = 0; i < 4; i++) {
         ImportedModel model = TestImports.of(TestModels.chain(LAYERS, WIDTH, i), "m" + i, folder);

@@ -61,7 +61,7 @@ class RefusingDeviceTest {
         new SwitcherGroup(
             switchers,
             new PlacementConfig(
-                Routing.ROUND_ROBIN, false, Duration.ofSeconds(30), true, Duration.ZERO),
+                Routing.ROUND_ROBIN, false, Duration.ofSeconds(30), true, 0, Duration.ZERO),
             System::nanoTime);
   }
 

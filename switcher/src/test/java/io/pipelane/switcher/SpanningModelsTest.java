@@ -87,7 +87,7 @@ class SpanningModelsTest {
         new SwitcherGroup(
             switchers,
             new PlacementConfig(
-                Routing.PREDICTED, true, Duration.ofSeconds(30), true, Duration.ZERO),
+                Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
             System::nanoTime);
     groups.add(group);
     return group;

@@ -97,10 +97,14 @@ class SwitcherGroupTest {
   }
 
   private SwitcherGroup group(Routing routing, Duration halfLife) {
+    return group(routing, halfLife, 0);
+  }
+
+  private SwitcherGroup group(Routing routing, Duration halfLife, int readySessions) {
     SwitcherGroup group =
         new SwitcherGroup(
             switchers,
-            new PlacementConfig(routing, true, halfLife, true, Duration.ZERO),
+            new PlacementConfig(routing, true, halfLife, true, readySessions, Duration.ZERO),
             System::nanoTime);
     groups.add(group);
     return group;
@@ -188,6 +192,34 @@ class SwitcherGroupTest {
     StatusException gone =
         assertThrows(StatusException.class, () -> infer(group, models.get(0), input(0)));
     assertEquals(Status.NOT_FOUND, gone.status());
+  }
+
+  @Test
+  void deviceLost_whatWasAskedFor_findsItsSessionOnTheOther() throws Exception {
+    SwitcherGroup group = group(Routing.PREDICTED, Duration.ofSeconds(30), 32);
+    List<ImportedModel> models = new ArrayList<>();
+    long weightBytes = 0;
+    for (int i = 0; i < 4; i++) { // Each of a structure of its own.
+      ImportedModel model = TestImports.of(TestModels.chain(LAYERS - i, WIDTH, i), "m" + i, folder);
+      group.register(model, ModelOptions.DEFAULT);
+      models.add(model);
+      weightBytes += model.plan().weightBytes();
+    }
+    List<float[]> expected = expected(group, models);
+    long lentBytes = 0;
+    for (String name : NAMES) { // Its own, and the other's.
+      while (switcher(name).memory().sessions().built() < 4) {
+        Thread.onSpinWait();
+      }
+      lentBytes += switcher(name).memory().weights().lentBytes();
+    }
+    assertEquals(weightBytes, lentBytes, "no weights lie twice");
+    lose("cpu:0");
+    for (int i = 0; i < models.size(); i++) {
+      assertArrayEquals(expected.get(i), infer(group, models.get(i), input(i)));
+      assertEquals(List.of("cpu:1"), group.devices(models.get(i).version()));
+    }
+    assertEquals(4, switcher("cpu:1").memory().sessions().built());
   }
 
   @Test

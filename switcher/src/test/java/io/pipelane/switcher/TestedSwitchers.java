@@ -59,7 +59,8 @@ record TestedSwitchers(
     devices.forEach(
         device -> switchers.put(device.name(), open(device, sessions, settings, weights)));
     PlacementConfig placement =
-        new PlacementConfig(Routing.PREDICTED, false, Duration.ofSeconds(30), true, Duration.ZERO);
+        new PlacementConfig(
+            Routing.PREDICTED, false, Duration.ofSeconds(30), true, 0, Duration.ZERO);
     SwitcherGroup group = new SwitcherGroup(switchers, placement, System::nanoTime);
     return new TestedSwitchers(
         group,

@@ -52,7 +52,7 @@ class UnequalDevicesTest {
         new SwitcherGroup(
             switchers,
             new PlacementConfig(
-                Routing.PREDICTED, true, Duration.ofSeconds(30), true, Duration.ZERO),
+                Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
             System::nanoTime);
   }
 

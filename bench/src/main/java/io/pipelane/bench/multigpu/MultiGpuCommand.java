@@ -91,11 +91,11 @@ public final class MultiGpuCommand implements Callable<Integer> {
     String runtime = "";
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      for (Way way : Way.values()) {
+      for (Way way : Way.SPREADING) {
         runtime =
             measure(way, false, round, perSecond, asked, names, repository, settings, results);
       }
-      for (Way way : List.of(Way.PREDICTED, Way.ROUND_ROBIN)) {
+      for (Way way : Way.LOSING) {
         runtime = measure(way, true, round, perSecond, asked, names, repository, settings, results);
       }
     }

@@ -57,6 +57,11 @@ final class Backlog {
     return requests < lanes ? 0 : Math.max(0, nanos / lanes);
   }
 
+  /** Whether online requests have come and not left. */
+  boolean isOnline() {
+    return online.requests.get() > 0;
+  }
+
   /** Requests that have come and not left. */
   int requests() {
     return online.requests.get() + offline.requests.get();

@@ -21,6 +21,9 @@ final class Router {
    * not lost: somebody has weighed that who knows more than what is asked now. Where its inputs lie
    * on the device no other can run it.
    *
+   * Where a model has been made ready it has its session. Where it moves to when its devices are
+   * lost it may have none; building it counts there.
+   *
    * A device that refuses a model, which has cost it its workers, gets no request for it while
    * another takes them; otherwise it would be chosen for having nothing to do.
    *
@@ -107,6 +110,16 @@ final class Router {
     return member.backlog.waitNanos(priority) + stallNanos(route, member);
   }
 
+  /** As long as the model's session takes to build where it has none; known from where it had. */
+  private long buildingNanos(Route route, Member member) {
+    return member.switcher.hasSession(route.version)
+        ? 0
+        : route.registered.stream()
+            .mapToLong(device -> members.get(device).switcher.buildNanos(route.version))
+            .max()
+            .orElse(0);
+  }
+
   private @Nullable Member first(List<Integer> devices) {
     for (int device : devices) {
       if (members.get(device).isUsable()) {
@@ -180,7 +193,7 @@ final class Router {
     for (int device : route.candidates()) {
       Member member = members.get(device);
       if (member.isUsable()) {
-        long nanos = beforeRunNanos(route, member, priority);
+        long nanos = buildingNanos(route, member) + beforeRunNanos(route, member, priority);
         if (best == null || nanos < least) {
           least = nanos;
           best = member;

@@ -101,6 +101,16 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
       reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
     }
+    if (config.readySessions() > 0) {
+      ReadySessions ready =
+          new ReadySessions(
+              members,
+              config.readySessions(),
+              member -> member.switcher.freeWorkingShare(),
+              nanoClock);
+      Runnable review = () -> ready.review(routes.values(), uses());
+      reviews.add(new ReviewThread("ready-sessions", review, REVIEW));
+    }
     Lodgings lodgings = new Lodgings(members);
     if (config.peerMemory() && lodgings.arePossible()) {
       reviews.add(new ReviewThread("lodgings", lodgings::review, REVIEW));

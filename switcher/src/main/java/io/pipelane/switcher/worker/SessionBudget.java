@@ -26,6 +26,9 @@ final class SessionBudget {
   /** Reserved for the next session to be built, by a thread that could not build it in its lane. */
   long grantedBytes;
 
+  /** What building one took lately; 0 before the first. */
+  long buildNanos;
+
   /** The bound, or what sessions took at most where that was more. */
   private long knownBytes;
 

@@ -41,6 +41,7 @@ final class SessionTable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
+  private final Map<StructureRange, Integer> builtIn = new HashMap<>();
   private final Map<Structure, SessionBudget> budgets = new HashMap<>();
   private final Lanes lanes;
   private final LongSupplier nanoClock;
@@ -150,12 +151,36 @@ final class SessionTable {
     }
   }
 
+  /** Whether a range has a session that is built; at once. */
+  boolean isBuilt(StructureRange range) {
+    lock.lock();
+    try {
+      return builtIn.containsKey(range);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What building a session of a structure took lately; 0 where none was. At once. */
+  long buildNanos(Structure structure) {
+    lock.lock();
+    try {
+      @Nullable SessionBudget budget = budgets.get(structure);
+      return budget == null ? 0 : budget.buildNanos;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** A session is built: others may use it as well. */
   void built(PooledSession session, ModelSession made, Account account, long nanos) {
     lock.lock();
     try {
-      budget(session.key.range().structure()).observed(session.bytes);
+      SessionBudget budget = budget(session.key.range().structure());
+      budget.observed(session.bytes);
+      budget.buildNanos = nanos;
       session.built(made, account, nanos);
+      builtIn.merge(session.key.range(), 1, Integer::sum);
       built++;
       signal();
     } finally {
@@ -423,6 +448,7 @@ final class SessionTable {
   /** Takes a session out of the pool; its room is free once it is closed. */
   private void remove(PooledSession session) {
     sessions.remove(session.key);
+    builtIn.computeIfPresent(session.key.range(), (range, count) -> count > 1 ? count - 1 : null);
     closing.add(session.key);
   }
 

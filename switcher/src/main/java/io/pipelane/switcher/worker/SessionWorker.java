@@ -229,6 +229,18 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean hasSession(ModelVersion version) {
+    @Nullable Variant variant = models.get(version);
+    return variant != null && table.isBuilt(variant.range());
+  }
+
+  @Override
+  public long buildNanos(ModelVersion version) {
+    @Nullable Variant variant = models.get(version);
+    return variant == null ? 0 : table.buildNanos(variant.structure());
+  }
+
+  @Override
   public Set<EphemeralRegion> lanesOf(Lease lease) {
     return sessions.boundToLane() ? table.lanesOf(lease.range()) : Set.of();
   }

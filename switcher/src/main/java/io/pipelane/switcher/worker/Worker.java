@@ -69,6 +69,12 @@ public interface Worker extends AutoCloseable {
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 
+  /** Whether a model has a session that is built; for any thread, and at once. */
+  boolean hasSession(ModelVersion version);
+
+  /** What building a model's session took lately; 0 where none was. Any thread, at once. */
+  long buildNanos(ModelVersion version);
+
   /** The lanes in which the model of a lease can run without its session being built first. */
   Set<EphemeralRegion> lanesOf(Lease lease);
 
