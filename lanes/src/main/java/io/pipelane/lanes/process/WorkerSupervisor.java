@@ -47,7 +47,6 @@ final class WorkerSupervisor implements AutoCloseable {
    */
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
-
   private static final Duration TICK = Duration.ofSeconds(1);
 
   private sealed interface Command {

@@ -10,14 +10,11 @@ import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.grouping.SegmentProfiles;
@@ -25,7 +22,6 @@ import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -474,59 +470,6 @@ public final class SessionWorker implements Worker {
   private record Variant(ImportedModel model, StructureRange range, Priority priority) {
     Structure structure() {
       return range.structure();
-    }
-  }
-
-  /** A request as a session sees it. */
-  private record RequestInvocation(
-      InferenceRequest request,
-      String owner,
-      ResultHandler handler,
-      KeptTensors kept,
-      Runnable whenPlaced)
-      implements Invocation {
-    @Override
-    public List<InputTensor> inputs() {
-      return request.inputs();
-    }
-
-    @Override
-    public List<String> outputs() {
-      return request.outputs();
-    }
-
-    @Override
-    public Priority priority() {
-      return request.priority();
-    }
-
-    @Override
-    public Optional<StateNumber> stateNumber() {
-      return request.stateNumber();
-    }
-
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return request
-          .keeper()
-          .flatMap(keeper -> kept.place(keeper, name, type, shape, byteSize))
-          .orElseGet(() -> handler.place(name, type, shape, byteSize));
-    }
-
-    @Override
-    public MemorySegment placeOnHost(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
-    }
-
-    @Override
-    public MemorySegment placeOfCut(String name, TensorType type, Shape shape, long byteSize) {
-      request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
-      return placeOnHost(name, type, shape, byteSize);
-    }
-
-    @Override
-    public void placed() {
-      whenPlaced.run();
     }
   }
 }
