@@ -87,6 +87,10 @@ public final class DayCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     requireSensible();
     MeasuredFigures measured = MeasuredFigures.read(sharing);
+    if (Double.isNaN(measured.offlinePerSecond())) {
+      throw new IllegalArgumentException(
+          sharing.getFirst() + " does not say what offline work does alone; measure way gates");
+    }
     AskedModels models = chosen.models(options.work(), accelerated);
     AskedModel first = models.find(online);
     AskedModel second = models.find(offline);

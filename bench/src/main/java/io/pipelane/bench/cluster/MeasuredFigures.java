@@ -20,7 +20,8 @@ import java.util.regex.Pattern;
  * What {@code bench sharing} has measured of one pair of models on one device, for the simulator to
  * go by.
  *
- * @param offlinePerSecond the best rate of offline work alone, in the first file
+ * @param offlinePerSecond the best rate of offline work alone, in the first file; no number where
+ *     that has none
  * @param results what was taken from the files, for people
  */
 record MeasuredFigures(MeasuredSharing sharing, double offlinePerSecond, Results results) {
@@ -45,7 +46,9 @@ record MeasuredFigures(MeasuredSharing sharing, double offlinePerSecond, Results
     for (Path file : files) {
       addWays(SavedResults.read(file), sharing, results);
     }
-    return new MeasuredFigures(sharing, best(offlineAlone(first)), results);
+    Map<String, Double> offlineAlone = offlineAlone(first);
+    double perSecond = offlineAlone.isEmpty() ? Double.NaN : best(offlineAlone);
+    return new MeasuredFigures(sharing, perSecond, results);
   }
 
   private static MeasuredSharing alone(Path file, SavedResults saved, Results results)

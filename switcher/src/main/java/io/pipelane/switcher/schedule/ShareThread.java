@@ -38,9 +38,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
    * fails in one size runs in the next smaller, or elsewhere, for a time (UnfitSizes): its request is
-   * given back, to run elsewhere, and nobody is told of the failure. A lost worker, or what is too
-   * large or withdrawn, says nothing of a partition: that request alone runs elsewhere, and so do
-   * runs like one that was too large for the lane. If it fails there too the share
+   * given back, to run elsewhere, and nobody is told of the failure. What is refused or too large
+   * says nothing of a partition: that request alone runs elsewhere, and so do runs like one that was
+   * too large for the lane. Nor does a lost worker, whose run has been tried again already: it fails.
+   * If it fails there too the share
    * is not to blame (the request may be), and that is forgotten. Where offline work has nothing but
    * the share (the gate is not active) there is no elsewhere.
    */
@@ -255,7 +256,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     if (!gate.isActive() || queued.isUnwanted()) {
       return;
     }
-    if (reason.getCause() instanceof OutOfDeviceMemoryException) {
+    if (isTooLarge(reason)) {
       unfit.addTooLarge(queued.key());
     } else if (mayBePartition(reason) && worker.isUsable()) {
       ModelVersion model = queued.request().model();
@@ -267,6 +268,12 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       unfit.add(model, size);
       gate.trial().offlineFailed(size);
     }
+  }
+
+  private static boolean isTooLarge(Throwable reason) {
+    return reason.getCause() instanceof OutOfDeviceMemoryException
+        || (reason instanceof StatusException known
+            && known.status() == Status.INSUFFICIENT_MEMORY);
   }
 
   /** Whether a run may have failed of the multiprocessors that it had. */

@@ -46,6 +46,7 @@ final class UnfitSizes {
 
   /** A run has found too little memory, which all sizes have the same of. */
   void addTooLarge(RunKey run) {
+    tooLargeUntil.values().removeIf(this::isOver);
     tooLargeUntil.put(run, nanoClock.getAsLong() + UNFIT_NANOS);
   }
 

@@ -10,6 +10,8 @@ import java.util.function.Supplier;
  */
 final class OnlineAlone {
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
+  private static final long LONGEST_NANOS = 10L * 1_000_000_000;
+  private static final long APART_NANOS = 60L * 1_000_000_000;
   private static final int ENOUGH_COMPARED = 25;
 
   /** What is allowed where no owner of a model says. */
@@ -20,6 +22,8 @@ final class OnlineAlone {
   private Stretch alone = new Stretch();
   private boolean known;
   private long knownNanos;
+  private boolean hasBegun;
+  private long begunNanos;
 
   /** Nothing is known; requests wait for each other by a load. */
   OnlineAlone(OnlineLoad load) {
@@ -36,6 +40,22 @@ final class OnlineAlone {
     alone = stretch;
     known = true;
     knownNanos = nowNanos;
+  }
+
+  /** Whether offline work may be made to stand: that was not so lately. */
+  boolean mayBegin(long nowNanos) {
+    return !hasBegun || nowNanos - begunNanos >= APART_NANOS;
+  }
+
+  /** It does, from now on. */
+  void begins(long nowNanos) {
+    hasBegun = true;
+    begunNanos = nowNanos;
+  }
+
+  /** Whether it has for long enough: chance is small beside what is allowed, or time is up. */
+  boolean isEnough(Stretch stretch, long passedNanos) {
+    return passedNanos >= LONGEST_NANOS || stretch.with(stretch).error() <= allowedExcess() / 2;
   }
 
   /** Others ask now. */
@@ -68,9 +88,9 @@ final class OnlineAlone {
     return tells(beside) && exceeds(beside.with(alone).atLeast());
   }
 
-  /** Whether they may, within that. */
+  /** Whether they may, within that, or nobody can tell. */
   boolean mayBeTooMuch(Stretch beside) {
-    return exceeds(beside.with(alone).atMost());
+    return !tells(beside) || exceeds(beside.with(alone).atMost());
   }
 
   private boolean exceeds(double slower) {

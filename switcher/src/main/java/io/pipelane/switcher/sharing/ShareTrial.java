@@ -15,7 +15,8 @@ public final class ShareTrial {
   /*
    * Three stretches of WINDOW, with enough online work in each: with gates alone, with all offline
    * work held (ALONE), and with the share; the first and the last longer where few offline runs end,
-   * up to LONGEST: they may be long, and gates may let none through. What was under way when the
+   * up to LONGEST: they may be long, and gates may let none through; ALONE is longer where answers
+   * differ much. What was under way when the
    * share opened is not counted (SETTLING, at least until a first run has ended: its sessions are
    * built then). A size pays where offline work does at least LEAST_GAIN more than with gates alone,
    * by what its runs usually take, and online requests take at most as many times as long as alone
@@ -30,7 +31,8 @@ public final class ShareTrial {
    *
    * Then the share stays, and each further stretch is compared with that alone, and closes it where
    * it is too much beyond the error; after KEPT all is measured anew. Sizes that do not pay are tried
-   * again after a pause, which doubles each time. Offline work is held once in KEPT at most.
+   * again after a pause, which doubles each time. Offline work is held again a
+   * minute later at the soonest, and while the same is asked once in KEPT.
    *
    * The first size to be tried is the usual one. Where it is too much for online work the next
    * smaller is tried; where it pays, or brings nothing, the next larger, if what is expected of it
@@ -252,7 +254,7 @@ public final class ShareTrial {
         }
       }
       case ALONE -> {
-        if (isOver) {
+        if (isOver && (!hasOnlineWork || alone.isEnough(now, passed))) {
           if (hasOnlineWork) {
             alone.measured(now, nowNanos);
           }
@@ -280,7 +282,7 @@ public final class ShareTrial {
         if (size != open) {
           use(size, nowNanos);
         } else if (isOver) {
-          watch(isOpen() && hasOnlineWork, isEnough, nowNanos);
+          watch(isOpen() && hasOnlineWork, isEnough, passed, nowNanos);
         }
       }
       case PAUSE -> {
@@ -298,7 +300,7 @@ public final class ShareTrial {
       kept = NONE;
       attempt(size, nowNanos);
     } else {
-      begin(size == NONE || phase == Phase.ALONE ? Phase.WITHOUT : Phase.ALONE, nowNanos);
+      begin(size != NONE && alone.mayBegin(nowNanos) ? Phase.ALONE : Phase.WITHOUT, nowNanos);
     }
   }
 
@@ -328,6 +330,10 @@ public final class ShareTrial {
 
   /** Too few of the requests are like those that were measured alone: no size is known to fit. */
   private void isUnlike(long nowNanos) {
+    LOG.log(
+        Level.INFO,
+        "offline work on {0} % of the multiprocessors: too few online requests can be compared",
+        sizes.percent(open));
     alone.forget();
     sizes.pause(open, nowNanos);
     measureAnew(nowNanos);
@@ -338,9 +344,11 @@ public final class ShareTrial {
    *
    * @param tells whether there was online work to compare
    */
-  private void watch(boolean tells, boolean isEnough, long nowNanos) {
+  private void watch(boolean tells, boolean isEnough, long passed, long nowNanos) {
     if (tells && !alone.tells(now)) {
-      isUnlike(nowNanos);
+      if (passed >= LONGEST_NANOS) { // Until then more may come that can be compared.
+        isUnlike(nowNanos);
+      }
       return;
     }
     if (tells && isEnough) {
@@ -376,7 +384,7 @@ public final class ShareTrial {
   /** Online work has not borne it, or none can tell: at this load, or at any. */
   private void slowed(long nowNanos) {
     measured(nowNanos);
-    tell("too much", nowNanos);
+    tell(alone.isTooMuch(now) ? "too much" : "perhaps too much", nowNanos);
     boolean isMuch = alone.slower(now) - 1 > FittingSizes.MARGIN * alone.allowedExcess();
     if (isMuch || !alone.isTooMuch(now)) {
       sizes.pause(open, nowNanos);
@@ -406,9 +414,8 @@ public final class ShareTrial {
   private void tell(String verdict, long nowNanos) {
     LOG.log(
         Level.INFO,
-        "offline work on {0} % of the multiprocessors beside online work: online answers take {1}"
-            + " times as long as alone at a load of {2}, offline work does {3} of what it does alone, and {4} without:"
-            + " {5}",
+        "offline work on {0} % of the multiprocessors: online answers take {1} times as long as alone"
+            + " at a load of {2}, offline work does {3} of what it does alone, {4} without: {5}",
         sizes.percent(open),
         alone.slower(now),
         load.load(),
@@ -456,6 +463,9 @@ public final class ShareTrial {
   private void begin(Phase next, long nowNanos) {
     phase = next;
     holds = next == Phase.ALONE;
+    if (holds) {
+      alone.begins(nowNanos);
+    }
     beganNanos = nowNanos;
     now = new Stretch();
   }

@@ -181,6 +181,7 @@ public final class Sharing implements AutoCloseable {
   /** Looks at the device once, and steers by what it sees. */
   public void look() {
     long now = nanoClock.getAsLong();
+    gate.lookAtTrial(now); // First: it may hold offline work, which nothing else ends.
     errors.reported(monitor.errors(), now, reset);
     DeviceSample sample;
     try {
@@ -204,7 +205,6 @@ public final class Sharing implements AutoCloseable {
       throttle.update(loaded, (now - lookedNanos) / 1e9);
     }
     gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
-    gate.lookAtTrial(now);
     lookedNanos = now;
     states.observe(readings(sample, now), now);
     publish(sample, loaded, now);

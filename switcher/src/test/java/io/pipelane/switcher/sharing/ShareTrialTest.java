@@ -320,6 +320,32 @@ class ShareTrialTest {
     assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
   }
 
+  @Test
+  void onlineWorkInBursts_hasOfflineWorkStandAMinuteLaterAtTheSoonest() {
+    int begun = 0;
+    for (int burst = 0; burst < 10; burst++) { // Each ends before online work alone is known.
+      run(5.2);
+      begun += trial.holdsOffline() ? 1 : 0;
+      idle(6);
+    }
+    assertEquals(2, begun);
+  }
+
+  /** Chance is to be small beside what is allowed. */
+  @Test
+  void answersThatDiffer_haveOfflineWorkStandForLonger() {
+    load = 0;
+    int stood = 0;
+    for (int step = 0; step < 250; step++) {
+      for (long nanos : new long[] {200_000, 1_800_000}) {
+        online("uneven", nanos);
+      }
+      run(0.1);
+      stood += trial.holdsOffline() ? 1 : 0;
+    }
+    assertTrue(stood > 90 && stood <= 101, stood + " tenths of a second");
+  }
+
   /** Nothing of what asks now was asked while offline work stood. */
   @Test
   void answersThatCannotBeCompared_areNoVerdictAndTheShareStaysClosed() {
@@ -328,6 +354,8 @@ class ShareTrialTest {
     assertTrue(trial.isOpen());
     kinds++;
     run(9);
+    assertEquals(ShareTrial.Phase.WITH, trial.phase());
+    run(55);
     assertFalse(trial.isOpen());
     assertEquals(ShareTrial.Phase.PAUSE, trial.phase());
     assertEquals(OptionalDouble.empty(), trial.overview().onlineSlowdown());
@@ -340,6 +368,8 @@ class ShareTrialTest {
     assertTrue(trial.isOpen());
     kinds++;
     run(12);
+    assertTrue(trial.isOpen());
+    run(58);
     assertFalse(trial.isOpen());
     run(90);
     assertTrue(trial.isOpen());
