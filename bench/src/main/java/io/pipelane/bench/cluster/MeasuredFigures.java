@@ -77,7 +77,16 @@ record MeasuredFigures(MeasuredSharing sharing, double offlinePerSecond, Results
     results.add("a request", ClusterColumns.DEVICE_MILLIS, device);
     results.add("a request", ClusterColumns.HOST_MILLIS, host);
     alone.forEach(point -> tell(ALONE, point, results));
+    alone.replaceAll(point -> overQueue(saved, point, device, host));
     return new MeasuredSharing("measured", device, host, alone);
+  }
+
+  /** With its mean latency over that of a queue whose requests all take the same. */
+  private static Point overQueue(SavedResults saved, Point point, double device, double host) {
+    double queue = MeasuredSharing.queueMillis(device, host, point.rate());
+    double mean = saved.value(caseName(point.rate(), ALONE), "mean_ms").orElse(queue);
+    return new Point(
+        point.rate(), mean / queue, point.speed(), point.utilization(), point.activity());
   }
 
   private static void addWays(SavedResults saved, MeasuredSharing sharing, Results results) {

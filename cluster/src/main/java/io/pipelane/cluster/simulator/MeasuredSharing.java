@@ -18,7 +18,8 @@ public final class MeasuredSharing implements SharingModel {
    * rate, and on beyond the greatest as before it; what requests take is, over alone, that of the
    * nearest rate at both ends. Between measured shares the same, and beyond them the nearest counts.
    *
-   * Mean latencies are measured. What a request takes on the device is what makes the queue's mean
+   * Mean latencies are measured, at every rate: alone a device that is asked seldom falls asleep, so
+   * requests take longer there than the queue says. What a request takes on the device is what makes the queue's mean
    * that one; so the distribution is the queue's. The clock was not measured, and stays. Nobody had a
    * throttle: one takes its part of both the speed and the slowdown.
    */
@@ -34,7 +35,8 @@ public final class MeasuredSharing implements SharingModel {
    * A measurement.
    *
    * @param rate of online requests, a second; 0 for offline work alone
-   * @param slowdown mean latency of online requests, over that alone
+   * @param slowdown mean latency of online requests, over that alone; alone over that of a queue
+   *     whose requests all take the same, see {@link #queueMillis}
    * @param speed of the offline work, over the best it does alone
    * @param utilization of the time, that in which something ran; no number if not measured
    * @param activity of the multiprocessors, those that were busy; no number if not measured
@@ -69,6 +71,17 @@ public final class MeasuredSharing implements SharingModel {
   private static double busyActivity(Point alone, double deviceMillis) {
     double busy = alone.rate * deviceMillis / 1e3;
     return Double.isNaN(alone.activity) ? 1 : Math.min(1, alone.activity / busy);
+  }
+
+  /**
+   * The mean latency of requests that come at random and wait for each other.
+   *
+   * @param deviceMillis what each takes on the device
+   * @param hostMillis what it takes besides
+   */
+  public static double queueMillis(double deviceMillis, double hostMillis, double rate) {
+    double busy = OnlineService.utilization(rate, deviceMillis);
+    return hostMillis + deviceMillis * (1 + RequestWaits.at(busy).mean());
   }
 
   private static void requireRising(List<Point> points) {
@@ -131,7 +144,7 @@ public final class MeasuredSharing implements SharingModel {
   @Override
   public Effect alone(OnlineService service, double rate) {
     return new Effect(
-        service.deviceMillis(),
+        requestMillis(service, rate, aloneToQueue(rate)),
         0,
         share(extended(alone, rate, Point::utilization)),
         share(extended(alone, rate, Point::activity)),
@@ -148,7 +161,7 @@ public final class MeasuredSharing implements SharingModel {
       double launches) {
     double slowdown = of(way, share, points -> held(points, rate, Point::slowdown));
     return new Effect(
-        requestMillis(service, rate, 1 + launches * (slowdown - 1)),
+        requestMillis(service, rate, aloneToQueue(rate) * (1 + launches * (slowdown - 1))),
         launches * speed(way, rate, share),
         share(of(way, share, points -> extended(points, rate, Point::utilization))),
         share(of(way, share, points -> extended(points, rate, Point::activity))),
@@ -160,13 +173,16 @@ public final class MeasuredSharing implements SharingModel {
     return Math.clamp(speed, LEAST_SPEED, 1);
   }
 
-  /** The run at which the queue's mean latency is so many times that alone. */
+  /** The mean latency alone, over that of a queue whose requests all take what one does. */
+  private double aloneToQueue(double rate) {
+    return held(alone, rate, Point::slowdown);
+  }
+
+  /** The run at which the queue's mean latency is so many times that of requests as they are. */
   private static double requestMillis(OnlineService service, double rate, double slowdown) {
     double run = service.deviceMillis();
-    double busy = OnlineService.utilization(rate, run);
     double host = service.hostMillis();
-    double alone = host + run * (1 + RequestWaits.at(busy).mean());
-    double mean = Math.max(run / 10, slowdown * alone - host);
+    double mean = Math.max(run / 10, slowdown * queueMillis(run, host, rate) - host);
     double perMilli = rate / 1e3;
     double square = mean * perMilli * mean * perMilli;
     return (1 + mean * perMilli - Math.sqrt(1 + square)) / perMilli; // The mean of M/D/1, solved.

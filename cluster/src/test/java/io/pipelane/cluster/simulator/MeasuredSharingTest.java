@@ -71,6 +71,21 @@ class MeasuredSharingTest {
     assertEquals(0.9 * little, mean(shared(SharingWay.GATES, 20, 1), 20), 0.01, "as at 100");
   }
 
+  /** A device that is asked seldom falls asleep. */
+  @Test
+  void alone_withMeansThatNoQueueHas_isAsMeasured() {
+    MeasuredSharing asleep =
+        new MeasuredSharing(
+            "card", 2, 1, List.of(new Point(20, 1.5, 0, 0, 0), new Point(200, 0.9, 0, 0, 0)));
+
+    double seldom = MeasuredSharing.queueMillis(2, 1, 20);
+    assertEquals(1.5 * seldom, mean(asleep.alone(online, 20), 20), 0.01);
+    assertEquals(
+        1.5 * MeasuredSharing.queueMillis(2, 1, 5), mean(asleep.alone(online, 5), 5), 0.01);
+    double often = MeasuredSharing.queueMillis(2, 1, 200);
+    assertEquals(0.9 * often, mean(asleep.alone(online, 200), 200), 0.01);
+  }
+
   @Test
   void shared_betweenShares_isBetween() {
     assertEquals(0.5, shared(SharingWay.SPACE, 100, 0.4).speed(), NEAR);
