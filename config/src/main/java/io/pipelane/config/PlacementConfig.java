@@ -36,7 +36,7 @@ public record PlacementConfig(
                 "How many models of other devices have a session ready on each device, those asked"
                     + " for most, so that it answers for them soon when theirs is lost; they are"
                     + " built while the device has no online work and a quarter of its working"
-                    + " memory stays free, and give way to whatever needs that; with 0 there are"
+                    + " memory is free, and give way to whatever needs that; with 0 there are"
                     + " none. Where there are several devices",
             standard = "32",
             min = "0",

@@ -55,7 +55,9 @@ final class OnlineAlone {
 
   /** Whether it has for long enough: chance is small beside what is allowed, or time is up. */
   boolean isEnough(Stretch stretch, long passedNanos) {
-    return passedNanos >= LONGEST_NANOS || stretch.with(stretch).error() <= allowedExcess() / 2;
+    Comparison itself = stretch.with(stretch);
+    boolean tells = itself.answers() >= ENOUGH_COMPARED && itself.error() <= allowedExcess() / 2;
+    return tells || passedNanos >= LONGEST_NANOS;
   }
 
   /** Others ask now. */

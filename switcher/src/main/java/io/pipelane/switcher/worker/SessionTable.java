@@ -112,29 +112,37 @@ final class SessionTable {
   PooledSession take(PooledSession.Key key) {
     lock.lock();
     try {
-      PooledSession found = sessions.get(key);
-      while (closing.contains(key) || (found != null && !found.isBuilt())) {
-        changed.awaitUninterruptibly();
-        found = sessions.get(key);
-      }
-      long now = nanoClock.getAsLong();
-      if (found == null) {
-        found = new PooledSession(key, new Usage(USAGE_HALF_LIFE, now));
-        sessions.put(key, found);
-      }
-      found.runs++;
-      found.usage.used(now);
-      return found;
+      PooledSession taken = open(key);
+      taken.usage.used(nanoClock.getAsLong());
+      return taken;
     } finally {
       lock.unlock();
     }
   }
 
-  /** Begins a session that nobody has asked for; null where there is one, or soon will be. */
+  /** As {@link #take}, but for its being a use; under the lock. */
+  private PooledSession open(PooledSession.Key key) {
+    PooledSession found = sessions.get(key);
+    while (closing.contains(key) || (found != null && !found.isBuilt())) {
+      changed.awaitUninterruptibly();
+      found = sessions.get(key);
+    }
+    if (found == null) {
+      found = new PooledSession(key, new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
+      sessions.put(key, found);
+    }
+    found.runs++;
+    return found;
+  }
+
+  /**
+   * Begins a session that nobody has asked for, which is no use of it: those that were asked for
+   * stay rather than this one. Null where there is one, or soon will be.
+   */
   @Nullable PooledSession begin(PooledSession.Key key) {
     lock.lock();
     try {
-      return sessions.containsKey(key) || closing.contains(key) ? null : take(key);
+      return sessions.containsKey(key) || closing.contains(key) ? null : open(key);
     } finally {
       lock.unlock();
     }
