@@ -20,14 +20,14 @@ import java.util.function.ToDoubleFunction;
 final class ReadySessions {
   /*
    * A session alone is there, no weights: those come when the model is asked for. It lies in working
-   * memory that is free, of which a quarter stays so, and gives way like any other that is idle. So
+   * memory, of which a quarter has to be free before, and gives way like any other that is idle. So
    * nothing is remembered here of what was built: what is there is counted anew each time.
    *
    * One is built in each look at most, so that who asks meanwhile waits for one at most.
    */
   private static final System.Logger LOG = System.getLogger(ReadySessions.class.getName());
 
-  /** How much of a device's working memory stays free. */
+  /** How much of a device's working memory has to be free before one is built. */
   private static final double LEAST_FREE = 0.25;
 
   /** A model that was asked for less often than this, by a count that fades, has none. */

@@ -16,9 +16,8 @@ public final class ShareTrial {
    * Three stretches of WINDOW, with enough online work in each: with gates alone, with all offline
    * work held (ALONE), and with the share; the first and the last longer where few offline runs end,
    * up to LONGEST: they may be long, and gates may let none through; ALONE is longer where answers
-   * differ much. What was under way when the
-   * share opened is not counted (SETTLING, at least until a first run has ended: its sessions are
-   * built then). A size pays where offline work does at least LEAST_GAIN more than with gates alone,
+   * differ much (OnlineAlone). What was under way when the share opened is not counted (SETTLING, at
+   * least until a first run has ended: its sessions are built then). A size pays where offline work does at least LEAST_GAIN more than with gates alone,
    * by what its runs usually take, and online requests take at most as many times as long as alone
    * as the strictest owner of a model allows, or MOST_SLOWDOWN where none says.
    *
@@ -31,8 +30,8 @@ public final class ShareTrial {
    *
    * Then the share stays, and each further stretch is compared with that alone, and closes it where
    * it is too much beyond the error; after KEPT all is measured anew. Sizes that do not pay are tried
-   * again after a pause, which doubles each time. Offline work is held again a
-   * minute later at the soonest, and while the same is asked once in KEPT.
+   * again after a pause, which doubles each time. Offline work is held again a minute later at the
+   * soonest, and while the same is asked once in KEPT.
    *
    * The first size to be tried is the usual one. Where it is too much for online work the next
    * smaller is tried; where it pays, or brings nothing, the next larger, if what is expected of it
