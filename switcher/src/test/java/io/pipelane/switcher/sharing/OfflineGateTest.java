@@ -262,7 +262,7 @@ class OfflineGateTest {
         new InferenceRequest(new ModelVersion("bert", 1), List.of(), List.of());
     while (now.addAndGet(SECOND / 10) - begin <= 11 * SECOND) {
       for (int i = 0; i < 10; i++) {
-        shared.comparing(request, new Ignored(), now.get()).completed(timings);
+        shared.comparing(request, new Ignored(), now.get() - SEGMENT).completed(timings);
       }
       measured.offlineRan(SECOND / 10);
       shared.lookAtTrial(now.get());
