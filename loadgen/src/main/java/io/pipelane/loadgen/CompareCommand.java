@@ -34,9 +34,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "compare",
     description = {
-      "Puts the same load on several servers in turn, A B A B ..., and shows each one's figures as",
-      "multiples of the first one's. All must serve the same models. djl+http://HOST:PORT asks DJL",
-      "Serving's own routes, with the inputs that the first other server describes.",
+      "Puts the same load on several servers in turn, A B A B ..., and shows each one's "
+          + "figures as multiples of the first one's.",
+      "All must serve the same models. djl+http://HOST:PORT asks DJL Serving's own "
+          + "routes, with the inputs that the first other server describes.",
       "Exit status: as loadgen's own."
     },
     mixinStandardHelpOptions = true,

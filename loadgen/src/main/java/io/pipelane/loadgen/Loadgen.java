@@ -33,12 +33,13 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     version = "Pipelane load generator 0.1.0",
     description = {
-      "Measures throughput and tail latency of any server that speaks the Open Inference Protocol.",
-      "Latency counts from the time a request was meant to leave, so a server that stalls looks"
-          + " stalled.",
-      "Exit status: 0 all answered, 1 errors among the answers or no load found that holds the"
-          + " limit, 2 unstable, 3 wrong options, 4 the load generator was the bottleneck and the"
-          + " figures are worthless, 99 anything else."
+      "Measures throughput and tail latency of any server that speaks the Open "
+          + "Inference Protocol.",
+      "Latency counts from the time a request was meant to leave, so a server that "
+          + "stalls looks stalled.",
+      "Exit status: 0 all answered, 1 errors among the answers or no load found that "
+          + "holds the limit, 2 unstable, 3 wrong options, 4 the load generator was the "
+          + "bottleneck and the figures are worthless, 99 anything else."
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {
@@ -109,11 +110,19 @@ public final class Loadgen implements Callable<Integer> {
   static CommandLine configure(CommandLine commandLine) {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+    commandLine.setUsageHelpAutoWidth(true);
+    abbreviateSynopses(commandLine);
     commandLine.setParameterExceptionHandler(
         (exception, _) -> complain(exception.getCommandLine(), ExitStatus.WRONG_OPTION, exception));
     commandLine.setExecutionExceptionHandler(
         (exception, command, _) -> complain(command, exitStatus(exception), exception));
     return commandLine;
+  }
+
+  /** There are more options than a line can tell. */
+  private static void abbreviateSynopses(CommandLine commandLine) {
+    commandLine.getCommandSpec().usageMessage().abbreviateSynopsis(true);
+    commandLine.getSubcommands().values().forEach(Loadgen::abbreviateSynopses);
   }
 
   @Override

@@ -21,10 +21,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "rerun",
     description = {
-      "Measures once more what a result that --json has written holds: the same load, models, inputs",
-      "and seeds. Only the server and what is written where can be said anew. Files that it read,",
-      "like those of --trace and --input-data, are read again; when one is not what it was, by its",
-      "SHA-256, nothing is measured: status 3."
+      "Measures once more what a result that --json has written holds: the same load, "
+          + "models, inputs and seeds.",
+      "Only the server and what is written where can be said anew.",
+      "Files that it read, like those of --trace and --input-data, are read again; when "
+          + "one is not what it was, by its SHA-256, nothing is measured: status 3."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

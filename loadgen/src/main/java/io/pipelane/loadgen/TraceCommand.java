@@ -20,11 +20,10 @@ import picocli.CommandLine.Spec;
 /** {@code loadgen trace}: makes up a trace that {@code --trace} replays. */
 @Command(
     name = "trace",
-    description = {
-      "Makes up a trace like those of Azure Functions: popularity over orders of magnitude, some",
-      "models called by timers, others one by one or in clusters, and a load that swings as if the",
-      "trace were a day."
-    },
+    description =
+        "Makes up a trace like those of Azure Functions: popularity over orders of "
+            + "magnitude, some models called by timers, others one by one or in clusters, and a "
+            + "load that swings as if the trace were a day.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TraceCommand implements Subcommand {

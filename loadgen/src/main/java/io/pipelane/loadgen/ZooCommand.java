@@ -20,10 +20,9 @@ import picocli.CommandLine.Spec;
 /** {@code loadgen zoo}: writes models of published architectures with random weights. */
 @Command(
     name = "zoo",
-    description = {
-      "Writes ONNX models of published architectures with random weights, each as",
-      "<folder>/<name>/1/model.onnx: a repository that can be served."
-    },
+    description =
+        "Writes ONNX models of published architectures with random weights, each as "
+            + "<folder>/<name>/1/model.onnx: a repository that can be served.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class ZooCommand implements Subcommand {

@@ -23,8 +23,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "cluster",
     description = {
-      "Days of a cluster whose devices online and offline work share, in the simulator: MuxFlow's",
-      "comparison. Besides, how good speeds are predicted and how long matching takes."
+      "Days of a cluster whose devices online and offline work share, in the simulator: "
+          + "MuxFlow's comparison.",
+      "Besides, how good speeds are predicted and how long matching takes."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

@@ -34,10 +34,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench day}: the cluster simulator beside a real device. */
 @Command(
     name = "day",
-    description = {
-      "A day of one device that online requests and offline jobs share at gates, in the cluster's",
-      "simulator, and lived on a device in minutes that are shorter."
-    },
+    description =
+        "A day of one device that online requests and offline jobs share at gates, in the "
+            + "cluster's simulator, and lived on a device in minutes that are shorter.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class DayCommand implements Callable<Integer> {

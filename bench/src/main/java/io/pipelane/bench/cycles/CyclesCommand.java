@@ -27,11 +27,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench cycles}: two models take turns on a device that has room for one. */
 @Command(
     name = "cycles",
-    description = {
-      "Throughput and latency when a background job and an inference model take turns, every 30 to",
-      "0.01 seconds, on a device with memory for one of them; against stop-and-start (PipeSwitch,",
-      "figure 6)."
-    },
+    description =
+        "Throughput and latency when a background job and an inference model take turns, "
+            + "every 30 to 0.01 seconds, on a device with memory for one of them; against "
+            + "stop-and-start (PipeSwitch, figure 6).",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class CyclesCommand implements Callable<Integer> {

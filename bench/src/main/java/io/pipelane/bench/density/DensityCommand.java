@@ -27,11 +27,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench density}: more variants of a model than fit a device, asked in earnest. */
 @Command(
     name = "density",
-    description = {
-      "Stalls of requests for variants of one model, of which only some fit the device, under",
-      "policies of residency; on the device, and beside it what the simulator says of the same",
-      "requests. bin/loadgen zoo writes models to ask."
-    },
+    description =
+        "Stalls of requests for variants of one model, of which only some fit the device, "
+            + "under policies of residency; on the device, and beside it what the simulator "
+            + "says of the same requests. bin/loadgen zoo writes models to ask.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class DensityCommand implements Callable<Integer> {

@@ -27,8 +27,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "ensemble",
     description = {
-      "Latency of ensembles whose tensors stay on the device between steps, beside the same with",
-      "device.ensemble-memory 0, in turns in this process. Answers are compared byte by byte."
+      "Latency of ensembles whose tensors stay on the device between steps, beside the "
+          + "same with device.ensemble-memory 0, in turns in this process.",
+      "Answers are compared byte by byte."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

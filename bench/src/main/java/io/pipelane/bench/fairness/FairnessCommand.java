@@ -21,10 +21,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench fairness}: what jobs are served under fair while others come and go. */
 @Command(
     name = "fairness",
-    description = {
-      "Shares of three equal jobs that join and leave under the policy fair, in the simulator and",
-      "live, in this process, on the CPU."
-    },
+    description =
+        "Shares of three equal jobs that join and leave under the policy fair, in the "
+            + "simulator and live, in this process, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FairnessCommand implements Callable<Integer> {

@@ -31,10 +31,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench faults}: worker processes are killed and worse while clients ask. */
 @Command(
     name = "faults",
-    description = {
-      "Kills, hangs and garbles a server's worker processes, and the server, while clients ask and",
-      "compare every answer; tells how many requests were lost and how long each fault was felt."
-    },
+    description =
+        "Kills, hangs and garbles a server's worker processes, and the server, while "
+            + "clients ask and compare every answer; tells how many requests were lost and how "
+            + "long each fault was felt.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FaultsCommand implements Callable<Integer> {

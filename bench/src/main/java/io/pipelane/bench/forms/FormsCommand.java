@@ -19,10 +19,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench forms}: gated execution beside a plain ONNX Runtime session. */
 @Command(
     name = "forms",
-    description = {
-      "Latency and throughput of gated execution, and latency of a cold start,",
-      "beside a plain ONNX Runtime session; all of them in this process."
-    },
+    description =
+        "Latency and throughput of gated execution, and latency of a cold start, beside a "
+            + "plain ONNX Runtime session; all of them in this process.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FormsCommand implements Callable<Integer> {

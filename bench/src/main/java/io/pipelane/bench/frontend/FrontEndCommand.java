@@ -20,11 +20,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench front-end}: what HTTP and gRPC cost, beside servers that do nothing else. */
 @Command(
     name = "front-end",
-    description = {
-      "Throughput, processor time and tail latency over HTTP and gRPC, of a model that does nothing",
-      "and of MiniLM, beside bare servers of Netty and grpc-java and beside ONNX Runtime in this",
-      "process."
-    },
+    description =
+        "Throughput, processor time and tail latency over HTTP and gRPC, of a model that "
+            + "does nothing and of MiniLM, beside bare servers of Netty and grpc-java and "
+            + "beside ONNX Runtime in this process.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FrontEndCommand implements Callable<Integer> {

@@ -32,10 +32,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench generator}: what generating load costs, beside wrk where it is installed. */
 @Command(
     name = "generator",
-    description = {
-      "Processor time of the load generator itself, at small requests against a bare Netty server,",
-      "beside that of wrk where it is on the PATH."
-    },
+    description =
+        "Processor time of the load generator itself, at small requests against a bare "
+            + "Netty server, beside that of wrk where it is on the PATH.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class GeneratorCommand implements Callable<Integer> {

@@ -16,10 +16,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench grouping}: how groups are chosen, and what that is worth. */
 @Command(
     name = "grouping",
-    description = {
-      "Time to choose groups, by Pipelane's way and by PipeSwitch's Algorithm 1, and the latency of",
-      "cold starts that each way of grouping is predicted to give; on recorded plans."
-    },
+    description =
+        "Time to choose groups, by Pipelane's way and by PipeSwitch's Algorithm 1, and "
+            + "the latency of cold starts that each way of grouping is predicted to give; on "
+            + "recorded plans.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class GroupingCommand implements Callable<Integer> {

@@ -23,10 +23,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench groups}: hyper-parameter groups, packed and one after another. */
 @Command(
     name = "groups",
-    description = {
-      "How much sooner groups of equal jobs are done when they are packed, in the simulator, and live",
-      "in small, in this process, on the CPU."
-    },
+    description =
+        "How much sooner groups of equal jobs are done when they are packed, in the "
+            + "simulator, and live in small, in this process, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class GroupsCommand implements Callable<Integer> {

@@ -26,10 +26,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench http}: MiniLM over HTTP beside ONNX Runtime in the process. */
 @Command(
     name = "http",
-    description = {
-      "Throughput and tail latency of MiniLM with 16 tokens, served over HTTP by a process of its",
-      "own, beside ONNX Runtime in this process with as many callers as cores."
-    },
+    description =
+        "Throughput and tail latency of MiniLM with 16 tokens, served over HTTP by a "
+            + "process of its own, beside ONNX Runtime in this process with as many callers as "
+            + "cores.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class HttpCommand implements Callable<Integer> {

@@ -26,11 +26,11 @@ import picocli.CommandLine.Spec;
 /** {@code bench levers}: what each part of switching is worth. */
 @Command(
     name = "levers",
-    description = {
-      "The same stream of requests for more models than fit into memory, with everything on and with",
-      "each lever of switching off in turn: stalls, bytes moved and latencies, live on the CPU and in",
-      "the simulator on plans recorded on an H200."
-    },
+    description =
+        "The same stream of requests for more models than fit into memory, with "
+            + "everything on and with each lever of switching off in turn: stalls, bytes moved "
+            + "and latencies, live on the CPU and in the simulator on plans recorded on an "
+            + "H200.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class LeversCommand implements Callable<Integer> {

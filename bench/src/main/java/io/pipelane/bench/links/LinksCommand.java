@@ -29,10 +29,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench links}: a cold model whose weights come in over one link, and over several. */
 @Command(
     name = "links",
-    description = {
-      "A cold model whose weights come in over its device's link alone, and over those of other",
-      "devices too, and what a model on one of those loses by it."
-    },
+    description =
+        "A cold model whose weights come in over its device's link alone, and over those "
+            + "of other devices too, and what a model on one of those loses by it.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class LinksCommand implements Callable<Integer> {

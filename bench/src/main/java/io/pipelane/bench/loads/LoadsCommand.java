@@ -22,10 +22,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench loads}: whether copies hurt others. */
 @Command(
     name = "loads",
-    description = {
-      "Latencies of a model that is on the device while ten others load, beside the same without,",
-      "on the CPU."
-    },
+    description =
+        "Latencies of a model that is on the device while ten others load, beside the "
+            + "same without, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class LoadsCommand implements Callable<Integer> {

@@ -25,10 +25,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench memory}: device memory by kind, and copies beside inferences. */
 @Command(
     name = "memory",
-    description = {
-      "What models take of device memory, by kind, on average and at most; over time across a",
-      "switch; and how long their weights take to come beside how long they run (Salus)."
-    },
+    description =
+        "What models take of device memory, by kind, on average and at most; over time "
+            + "across a switch; and how long their weights take to come beside how long they "
+            + "run (Salus).",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class MemoryCommand implements Callable<Integer> {

@@ -29,10 +29,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench multi-gpu}: how requests are spread over devices, and the loss of one. */
 @Command(
     name = "multi-gpu",
-    description = {
-      "Routing against round robin for models that take twice the memory of all devices, and what",
-      "becomes of requests when a device is lost."
-    },
+    description =
+        "Routing against round robin for models that take twice the memory of all "
+            + "devices, and what becomes of requests when a device is lost.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class MultiGpuCommand implements Callable<Integer> {

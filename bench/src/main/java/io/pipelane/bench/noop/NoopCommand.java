@@ -24,10 +24,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench noop}: a model that does nothing over HTTP, beside Netty alone. */
 @Command(
     name = "noop",
-    description = {
-      "Throughput of a model that does nothing, served over HTTP, beside a bare Netty server that",
-      "answers the same bytes; both in processes of their own."
-    },
+    description =
+        "Throughput of a model that does nothing, served over HTTP, beside a bare Netty "
+            + "server that answers the same bytes; both in processes of their own.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class NoopCommand implements Callable<Integer> {

@@ -19,10 +19,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench overhead}: an iteration in Pipelane over one in a plain session. */
 @Command(
     name = "overhead",
-    description = {
-      "How long one request takes in Pipelane, through queue and lane, beside a plain session of",
-      "ONNX Runtime with the same threads (Salus, section 5.4)."
-    },
+    description =
+        "How long one request takes in Pipelane, through queue and lane, beside a plain "
+            + "session of ONNX Runtime with the same threads (Salus, section 5.4).",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class OverheadCommand implements Callable<Integer> {

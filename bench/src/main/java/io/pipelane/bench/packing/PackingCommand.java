@@ -15,10 +15,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench packing}: what it costs to have many models on one device. */
 @Command(
     name = "packing",
-    description = {
-      "Latency that is added, and devices that are saved, when many seldom asked models share one",
-      "device: Salus' 42 in the simulator, small ones live, in this process, on the CPU."
-    },
+    description =
+        "Latency that is added, and devices that are saved, when many seldom asked models "
+            + "share one device: Salus' 42 in the simulator, small ones live, in this process, "
+            + "on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class PackingCommand implements Callable<Integer> {

@@ -16,9 +16,10 @@ import picocli.CommandLine.Option;
 @Command(
     name = "plot",
     description = {
-      "Draws figures that another program wrote with --json, as bars. Of one column, cases are",
-      "groups by what is before the first comma of their names, with a bar for what is behind it;",
-      "of several, each case is a group with a bar for each column."
+      "Draws figures that another program wrote with --json, as bars.",
+      "Of one column, cases are groups by what is before the first comma of their "
+          + "names, with a bar for what is behind it; of several, each case is a group with a "
+          + "bar for each column."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

@@ -24,10 +24,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench policies}: what runs next, and what that does to latencies. */
 @Command(
     name = "policies",
-    description = {
-      "Latencies of a mix of short and long models at the same offered load under several policies",
-      "of scheduling, in this process, on the CPU."
-    },
+    description =
+        "Latencies of a mix of short and long models at the same offered load under "
+            + "several policies of scheduling, in this process, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class PoliciesCommand implements Callable<Integer> {

@@ -27,11 +27,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench preempt}: a client asks for a cold model while a job holds the device. */
 @Command(
     name = "preempt",
-    description = {
-      "Latency over HTTP of a model whose weights are not on the device while a background job runs",
-      "there, less the ready model's, and time to its first segment; against stop-and-start",
-      "(PipeSwitch, tables 3 and 4)."
-    },
+    description =
+        "Latency over HTTP of a model whose weights are not on the device while a "
+            + "background job runs there, less the ready model's, and time to its first "
+            + "segment; against stop-and-start (PipeSwitch, tables 3 and 4).",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class PreemptCommand implements Callable<Integer> {

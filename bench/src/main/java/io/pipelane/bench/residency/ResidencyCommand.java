@@ -18,11 +18,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench residency}: which weights should stay, when most have to go. */
 @Command(
     name = "residency",
-    description = {
-      "Stalls and bytes moved under Pipelane's policy of residency and under others, replayed in"
-          + " the",
-      "simulator against plans recorded on an H200; no device is needed."
-    },
+    description =
+        "Stalls and bytes moved under Pipelane's policy of residency and under others, "
+            + "replayed in the simulator against plans recorded on an H200; no device is "
+            + "needed.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class ResidencyCommand implements Callable<Integer> {

@@ -30,10 +30,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench sharing}: what offline work costs online work, and what it gets. */
 @Command(
     name = "sharing",
-    description = {
-      "Latencies of online requests while offline work runs on the same device, against online work",
-      "alone, and what offline work gets, for each way of sharing."
-    },
+    description =
+        "Latencies of online requests while offline work runs on the same device, against "
+            + "online work alone, and what offline work gets, for each way of sharing.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SharingCommand implements Callable<Integer> {

@@ -29,10 +29,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench slo}: how many requests for thousands of models are answered in time. */
 @Command(
     name = "slo",
-    description = {
-      "Answers in time against the load that is offered to thousands of models in the simulator, and",
-      "to some small ones live, in this process, on the CPU."
-    },
+    description =
+        "Answers in time against the load that is offered to thousands of models in the "
+            + "simulator, and to some small ones live, in this process, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SloCommand implements Callable<Integer> {

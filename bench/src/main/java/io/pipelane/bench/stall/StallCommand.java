@@ -37,10 +37,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "stall",
     description = {
-      "Starts a server that stands still for a while every so often, and compares the latency that",
-      "the load generator reports with what arithmetic says: in an open loop with connections to",
-      "spare, in one with few, and in a closed loop, which hides the stalls. Exit status 0 when both",
-      "open loops' p99 is within 5 %% of what the server's notes of its stalls say, 4 otherwise."
+      "Starts a server that stands still for a while every so often, and compares the "
+          + "latency that the load generator reports with what arithmetic says: in an open "
+          + "loop with connections to spare, in one with few, and in a closed loop, which "
+          + "hides the stalls.",
+      "Exit status 0 when both open loops' p99 is within 5 %% of what the server's "
+          + "notes of its stalls say, 4 otherwise."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

@@ -32,10 +32,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "try",
     description = {
-      "From nothing to a report: serves some of the demo's models, in a process of its own and from",
-      "less memory than they take, finds out how much load this machine bears with the load",
-      "generator beside the server, asks real texts and pictures at rising rates up to that, and",
-      "writes a page with charts. Exit status: as loadgen's own; the last line says what it means."
+      "From nothing to a report: serves some of the demo's models, in a process of its "
+          + "own and from less memory than they take, finds out how much load this machine "
+          + "bears with the load generator beside the server, asks real texts and pictures at "
+          + "rising rates up to that, and writes a page with charts.",
+      "Exit status: as loadgen's own; the last line says what it means."
     },
     mixinStandardHelpOptions = true,
     sortOptions = false)

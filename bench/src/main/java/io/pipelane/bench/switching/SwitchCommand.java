@@ -31,10 +31,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench switch}: what it costs to bring a model onto a device. */
 @Command(
     name = "switch",
-    description = {
-      "Latency of models that are on the device, partly on it, and not on it at all, by Pipelane's",
-      "way and by others; all in one run. bin/loadgen zoo writes models to measure."
-    },
+    description =
+        "Latency of models that are on the device, partly on it, and not on it at all, by "
+            + "Pipelane's way and by others; all in one run. bin/loadgen zoo writes models to "
+            + "measure.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SwitchCommand implements Callable<Integer> {

@@ -21,10 +21,9 @@ import picocli.CommandLine.Spec;
 /** {@code bench tiers}: what becomes of the disk's bandwidth. */
 @Command(
     name = "tiers",
-    description = {
-      "Transfers and requests of models that are on disk only, beside a reader that throws away what",
-      "it reads, on the CPU."
-    },
+    description =
+        "Transfers and requests of models that are on disk only, beside a reader that "
+            + "throws away what it reads, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TiersCommand implements Callable<Integer> {

@@ -23,10 +23,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench trace}: Salus' hundred jobs under its four policies. */
 @Command(
     name = "trace",
-    description = {
-      "Makespan, queueing and completion times of a trace of training jobs under Salus' policies in",
-      "the simulator, and of a short trace of small models live, in this process, on the CPU."
-    },
+    description =
+        "Makespan, queueing and completion times of a trace of training jobs under Salus' "
+            + "policies in the simulator, and of a short trace of small models live, in this "
+            + "process, on the CPU.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TraceCommand implements Callable<Integer> {

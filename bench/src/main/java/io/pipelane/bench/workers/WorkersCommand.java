@@ -38,10 +38,10 @@ import picocli.CommandLine.Spec;
 /** {@code bench workers}: ways to change the process when another model's turn has come. */
 @Command(
     name = "workers",
-    description = {
-      "What it costs to run another model: stopping and starting everything, two processes, one",
-      "process, and active and standby workers (PipeSwitch, tables 1 and 2, figure 9)."
-    },
+    description =
+        "What it costs to run another model: stopping and starting everything, two "
+            + "processes, one process, and active and standby workers (PipeSwitch, tables 1 and "
+            + "2, figure 9).",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class WorkersCommand implements Callable<Integer> {

@@ -36,6 +36,7 @@ public final class ConfigOptions implements IModelTransformer {
   @Override
   public CommandSpec transform(CommandSpec spec) {
     spec.interpolateVariables(false);
+    spec.usageMessage().abbreviateSynopsis(true); // There are more flags than a line can tell.
     spec.addOption(
         OptionSpec.builder(FILE)
             .paramLabel("FILE")
