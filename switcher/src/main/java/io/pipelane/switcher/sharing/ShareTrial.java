@@ -28,10 +28,14 @@ public final class ShareTrial {
    * nothing of online work alone. What may be too much by the error of the comparison is measured
    * for up to LONGEST and not kept in doubt; too few answers that can be compared are no verdict.
    *
+   * What online work takes alone may change meanwhile, most of all after a start. So before a size
+   * is kept offline work stands once more, behind the share (BEHIND), unless the two stretches that
+   * were measured last agree; if these do not, that is no verdict, and all is measured anew.
+   *
    * Then the share stays, and each further stretch is compared with that alone, and closes it where
    * it is too much beyond the error; after KEPT all is measured anew. Sizes that do not pay are tried
-   * again after a pause, which doubles each time. Offline work is held again a minute later at the
-   * soonest, and while the same is asked once in KEPT.
+   * again after a pause, which doubles each time. Offline work is held once a minute at most, by the
+   * mean, and once in KEPT while the same is asked and nothing drifts.
    *
    * The first size to be tried is the usual one. Where it is too much for online work the next
    * smaller is tried; where it pays, or brings nothing, the next larger, if what is expected of it
@@ -61,6 +65,7 @@ public final class ShareTrial {
     ALONE,
     SETTLING,
     WITH,
+    BEHIND,
     KEPT,
     PAUSE
   }
@@ -77,9 +82,12 @@ public final class ShareTrial {
   private Phase phase = Phase.WITHOUT;
   private int first; // the largest that is tried after a stretch without
   private int kept = NONE; // the latest that was kept, since then
+  private int latest = NONE; // that was open, or is
   private int failed = NONE;
   private double rateWithout;
   private Stretch now = new Stretch();
+  private Stretch shared = new Stretch(); // the one with the share, while BEHIND
+  private long sharedNanos;
   private long beganNanos;
   private long keptSinceNanos;
   private boolean looked;
@@ -276,6 +284,15 @@ public final class ShareTrial {
           judge(nowNanos);
         }
       }
+      case BEHIND -> {
+        if (isOver && !hasOnlineWork) {
+          alone.forget();
+          measureAnew(nowNanos);
+        } else if (isOver && alone.isEnough(now, passed)) {
+          alone.measured(now, nowNanos);
+          judgeBehind(nowNanos);
+        }
+      }
       case KEPT -> {
         int size = byLoad(isOver, nowNanos);
         if (size != open) {
@@ -312,18 +329,47 @@ public final class ShareTrial {
     } else if (alone.mayBeTooMuch(now)) {
       slowed(nowNanos);
     } else {
-      measured(nowNanos);
-      boolean isLarger = kept != NONE && kept < open;
+      boolean isLarger = kept != NONE && kept < latest;
       double before = isLarger ? sizes.offlineRate(kept) : rateWithout;
-      boolean pays = sizes.offlineRate(open) >= LEAST_GAIN * before;
-      tell(pays ? "kept" : "too little", nowNanos);
-      if (pays) {
-        keptSinceNanos = kept == NONE ? nowNanos : keptSinceNanos;
-        sizes.pays(open);
-        keep(open, nowNanos);
+      boolean pays = now.offlineRate(nowNanos - beganNanos) >= LEAST_GAIN * before;
+      if (pays && !alone.isSteady()) {
+        measureBehind(nowNanos);
       } else {
-        bringsLittle(isLarger, nowNanos);
+        measured(nowNanos);
+        tell(pays ? "kept" : "too little", nowNanos);
+        if (pays) {
+          keptSinceNanos = kept == NONE ? nowNanos : keptSinceNanos;
+          sizes.pays(latest);
+          keep(latest, nowNanos);
+        } else {
+          bringsLittle(isLarger, nowNanos);
+        }
       }
+    }
+  }
+
+  /** Has offline work stand once more, behind the share. */
+  private void measureBehind(long nowNanos) {
+    shared = now;
+    sharedNanos = nowNanos - beganNanos;
+    open = NONE;
+    begin(Phase.BEHIND, nowNanos);
+  }
+
+  /** It has; what the share was compared with is known from both sides. */
+  private void judgeBehind(long nowNanos) {
+    if (alone.isSteady()) {
+      now = shared;
+      beganNanos = nowNanos - sharedNanos;
+      judge(nowNanos);
+    } else {
+      LOG.log(
+          Level.INFO,
+          "offline work on {0} % of the multiprocessors: what online answers take alone has changed"
+              + " meanwhile, so both are measured anew",
+          sizes.percent(latest));
+      alone.forget();
+      measureAnew(nowNanos);
     }
   }
 
@@ -332,9 +378,9 @@ public final class ShareTrial {
     LOG.log(
         Level.INFO,
         "offline work on {0} % of the multiprocessors: too few online requests can be compared",
-        sizes.percent(open));
+        sizes.percent(latest));
     alone.forget();
-    sizes.pause(open, nowNanos);
+    sizes.pause(latest, nowNanos);
     measureAnew(nowNanos);
   }
 
@@ -386,15 +432,15 @@ public final class ShareTrial {
     tell(alone.isTooMuch(now) ? "too much" : "perhaps too much", nowNanos);
     boolean isMuch = alone.slower(now) - 1 > FittingSizes.MARGIN * alone.allowedExcess();
     if (isMuch || !alone.isTooMuch(now)) {
-      sizes.pause(open, nowNanos);
+      sizes.pause(latest, nowNanos);
     }
-    useOrMeasureAnew(largest(open - 1, nowNanos), nowNanos);
+    useOrMeasureAnew(largest(latest - 1, nowNanos), nowNanos);
   }
 
   /** Smaller ones will not bring more. */
   private void bringsLittle(boolean isLarger, long nowNanos) {
-    int next = isLarger ? NONE : fitting.untried(open, nowNanos);
-    for (int size = isLarger ? open : 0; size <= open; size++) {
+    int next = isLarger ? NONE : fitting.untried(latest, nowNanos);
+    for (int size = isLarger ? latest : 0; size <= latest; size++) {
       sizes.pause(size, nowNanos);
     }
     useOrMeasureAnew(isLarger ? largest(kept, nowNanos) : next, nowNanos);
@@ -404,7 +450,7 @@ public final class ShareTrial {
   private void measured(long nowNanos) {
     double slower = alone.slower(now);
     double rate = now.offlineRate(nowNanos - beganNanos);
-    sizes.measured(open, slower, rate, nowNanos);
+    sizes.measured(latest, slower, rate, nowNanos);
     offlineWithout = OptionalDouble.of(rateWithout);
     offlineWith = OptionalDouble.of(rate);
     onlineSlowdown = OptionalDouble.of(slower);
@@ -415,7 +461,7 @@ public final class ShareTrial {
         Level.INFO,
         "offline work on {0} % of the multiprocessors: online answers take {1} times as long as alone"
             + " at a load of {2}, offline work does {3} of what it does alone, {4} without: {5}",
-        sizes.percent(open),
+        sizes.percent(latest),
         alone.slower(now),
         load.load(),
         now.offlineRate(nowNanos - beganNanos),
@@ -443,6 +489,7 @@ public final class ShareTrial {
   }
 
   private void keep(int size, long nowNanos) {
+    latest = size;
     open = size;
     kept = size;
     first = size;
@@ -450,6 +497,7 @@ public final class ShareTrial {
   }
 
   private void attempt(int size, long nowNanos) {
+    latest = size;
     open = size;
     begin(Phase.SETTLING, nowNanos);
   }
@@ -461,7 +509,7 @@ public final class ShareTrial {
 
   private void begin(Phase next, long nowNanos) {
     phase = next;
-    holds = next == Phase.ALONE;
+    holds = next == Phase.ALONE || next == Phase.BEHIND;
     if (holds) {
       alone.begins(nowNanos);
     }
@@ -488,7 +536,7 @@ public final class ShareTrial {
       case MEASURED ->
           switch (phase) {
             case WITHOUT -> waiting();
-            case ALONE, SETTLING, WITH -> ShareOverview.State.TRYING;
+            case ALONE, SETTLING, WITH, BEHIND -> ShareOverview.State.TRYING;
             case KEPT -> isOpen() ? ShareOverview.State.KEPT : ShareOverview.State.LOADED;
             case PAUSE -> ShareOverview.State.DROPPED;
           };
