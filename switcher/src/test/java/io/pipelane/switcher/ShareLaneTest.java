@@ -243,6 +243,22 @@ class ShareLaneTest {
     requireAnswered(large);
   }
 
+  /** The next of its kind has the share again. */
+  @Test
+  void runThatFindsTooLittleMemoryForTheMoment_isMadeElsewhereAndKeepsItsShapesInTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(1, () -> new StatusException(Status.INSUFFICIENT_MEMORY, "the device has none left"));
+    Call unlucky = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    requireAnswered(offline());
+    assertTrue(gate.online().isInFlight(), "the next ran in the share");
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(unlucky);
+  }
+
   @Test
   void runThatLosesItsWorkerTwiceThere_isNotMadeElsewhere() {
     OfflineGate gate = switcher.sharing().gate();
