@@ -23,6 +23,7 @@ final class Consistency {
     PipelaneConfig config = effective.config();
     Consistency rules = new Consistency(effective);
     rules.noShareAcrossProcesses(config);
+    rules.noTrialWithoutGates(config.sharing());
     rules.thresholds(config.sharing());
     config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
     rules.together(
@@ -61,6 +62,17 @@ final class Consistency {
               .formatted(
                   effective.describe("workers.offline"),
                   effective.describe("sharing.multiprocessors")));
+    }
+  }
+
+  private void noTrialWithoutGates(SharingConfig sharing) {
+    if (sharing.protection() == SharingConfig.Protection.NONE
+        && sharing.multiprocessors() == SharingConfig.Multiprocessors.MEASURED) {
+      throw new ConfigException(
+          "%s and %s exclude each other: what is measured is online work alone, for which offline work is held at gates; set sharing.protection: gates, or sharing.multiprocessors: always or off"
+              .formatted(
+                  effective.describe("sharing.multiprocessors"),
+                  effective.describe("sharing.protection")));
     }
   }
 

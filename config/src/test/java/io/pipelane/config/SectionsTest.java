@@ -683,7 +683,7 @@ class SectionsTest {
             25,
             5,
             Optional.of(new ProcessorList(List.of(0, 1, 2, 7))),
-            SharingConfig.Multiprocessors.MEASURED,
+            SharingConfig.Multiprocessors.ALWAYS,
             30,
             new Percentages(List.of(7, 15, 60)),
             Duration.ofMillis(5),
@@ -703,7 +703,7 @@ class SectionsTest {
                     entry("sharing.offline-memory-percent", "25"),
                     entry("sharing.offline-nice", "5"),
                     entry("sharing.offline-processors", "7,0-2"),
-                    entry("sharing.multiprocessors", "measured"),
+                    entry("sharing.multiprocessors", "always"),
                     entry("sharing.multiprocessors-percent", "30"),
                     entry("sharing.other-multiprocessors-percent", "7/15/60"),
                     entry("sharing.period", "5ms"),
@@ -718,6 +718,17 @@ class SectionsTest {
                     entry("sharing.host-memory", "4/5/6"),
                     entry("sharing.attainment", "99/98/97")))
             .sharing());
+  }
+
+  /** Nothing would hold offline work while online work alone is measured. */
+  @Test
+  void sharing_measuredShareWithoutGates_isRefusedAndTheMessageSaysWhatToSet() {
+    Map<String, String> settings =
+        Map.of("sharing.protection", "none", "sharing.multiprocessors", "measured");
+    ConfigException refusal = assertThrows(ConfigException.class, () -> changed(settings));
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("sharing.protection: gates"), message);
+    assertTrue(message.contains("sharing.multiprocessors: always or off"), message);
   }
 
   @ParameterizedTest

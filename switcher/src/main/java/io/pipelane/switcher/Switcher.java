@@ -25,6 +25,7 @@ import io.pipelane.switcher.worker.SessionOverview;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
@@ -54,7 +55,22 @@ public final class Switcher implements InferenceService, AutoCloseable {
       SessionFactory sessions,
       SwitcherSettings settings,
       HostWeights hostWeights) {
-    parts = new SwitcherParts(device, memory, sessions, settings, hostWeights);
+    this(device, memory, sessions, settings, hostWeights, System::nanoTime);
+  }
+
+  /**
+   * The same by another clock.
+   *
+   * @param nanoClock what is measured, estimated and decided by; whoever waits does so in real time
+   */
+  Switcher(
+      Device device,
+      DeviceMemory memory,
+      SessionFactory sessions,
+      SwitcherSettings settings,
+      HostWeights hostWeights,
+      LongSupplier nanoClock) {
+    parts = new SwitcherParts(device, memory, sessions, settings, hostWeights, nanoClock);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */

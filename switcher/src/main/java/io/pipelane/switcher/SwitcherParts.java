@@ -37,7 +37,6 @@ final class SwitcherParts implements AutoCloseable {
    * all are there: nothing is registered before, so nothing runs. Where memory is short, somebody
    * gives way to somebody else (sessions, states, kept tensors): who, is said here.
    */
-  private final LongSupplier clock = System::nanoTime;
   final DeviceMemory memory;
   final SessionFactory sessions;
   final WorkingMemory working;
@@ -63,7 +62,8 @@ final class SwitcherParts implements AutoCloseable {
       DeviceMemory memory,
       SessionFactory sessions,
       SwitcherSettings settings,
-      HostWeights hostWeights) {
+      HostWeights hostWeights,
+      LongSupplier clock) {
     lanes = settings.lanes();
     hostStateBytes = settings.hostStateBytes();
     this.memory = memory;

@@ -33,6 +33,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -45,6 +46,10 @@ class ShareLaneTest {
   private static final long WEIGHTS = 256 << 10;
   private static final long SESSION = MIB;
   private static final float NUMBER = 7;
+  private static final long MILLISECOND = 1_000_000;
+
+  /** What the switcher's clock is ahead by: tests move it on instead of waiting. */
+  private final AtomicLong aheadNanos = new AtomicLong();
 
   private final Device device =
       CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
@@ -79,12 +84,17 @@ class ShareLaneTest {
             PipelaneConfig.defaults().scheduling(),
             new SharingSettings(
                 PipelaneConfig.of(config).sharing(), DeviceMonitor.none("nobody looks")));
-    Switcher opened = new Switcher(device, memory, sessions, settings, ShareLaneTest::weights);
+    Switcher opened =
+        new Switcher(device, memory, sessions, settings, ShareLaneTest::weights, this::now);
     opened.register(model);
     while (opened.sharing().overview().state() != SharingState.HEALTHY) {
       Thread.onSpinWait(); // The device is looked at by a thread of its own.
     }
     return opened;
+  }
+
+  private long now() {
+    return System.nanoTime() + aheadNanos.get();
   }
 
   private static WeightSource weights(ImportedModel model) {
@@ -243,6 +253,22 @@ class ShareLaneTest {
     requireAnswered(large);
   }
 
+  /** The next of its kind has the share again. */
+  @Test
+  void runThatFindsTooLittleMemoryForTheMoment_isMadeElsewhereAndKeepsItsShapesInTheShare() {
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler online = gate.online().begin(new Call());
+    fail(1, () -> new StatusException(Status.INSUFFICIENT_MEMORY, "the device has none left"));
+    Call unlucky = offline();
+    while (gate.counts().offlineRuns() == 0) {
+      Thread.onSpinWait();
+    }
+    requireAnswered(offline());
+    assertTrue(gate.online().isInFlight(), "the next ran in the share");
+    online.completed(new InferenceTimings(0, 0, 0));
+    requireAnswered(unlucky);
+  }
+
   @Test
   void runThatLosesItsWorkerTwiceThere_isNotMadeElsewhere() {
     OfflineGate gate = switcher.sharing().gate();
@@ -275,7 +301,7 @@ class ShareLaneTest {
     online.completed(new InferenceTimings(0, 0, 0));
   }
 
-  /** Whether they pay is asked first, which takes its time. */
+  /** Whether they pay is asked first. */
   @Test
   void sizeInWhichTheFirstRunFails_givesWayToTheNextSmaller() {
     switcher.close();
@@ -285,8 +311,9 @@ class ShareLaneTest {
     OfflineGate gate = switcher.sharing().gate();
     ResultHandler online = gate.online().begin(new Call());
     while (!gate.trial().isOpen()) {
-      gate.trial().onlineAnswered("kind", System.nanoTime(), 1_000);
+      gate.trial().onlineAnswered("kind", now(), 1_000);
       gate.trial().offlineRan(1_000);
+      aheadNanos.addAndGet(MILLISECOND); // The device is looked at meanwhile.
     }
     assertEquals(1, gate.trial().size(), "5, 10 and 20 %, of which 10 are usual");
     sessions.failures.set(1);

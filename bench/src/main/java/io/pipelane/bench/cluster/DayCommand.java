@@ -10,6 +10,7 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.sharing.SharedServer;
 import io.pipelane.cluster.simulator.ClusterOutcome;
 import io.pipelane.cluster.simulator.ClusterSimulator;
 import io.pipelane.cluster.simulator.ClusterSimulator.DayJob;
@@ -21,7 +22,6 @@ import io.pipelane.cluster.simulator.VirtualCluster;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -97,7 +97,8 @@ public final class DayCommand implements Callable<Integer> {
         models.repository("day-" + first.model() + "-" + second.model(), List.of(first, second));
     Results results = new Results(DayColumns.TITLE, DayColumns.ALL, DayColumns.NOTES);
     try (CutOff measuring = options.publishIfCutOff(spec, results);
-        LocalPipelane server = LocalPipelane.start(repository, options.work(), settings())) {
+        LocalPipelane server =
+            SharedServer.startWithGates(accelerated, repository, options.work())) {
       for (int round = 0; round < options.rounds(); round++) {
         compare(server, first, second, measured, seed + round, results);
       }
@@ -119,16 +120,6 @@ public final class DayCommand implements Callable<Integer> {
     if (interval < 1 || interval > 24 * 60) {
       throw new IllegalArgumentException("--interval must be between 1 and 1440: " + interval);
     }
-  }
-
-  private Map<String, String> settings() throws Exception {
-    Map<String, String> values = new HashMap<>(accelerated.serverSettings(options.work()));
-    values.put("device.lanes", "1");
-    values.put("queue.max-requests", "1000000");
-    values.put("sharing.protection", "gates");
-    values.put("sharing.multiprocessors", "off");
-    values.put("sharing.offline-memory-percent", "100");
-    return values;
   }
 
   private void compare(

@@ -43,7 +43,8 @@ record MeasuredFigures(MeasuredSharing sharing, double offlinePerSecond, Results
             ClusterColumns.MEASURED_TITLE, ClusterColumns.MEASURED, ClusterColumns.MEASURED_NOTES);
     SavedResults first = SavedResults.read(files.getFirst());
     MeasuredSharing sharing = alone(files.getFirst(), first, results);
-    for (Path file : files) {
+    addWays(first, sharing, results);
+    for (Path file : files.subList(1, files.size())) {
       addWays(SavedResults.read(file), sharing, results);
     }
     Map<String, Double> offlineAlone = offlineAlone(first);

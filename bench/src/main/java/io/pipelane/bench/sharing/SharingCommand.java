@@ -285,15 +285,6 @@ public final class SharingCommand implements Callable<Integer> {
 
   private LocalPipelane start(Path models, Path work, Scene scene)
       throws IOException, InterruptedException {
-    Map<String, String> values = new HashMap<>(accelerated.serverSettings(work));
-    Way way = scene.way();
-    values.put("device.lanes", Integer.toString(way.lanes(lanes)));
-    values.put("queue.max-requests", "1000000");
-    values.put("sharing.protection", way.protection());
-    values.put("sharing.multiprocessors", way.multiprocessors());
-    values.put("sharing.multiprocessors-percent", Integer.toString(scene.percent()));
-    values.put("sharing.offline-memory-percent", "100");
-    values.putAll(settings);
-    return LocalPipelane.start(models, work, values);
+    return SharedServer.start(accelerated, models, work, scene, lanes, settings);
   }
 }

@@ -40,10 +40,11 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
    * fails in one size runs in the next smaller, or elsewhere, for a time (UnfitSizes): its request is
    * given back, to run elsewhere, and nobody is told of the failure. What is refused or too large
    * says nothing of a partition: that request alone runs elsewhere, and so do runs like one that was
-   * too large for the lane. Nor does a lost worker, whose run has been tried again already: it fails.
-   * If it fails there too the share
-   * is not to blame (the request may be), and that is forgotten. Where offline work has nothing but
-   * the share (the gate is not active) there is no elsewhere.
+   * too large for all that the lane may take. Where memory is short for the moment (the device's,
+   * for a state, for a session) the next of its kind is tried in the share again. Nor does a lost
+   * worker, whose run has been tried again already: it fails. If it fails there too the share is not
+   * to blame (the request may be), and that is forgotten. Where offline work has nothing but the
+   * share (the gate is not active) there is no elsewhere.
    */
   private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
 
@@ -256,7 +257,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     if (!gate.isActive() || queued.isUnwanted()) {
       return;
     }
-    if (isTooLarge(reason)) {
+    if (reason.getCause() instanceof OutOfDeviceMemoryException) { // See tooLarge.
       unfit.addTooLarge(queued.key());
     } else if (mayBePartition(reason) && worker.isUsable()) {
       ModelVersion model = queued.request().model();
@@ -268,12 +269,6 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       unfit.add(model, size);
       gate.trial().offlineFailed(size);
     }
-  }
-
-  private static boolean isTooLarge(Throwable reason) {
-    return reason.getCause() instanceof OutOfDeviceMemoryException
-        || (reason instanceof StatusException known
-            && known.status() == Status.INSUFFICIENT_MEMORY);
   }
 
   /** Whether a run may have failed of the multiprocessors that it had. */
@@ -353,6 +348,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
+  /** Of the lane's capacity; what the device has not got for it now fails otherwise. */
   private StatusException tooLarge(
       InferenceRequest request, ShareLane lane, OutOfDeviceMemoryException e) {
     return new StatusException(

@@ -44,13 +44,13 @@ final class UnfitSizes {
     return isOver(until.get(new Place(model, size)));
   }
 
-  /** A run has found too little memory, which all sizes have the same of. */
+  /** A run wants more than the lane may take, which all sizes have the same of. */
   void addTooLarge(RunKey run) {
     tooLargeUntil.values().removeIf(this::isOver);
     tooLargeUntil.put(run, nanoClock.getAsLong() + UNFIT_NANOS);
   }
 
-  /** Whether runs like that have found too little memory. */
+  /** Whether runs like that do. */
   boolean isTooLarge(RunKey run) {
     return !isOver(tooLargeUntil.get(run));
   }

@@ -14,10 +14,18 @@ import java.util.function.LongSupplier;
 
 /**
  * Tells a trial how long an online request took from its coming to its answer, before its caller is
- * told. One whose run waited for weights tells nothing of a share.
+ * told. One whose run waited for weights tells nothing of a share, nor does one beside which
+ * offline work computed that is to stand.
+ *
+ * @param mark the gate's, of when the request came
  */
 record ComparedAnswer(
-    ResultHandler handler, ShareTrial trial, Kind kind, long cameNanos, LongSupplier nanoClock)
+    ResultHandler handler,
+    OfflineGate gate,
+    Kind kind,
+    long cameNanos,
+    long mark,
+    LongSupplier nanoClock)
     implements ResultHandler {
 
   /**
@@ -39,7 +47,9 @@ record ComparedAnswer(
 
   @Override
   public void completed(InferenceTimings timings) {
-    if (timings.stallNanos() == 0) {
+    ShareTrial trial = gate.trial();
+    boolean isAsMeant = !trial.holdsOffline() || !gate.offlineRanSince(mark);
+    if (timings.stallNanos() == 0 && isAsMeant) {
       trial.onlineAnswered(kind, cameNanos, nanoClock.getAsLong() - cameNanos);
     }
     handler.completed(timings);

@@ -350,7 +350,7 @@ public final class OfflineGate {
       return handler;
     }
     ComparedAnswer.Kind kind = ComparedAnswer.Kind.of(request, online.count());
-    return new ComparedAnswer(handler, trial, kind, cameNanos, nanoClock);
+    return new ComparedAnswer(handler, this, kind, cameNanos, mark(), nanoClock);
   }
 
   /** An online run has ended well that had all its weights, with a mark from its beginning. */

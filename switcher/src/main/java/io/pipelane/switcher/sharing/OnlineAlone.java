@@ -9,6 +9,14 @@ import java.util.function.Supplier;
  * safe for several threads, but for {@link #keepTo}.
  */
 final class OnlineAlone {
+  /*
+   * What drifts (code that is compiled yet, captures, clocks) makes what was measured before a share
+   * too slow for it. So two stretches in a row have to agree before it is steady, that is, not to
+   * differ by more than half of what is allowed, beyond their error; the faster of them counts.
+   *
+   * Each time offline work stands takes APART of the time after it, so it is once in that at most, by
+   * the mean.
+   */
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
   private static final long LONGEST_NANOS = 10L * 1_000_000_000;
   private static final long APART_NANOS = 60L * 1_000_000_000;
@@ -19,11 +27,13 @@ final class OnlineAlone {
 
   private final OnlineLoad load;
   private volatile DoubleSupplier most = () -> MOST_SLOWDOWN;
-  private Stretch alone = new Stretch();
+  private Stretch latest = new Stretch();
+  private Stretch alone = latest; // that, or the one before
   private boolean known;
+  private boolean steady;
   private long knownNanos;
   private boolean hasBegun;
-  private long begunNanos;
+  private long mayBeginNanos;
 
   /** Nothing is known; requests wait for each other by a load. */
   OnlineAlone(OnlineLoad load) {
@@ -37,20 +47,32 @@ final class OnlineAlone {
 
   /** That was measured just now. */
   void measured(Stretch stretch, long nowNanos) {
-    alone = stretch;
+    Comparison change = stretch.with(latest);
+    double borne = allowedExcess() / 2;
+    steady =
+        change.answers() >= ENOUGH_COMPARED
+            && change.atLeast() <= 1 + borne
+            && change.atMost() >= 1 - borne;
+    alone = steady && change.slower() > 1 ? latest : stretch;
+    latest = stretch;
     known = true;
     knownNanos = nowNanos;
   }
 
+  /** Whether the two stretches that were measured last agree. */
+  boolean isSteady() {
+    return steady;
+  }
+
   /** Whether offline work may be made to stand: that was not so lately. */
   boolean mayBegin(long nowNanos) {
-    return !hasBegun || nowNanos - begunNanos >= APART_NANOS;
+    return !hasBegun || nowNanos - mayBeginNanos >= 0;
   }
 
   /** It does, from now on. */
   void begins(long nowNanos) {
+    mayBeginNanos = APART_NANOS + (mayBegin(nowNanos) ? nowNanos : mayBeginNanos);
     hasBegun = true;
-    begunNanos = nowNanos;
   }
 
   /** Whether it has for long enough: chance is small beside what is allowed, or time is up. */
@@ -60,7 +82,7 @@ final class OnlineAlone {
     return tells || passedNanos >= LONGEST_NANOS;
   }
 
-  /** Others ask now. */
+  /** Others ask now, or they take another time. */
   void forget() {
     known = false;
   }

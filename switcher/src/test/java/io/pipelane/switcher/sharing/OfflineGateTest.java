@@ -276,6 +276,56 @@ class OfflineGateTest {
     assertFalse(triesAfter(new InferenceTimings(0, 1, 10)));
   }
 
+  /** A run that was told to stand computes on to its next gate. */
+  @Test
+  void answersBesideAnOfflineRunThatIsToStand_areNotThoseOfOnlineWorkAlone() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OnlineWork others = new OnlineWork();
+    OfflineGate shared = new OfflineGate(true, 0, 1, others, measured, now::get);
+    AtomicBoolean stands = new AtomicBoolean(true);
+    shared.begin(stands::get);
+    answer(shared, 6, 1);
+    assertTrue(measured.holdsOffline());
+    stands.set(false); // It goes on for a second, and online answers take twice as long.
+    answer(shared, 1, 2);
+    stands.set(true);
+    answer(shared, 4.5, 1);
+    assertTrue(measured.isOpen());
+    answer(shared, 10, 1.2);
+    assertFalse(measured.isOpen(), "it takes 1.2 times as long as alone");
+    assertEquals(1.2, measured.overview().onlineSlowdown().orElseThrow(), 0.01);
+  }
+
+  @Test
+  void offlineRunThatDoesNotStand_goesOnAndIsNoVerdict() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(true, 0, 1, new OnlineWork(), measured, now::get);
+    shared.begin(() -> false);
+    answer(shared, 6, 1);
+    assertTrue(measured.holdsOffline());
+    answer(shared, 14, 2);
+    assertFalse(measured.holdsOffline());
+    assertFalse(measured.isOpen());
+  }
+
+  /**
+   * Has requests answered, ten in a tenth of a second, that take so many times as long as usual.
+   */
+  private void answer(OfflineGate shared, double seconds, double slower) {
+    InferenceRequest request =
+        new InferenceRequest(new ModelVersion("bert", 1), List.of(), List.of());
+    long end = now.get() + (long) (seconds * SECOND);
+    while (now.addAndGet(SECOND / 10) <= end) {
+      long came = now.get() - (long) (slower * SEGMENT);
+      for (int i = 0; i < 10; i++) {
+        ResultHandler handler = shared.comparing(request, new Ignored(), came);
+        handler.completed(new InferenceTimings(0, 0, 10));
+      }
+      shared.trial().offlineRan(SECOND / 10);
+      shared.lookAtTrial(now.get());
+    }
+  }
+
   /** Without gates offline work runs anywhere until the share has been opened. */
   @Test
   void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {

@@ -186,7 +186,7 @@ class ShareTrialSizesTest {
     size(5, 1.0, 1.1);
     size(10, 1.0, 1.2);
     failing.add(10);
-    run(30);
+    run(25);
     assertChosen(5, State.KEPT);
     assertTrue(open(10) < 0.5, openSeconds.toString());
   }
@@ -196,7 +196,7 @@ class ShareTrialSizesTest {
   void sizeOnWhichRunsHaveEndedWell_isNotGivenUpForOneThatFails() {
     size(10, 1.0, 1.2);
     size(20, 1.1, 1.2);
-    run(20);
+    run(25);
     assertChosen(10, State.KEPT);
     trial.offlineFailed(trial.size());
     run(1);
