@@ -106,7 +106,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           new ReadySessions(
               members,
               config.readySessions(),
-              member -> member.switcher.freeWorkingShare(),
+              (member, bytes) -> member.switcher.freeWorkingShare(bytes),
               nanoClock);
       Runnable review = () -> ready.review(routes.values(), uses());
       reviews.add(new ReviewThread("ready-sessions", review, REVIEW));

@@ -311,11 +311,15 @@ final class SessionTable {
     }
   }
 
-  /** What the next session of a structure will take at most, as far as is known. */
+  /**
+   * What the next session of a structure will take at most, as far as is known; 0 where no variant
+   * of it is here.
+   */
   long expectedBytes(Structure structure) {
     lock.lock();
     try {
-      return budget(structure).expectedBytes(nanoClock.getAsLong());
+      @Nullable SessionBudget budget = budgets.get(structure);
+      return budget == null ? 0 : budget.expectedBytes(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

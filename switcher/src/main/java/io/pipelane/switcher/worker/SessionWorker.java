@@ -225,9 +225,9 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean hasSession(ModelVersion version) {
+  public @Nullable StructureRange session(ModelVersion version) {
     @Nullable Variant variant = models.get(version);
-    return variant != null && table.isBuilt(variant.range());
+    return variant != null && table.isBuilt(variant.range()) ? variant.range() : null;
   }
 
   @Override
@@ -249,6 +249,12 @@ public final class SessionWorker implements Worker {
   @Override
   public long sessionBytes(Lease lease) {
     return table.expectedBytes(lease.range().structure());
+  }
+
+  @Override
+  public long sessionBytes(ModelVersion version) {
+    @Nullable Variant variant = models.get(version);
+    return variant == null ? 0 : table.expectedBytes(variant.structure());
   }
 
   @Override
