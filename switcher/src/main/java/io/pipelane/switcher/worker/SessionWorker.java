@@ -263,6 +263,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean evictUnused() {
+    return table.evictUnused();
+  }
+
+  @Override
   public void evictIdleBeside() {
     evictor.execute(table::evict);
   }

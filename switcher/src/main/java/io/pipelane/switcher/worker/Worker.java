@@ -100,6 +100,9 @@ public interface Worker extends AutoCloseable {
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);
 
+  /** Closes a session that nobody has asked for since it was built; false where there is none. */
+  boolean evictUnused();
+
   /** Has an idle session be closed, if there is one, by another thread. */
   void evictIdleBeside();
 
