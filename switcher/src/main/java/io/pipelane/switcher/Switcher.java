@@ -268,6 +268,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
     parts.daemon.evict(version, keptBytes);
   }
 
+  /** Whether the settings let anything come in ahead of requests. */
+  public boolean bringsInAhead() {
+    return parts.fetchAhead.isPresent();
+  }
+
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     return parts.admission.submit(request, handler);
