@@ -14,6 +14,7 @@ import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.PeerMemory;
+import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.Preemptions;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -193,7 +195,23 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** Whether a model has its session here, so that it need not be built; any thread, at once. */
   public boolean hasSession(ModelVersion version) {
-    return parts.worker.hasSession(version);
+    return session(version) != null;
+  }
+
+  /**
+   * What a model's session here is built for, which models that share one have in common; null
+   * where none is built. Any thread, at once.
+   */
+  public @Nullable StructureRange session(ModelVersion version) {
+    return parts.worker.session(version);
+  }
+
+  /**
+   * What a session of a model takes of the working memory: as much as one took here, or a bound; 0
+   * for a model that is not registered. Any thread, at once.
+   */
+  public long sessionBytes(ModelVersion version) {
+    return parts.worker.sessionBytes(version);
   }
 
   /** What building a model's session took here lately; 0 where none was. Any thread, at once. */
@@ -201,9 +219,10 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.buildNanos(version);
   }
 
-  /** How much of the working memory nobody has taken, from 0 to 1. */
-  public double freeWorkingShare() {
-    return (double) parts.working.lanes().freeBytes() / parts.working.lanes().capacityBytes();
+  /** How much of the working memory nobody would have taken if so much more of it were, up to 1. */
+  public double freeWorkingShare(long takenBytes) {
+    long free = parts.working.lanes().freeBytes() - takenBytes;
+    return (double) free / parts.working.lanes().capacityBytes();
   }
 
   /** How much models are asked for here, and what they lose by missing weights. */
@@ -263,6 +282,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void evict(ModelVersion version, long keptBytes) {
     parts.daemon.evict(version, keptBytes);
+  }
+
+  /** Whether the settings let anything come in ahead of requests. */
+  public boolean bringsInAhead() {
+    return parts.fetchAhead.isPresent();
   }
 
   @Override

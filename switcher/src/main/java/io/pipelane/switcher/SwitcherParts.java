@@ -90,6 +90,7 @@ final class SwitcherParts implements AutoCloseable {
             kept.yielding(laneMemory),
             working.offline(),
             settings.hostStateBytes(),
+            this::giveUnaskedBack,
             this::makeRoomForStates,
             this::queued,
             clock);
@@ -172,6 +173,11 @@ final class SwitcherParts implements AutoCloseable {
     sharing.onEviction(daemon::takeBackOffline);
     sharing.onShortage(daemon::endOfflineRuns);
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
+  }
+
+  /** Has something leave working memory that nobody has asked for yet, if there is anything. */
+  private boolean giveUnaskedBack() {
+    return kept.giveIdleBack() || worker.evictUnused();
   }
 
   private void makeRoomForStates() {

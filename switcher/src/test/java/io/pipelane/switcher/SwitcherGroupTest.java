@@ -41,6 +41,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -49,6 +50,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Two devices of the processor as one service, with room for two models each. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SwitcherGroupTest {
+  private static final Duration LONGEST = Duration.ofSeconds(30);
   private static final int WIDTH = 64;
   private static final int LAYERS = 8;
   private static final long PAGE = 16 << 10;
@@ -83,9 +85,7 @@ class SwitcherGroupTest {
     groups.forEach(SwitcherGroup::close);
     for (Switcher switcher : switchers.values()) {
       switcher.verify();
-      while (!switcher.memory().weights().isQuiet()) {
-        Thread.onSpinWait();
-      }
+      await(() -> switcher.memory().weights().isQuiet(), "weights to have arrived");
       switcher.close();
     }
     for (CpuDevice device : devices) {
@@ -208,9 +208,7 @@ class SwitcherGroupTest {
     List<float[]> expected = expected(group, models);
     long lentBytes = 0;
     for (String name : NAMES) { // Its own, and the other's.
-      while (switcher(name).memory().sessions().built() < 4) {
-        Thread.onSpinWait();
-      }
+      await(() -> switcher(name).memory().sessions().built() >= 4, "four sessions on " + name);
       lentBytes += switcher(name).memory().weights().lentBytes();
     }
     assertEquals(weightBytes, lentBytes, "no weights lie twice");
@@ -349,7 +347,14 @@ class SwitcherGroupTest {
   }
 
   private static void await(AtomicInteger count, int atLeast) {
-    while (count.get() < atLeast) {
+    await(() -> count.get() >= atLeast, atLeast + " answers");
+  }
+
+  /** Waits until something is so, which fails after a time that is long for all of it. */
+  private static void await(BooleanSupplier condition, String what) {
+    long endNanos = System.nanoTime() + LONGEST.toNanos();
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() - endNanos < 0, () -> "waited in vain for " + what);
       Thread.onSpinWait();
     }
   }
@@ -380,9 +385,7 @@ class SwitcherGroupTest {
     InferenceService.Hold held = group.hold(model.version());
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
       Future<?> gone = threads.submit(() -> group.deregister(model.version()));
-      while (!group.devices(model.version()).isEmpty()) {
-        Thread.onSpinWait();
-      }
+      await(() -> group.devices(model.version()).isEmpty(), "the model to leave service");
       assertThrows(StatusException.class, () -> infer(group, model, input(0)));
       assertThrows(StatusException.class, () -> group.hold(model.version()));
       for (int i = 0; i < 20; i++) {
@@ -440,18 +443,14 @@ class SwitcherGroupTest {
                   }
                 }));
       }
-      while (overview(group, "cpu:1").routed() < 100) {
-        Thread.onSpinWait();
-      }
+      await(() -> overview(group, "cpu:1").routed() >= 100, "requests on the replica");
       assertTrue(switcher("cpu:1").memory().weights().lentBytes() > 0);
       over.set(true);
       for (Future<?> client : clients) {
         client.get();
       }
     }
-    while (group.devices(hot.version()).size() > 1) {
-      Thread.onSpinWait();
-    }
+    await(() -> group.devices(hot.version()).size() == 1, "the replica to go");
     infer(group, hot, input(0));
   }
 }

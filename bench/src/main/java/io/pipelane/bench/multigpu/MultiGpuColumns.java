@@ -25,9 +25,11 @@ final class MultiGpuColumns {
   static final List<String> NOTES =
       List.of(
           "Medians over rounds. Each way of choosing a device has a server of its own in each round,"
-              + " and the same requests at the same times: Poisson, for models whose popularity"
-              + " follows Zipf's law (0.9), which take twice the memory of all devices. No HTTP"
-              + " between. The rate is --load of what the devices could do with all weights there.",
+              + " --warmup seconds of load before it is measured, and the same requests at the same"
+              + " times: Poisson, for models whose popularity follows Zipf's law (0.9), which take"
+              + " twice the memory of all devices. No HTTP between. The rate is --load of what the"
+              + " devices could do with all weights there. Each round begins with the next way; what"
+              + " comes first of all is run once before, and not measured.",
           "predicted: where the wait, the stall and the run are shortest, among the devices that have"
               + " the model; replicas come and go, with a half-life of 2 s. Round robin: all devices"
               + " in turn. Static: each model has one device.",

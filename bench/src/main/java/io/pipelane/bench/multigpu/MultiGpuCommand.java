@@ -1,6 +1,7 @@
 package io.pipelane.bench.multigpu;
 
 import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
@@ -15,6 +16,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -69,6 +71,16 @@ public final class MultiGpuCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
   private long seed = 1;
 
+  @Option(
+      names = "--way",
+      paramLabel = "WAY,...",
+      split = ",",
+      description = "Ways to measure, all unless told otherwise: ${COMPLETION-CANDIDATES}.")
+  private List<Way> ways = new ArrayList<>(List.of(Way.values()));
+
+  @Option(names = "--without-loss", description = "Leave out the turns in which a device is lost.")
+  private boolean withoutLoss;
+
   @Override
   public Integer call() throws Exception {
     int devices = requests.ordinals().size();
@@ -84,18 +96,19 @@ public final class MultiGpuCommand implements Callable<Integer> {
     if (requests.device() instanceof DeviceSelection.Cpu) {
       LocalPipelane.calibrate(work, settings);
     }
-    Results results =
-        new Results(MultiGpuColumns.TITLE, MultiGpuColumns.ALL, MultiGpuColumns.NOTES);
-    double perSecond = load * devices * 1e3 / aloneMillis(repository, settings, asked, names);
-    String runtime = "";
+    List<Turn> first = Turn.ofRound(ways, !withoutLoss, 0);
+    if (first.isEmpty()) {
+      throw new IllegalArgumentException("--without-loss and --way " + ways + " leave nothing");
+    }
+    Scene scene = new Scene(repository, settings, asked, names);
+    double perSecond = load * devices * 1e3 / aloneMillis(scene);
+    Results unmeasured = newResults();
+    String runtime = measure(first.getFirst(), 0, perSecond, scene, unmeasured);
+    Results results = newResults();
     for (int round = 0; round < options.rounds(); round++) {
       Console.say(spec, "round " + (round + 1) + " of " + options.rounds());
-      for (Way way : Way.SPREADING) {
-        runtime =
-            measure(way, false, round, perSecond, asked, names, repository, settings, results);
-      }
-      for (Way way : Way.LOSING) {
-        runtime = measure(way, true, round, perSecond, asked, names, repository, settings, results);
+      for (Turn turn : Turn.ofRound(ways, !withoutLoss, round)) {
+        runtime = measure(turn, round, perSecond, scene, results);
       }
     }
     options.publish(
@@ -114,40 +127,44 @@ public final class MultiGpuCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** What a run takes, without a stall. */
-  private double aloneMillis(
-      Path repository, Map<String, String> settings, AskedModel asked, List<String> names)
-      throws Exception {
-    Map<String, String> all = new HashMap<>(settings);
-    all.putAll(Way.STATIC.settings());
-    try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
-      return Timing.medianMillis(
-          server.caller(names.getFirst(), server.inputs(asked, names.getFirst())), ALONE);
+  /** What all turns have in common. */
+  private record Scene(
+      Path repository, Map<String, String> settings, AskedModel asked, List<String> names) {
+    Map<String, String> settings(Way way) {
+      Map<String, String> all = new HashMap<>(settings);
+      all.putAll(way.settings());
+      return all;
     }
   }
 
-  private String measure(
-      Way way,
-      boolean withLoss,
-      int round,
-      double perSecond,
-      AskedModel asked,
-      List<String> names,
-      Path repository,
-      Map<String, String> settings,
-      Results results)
+  private static Results newResults() {
+    return new Results(MultiGpuColumns.TITLE, MultiGpuColumns.ALL, MultiGpuColumns.NOTES);
+  }
+
+  /** What a run takes, without a stall. */
+  private double aloneMillis(Scene scene) throws Exception {
+    String model = scene.names().getFirst();
+    try (LocalPipelane server = start(scene, Way.STATIC)) {
+      LocalCaller caller = server.caller(model, server.inputs(scene.asked(), model));
+      double _ = Timing.medianMillis(caller, options.warmup());
+      return Timing.medianMillis(caller, ALONE);
+    }
+  }
+
+  private LocalPipelane start(Scene scene, Way way) throws IOException, InterruptedException {
+    return LocalPipelane.start(scene.repository(), options.work(), scene.settings(way));
+  }
+
+  private String measure(Turn turn, int round, double perSecond, Scene scene, Results results)
       throws Exception {
-    Map<String, String> all = new HashMap<>(settings);
-    all.putAll(way.settings());
-    try (LocalPipelane server = LocalPipelane.start(repository, options.work(), all)) {
-      List<Tensor> inputs = server.inputs(asked, names.getFirst());
-      SpreadLoad spread = new SpreadLoad(server, names, inputs, perSecond);
+    try (LocalPipelane server = start(scene, turn.way())) {
+      List<Tensor> inputs = server.inputs(scene.asked(), scene.names().getFirst());
+      SpreadLoad spread = new SpreadLoad(server, scene.names(), inputs, perSecond);
       spread.warmUp(options.warmup(), seed + round);
-      if (withLoss) {
-        spread.measureLoss(
-            way.label() + ", one device lost", options.length(), seed + round, results);
+      if (turn.withLoss()) {
+        spread.measureLoss(turn.row(), options.length(), seed + round, results);
       } else {
-        spread.measure(way.label(), options.length(), seed + round, results);
+        spread.measure(turn.row(), options.length(), seed + round, results);
       }
       return server.runtimeVersion();
     }

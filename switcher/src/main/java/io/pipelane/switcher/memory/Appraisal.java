@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,8 +92,12 @@ public final class Appraisal {
   /**
    * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
    * that is missing of a model; 0 where there is room, or it is not registered.
+   *
+   * @param perSecond how often the caller knows a model to be asked for here, which counts where it
+   *     is more than what the residency policy knows; called under this object's lock
    */
-  public double displacedNanosPerSecond(ModelVersion version) {
+  public double displacedNanosPerSecond(
+      ModelVersion version, ToDoubleFunction<ModelVersion> perSecond) {
     lock.lock();
     try {
       @Nullable Residency residency = memory.residencies.get(version);
@@ -100,8 +105,25 @@ public final class Appraisal {
         return 0;
       }
       long displaced = memory.missingBytes(residency) - memory.freeBytes();
+      long now = nanoClock.getAsLong();
       return holdings.lossPerSecond(
-          Math.ceilDiv(displaced, pageBytes), residency.holding, nanoClock.getAsLong());
+          Math.ceilDiv(displaced, pageBytes),
+          residency.holding,
+          holding ->
+              Math.max(
+                  holding.usage().perSecond(now),
+                  perSecond.applyAsDouble(memory.owner(holding).model.version())));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether all of a model's pages are here or on their way; not if it is not registered. */
+  public boolean isComplete(ModelVersion version) {
+    lock.lock();
+    try {
+      @Nullable Residency residency = memory.residencies.get(version);
+      return residency != null && !residency.retired && residency.isComplete();
     } finally {
       lock.unlock();
     }

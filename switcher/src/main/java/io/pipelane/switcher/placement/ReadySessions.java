@@ -1,16 +1,21 @@
 package io.pipelane.switcher.placement;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.StructureRange;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
-import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Has the sessions of models that are asked for stand ready on a device that is not theirs, so that
@@ -20,26 +25,28 @@ import java.util.function.ToDoubleFunction;
 final class ReadySessions {
   /*
    * A session alone is there, no weights: those come when the model is asked for. It lies in working
-   * memory, of which a quarter has to be free before, and gives way like any other that is idle. So
-   * nothing is remembered here of what was built: what is there is counted anew each time.
+   * memory, of which a quarter stays free, and gives way like any other that is idle. So nothing is
+   * remembered here of what is there: that is counted anew each time. Variants of one structure
+   * share a session, so sessions are counted, not models.
    *
    * One is built in each look at most, so that who asks meanwhile waits for one at most.
    */
   private static final System.Logger LOG = System.getLogger(ReadySessions.class.getName());
 
-  /** How much of a device's working memory has to be free before one is built. */
+  /** How much of a device's working memory stays free beside one that is built. */
   private static final double LEAST_FREE = 0.25;
 
   /** A model that was asked for less often than this, by a count that fades, has none. */
   private static final double LEAST_USES = Math.log(0.5);
 
   /** How long a device is not tried again that could not build a model's session. */
-  private static final long REST_NANOS = Duration.ofSeconds(30).toNanos();
+  static final long REST_NANOS = Duration.ofSeconds(30).toNanos();
 
   private final List<Member> members;
   private final int most;
-  private final ToDoubleFunction<Member> freeShare;
+  private final FreeShare freeShare;
   private final LongSupplier nanoClock;
+  private final Map<Member, Stays> stays = new HashMap<>();
 
   /** Those of the last while. */
   private final List<Failure> failures = new ArrayList<>();
@@ -47,19 +54,27 @@ final class ReadySessions {
   /**
    * Nothing is built yet.
    *
-   * @param most models on each device at most that are not its own
-   * @param freeShare how much of a device's working memory is free, from 0 to 1
+   * @param most sessions on each device at most that none of its own models has
    */
-  ReadySessions(
-      List<Member> members, int most, ToDoubleFunction<Member> freeShare, LongSupplier nanoClock) {
+  ReadySessions(List<Member> members, int most, FreeShare freeShare, LongSupplier nanoClock) {
     this.members = members;
     this.most = most;
     this.freeShare = freeShare;
     this.nanoClock = nanoClock;
+    members.forEach(member -> stays.put(member, new Stays(nanoClock.getAsLong())));
+  }
+
+  /** How much of a device's working memory would be free if so much of it were taken, up to 1. */
+  @FunctionalInterface
+  interface FreeShare {
+    double beside(Member member, long bytes);
   }
 
   /** A device that could not build a model's session. */
   private record Failure(Route route, Member member, long sinceNanos) {}
+
+  /** A device that may build one, and how many stand ready there. */
+  private record Builder(Member member, int ready) {}
 
   /**
    * Looks at all models, and builds one session at most.
@@ -69,7 +84,13 @@ final class ReadySessions {
   void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     long now = nanoClock.getAsLong();
     failures.removeIf(failure -> now - failure.sinceNanos >= REST_NANOS);
-    List<Member> builders = members.stream().filter(member -> mayBuild(member, routes)).toList();
+    stays.forEach((member, ofIt) -> ofIt.look(route -> stays(route, member, routes), now));
+    List<Builder> builders =
+        members.stream()
+            .filter(member -> mayBuild(member, now))
+            .map(member -> new Builder(member, readyOn(member, routes)))
+            .filter(builder -> builder.ready < most)
+            .toList();
     if (builders.isEmpty()) {
       return;
     }
@@ -79,7 +100,7 @@ final class ReadySessions {
             .sorted(Comparator.comparingDouble(route -> -usesOf(route, uses)))
             .toList();
     for (Route route : wanting) {
-      Optional<Member> builder = builderFor(route, builders, routes);
+      Optional<Member> builder = builderFor(route, builders);
       if (builder.isPresent()) {
         build(route, builder.get());
         return;
@@ -91,20 +112,36 @@ final class ReadySessions {
     return uses.getOrDefault(route.version, Double.NEGATIVE_INFINITY);
   }
 
-  private boolean mayBuild(Member member, Collection<Route> routes) {
+  /** Whether a session that was built ahead is there, or has gone for no want of memory. */
+  private static boolean stays(Route route, Member member, Collection<Route> routes) {
+    return member.switcher.hasSession(route.version)
+        || !member.isUsable()
+        || !routes.contains(route);
+  }
+
+  private boolean mayBuild(Member member, long now) {
     return member.isUsable()
         && !member.backlog.isOnline()
-        && freeShare.applyAsDouble(member) > LEAST_FREE
-        && readyOn(member, routes) < most;
+        && staysOn(member).mayBuild(now)
+        && freeShare.beside(member, 0) > LEAST_FREE;
   }
 
-  private static long readyOn(Member member, Collection<Route> routes) {
-    return routes.stream().filter(route -> isReady(route, member)).count();
+  private Stays staysOn(Member member) {
+    return Objects.requireNonNull(stays.get(member));
   }
 
-  /** Whether a model that is not the device's has its session there. */
-  private static boolean isReady(Route route, Member member) {
-    return !route.devices().contains(member.index) && member.switcher.hasSession(route.version);
+  /** Sessions that no model of the device's own has. */
+  private static int readyOn(Member member, Collection<Route> routes) {
+    Set<StructureRange> own = new HashSet<>();
+    Set<StructureRange> ready = new HashSet<>();
+    for (Route route : routes) {
+      @Nullable StructureRange session = member.switcher.session(route.version);
+      if (session != null) {
+        (route.devices().contains(member.index) ? own : ready).add(session);
+      }
+    }
+    ready.removeAll(own);
+    return ready.size();
   }
 
   /** Whether the loss of one device leaves the model another of its own, or one with a session. */
@@ -112,16 +149,33 @@ final class ReadySessions {
     List<Member> usable =
         route.candidates().stream().map(members::get).filter(Member::isUsable).toList();
     return usable.stream().filter(member -> route.devices().contains(member.index)).count() > 1
-        || usable.stream().anyMatch(member -> isReady(route, member));
+        || usable.stream()
+            .anyMatch(
+                member ->
+                    !route.devices().contains(member.index)
+                        && member.switcher.hasSession(route.version));
   }
 
   /** The one with the fewest that stand ready, of those that may have the model one day. */
-  private Optional<Member> builderFor(
-      Route route, List<Member> builders, Collection<Route> routes) {
+  private Optional<Member> builderFor(Route route, List<Builder> builders) {
+    long bytes = expectedBytes(route);
     return builders.stream()
-        .filter(member -> route.candidates().contains(member.index))
-        .filter(member -> !route.devices().contains(member.index) && !hasFailed(route, member))
-        .min(Comparator.comparingLong(member -> readyOn(member, routes)));
+        .filter(builder -> route.candidates().contains(builder.member.index))
+        .filter(builder -> !route.devices().contains(builder.member.index))
+        .filter(builder -> !hasFailed(route, builder.member))
+        .filter(builder -> freeShare.beside(builder.member, bytes) >= LEAST_FREE)
+        .min(Comparator.comparingInt(Builder::ready))
+        .map(Builder::member);
+  }
+
+  /** What its session takes where it was built, or a bound for it. */
+  private long expectedBytes(Route route) {
+    return route.registered.stream()
+        .map(members::get)
+        .filter(Member::isUsable)
+        .mapToLong(member -> member.switcher.sessionBytes(route.version))
+        .max()
+        .orElse(0);
   }
 
   private boolean hasFailed(Route route, Member member) {
@@ -137,7 +191,9 @@ final class ReadySessions {
       LOG.log(
           Level.DEBUG, "{0} is not ready on {1}: {2}", route.version, member.name, e.getMessage());
     }
-    if (!isThere) {
+    if (isThere) {
+      staysOn(member).built(route, nanoClock.getAsLong());
+    } else {
       failures.add(new Failure(route, member, nanoClock.getAsLong()));
     }
   }

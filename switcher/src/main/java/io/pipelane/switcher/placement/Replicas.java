@@ -1,5 +1,7 @@
 package io.pipelane.switcher.placement;
 
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.placement.ReplicaRule.Change;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -7,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,8 +21,15 @@ import org.jspecify.annotations.Nullable;
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that. One that is taken away gets no more requests, then, once those that it had have
-   * ended, loses the weights: what was counted there would keep them for minutes.
+   * waits for that. Nobody waits for the weights, so they come page by page behind all that runs
+   * wait for; where a device brings nothing in ahead of requests, as if a run waited. What is not
+   * there by the time at which the device forgets that it was wanted is left. A device that is taken
+   * away gets no more requests, then, once those that it had have ended, loses the weights: what was
+   * counted there would keep them for minutes.
+   *
+   * What those that would give way are asked for is counted as the waiting is, from the same time
+   * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in
+   * which all memory would look cheap.
    *
    * The rule's price is of pages. So that no session of another model has to leave for one here, a
    * device without room for one more is left alone.
@@ -30,11 +41,15 @@ final class Replicas {
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
+  /** As long as a device remembers what is wanted when there is time. */
+  private static final long LONGEST_COMING = Duration.ofMinutes(1).toNanos();
+
   private final List<Member> members;
   private final Duration halfLife;
   private final ReplicaRule rule;
   private final LongSupplier nanoClock;
 
+  private final List<Coming> coming = new ArrayList<>();
   private final List<Leaving> leaving = new ArrayList<>();
 
   /** Those of the last half-life. */
@@ -55,21 +70,25 @@ final class Replicas {
   /** A model that would gain most by one device more. */
   private record Wish(Route route, Change.Open change) {}
 
-  /** A device that had no room for a model's session. */
+  /** A device that had no room for a model's session, or did not get its weights in time. */
   private record Refusal(Route route, int device, long sinceNanos) {}
+
+  /** A device that a model will have once its weights are there. */
+  private record Coming(Route route, Member member, long sinceNanos) {}
 
   /** A device that a model has no more, and may have weights of it. */
   private record Leaving(Route route, Member member) {}
 
   /** Looks at all models: takes away what is not needed, then gives one a device at most. */
-  void review(Collection<Route> routes) {
+  void review(Map<ModelVersion, Route> routes) {
     leaving.removeIf(Replicas::hasLeft);
+    coming.removeIf(each -> hasCome(each, routes));
     refused.removeIf(refusal -> isOver(refusal, nanoClock.getAsLong()));
     @Nullable Wish best = null;
-    for (Route route : routes) {
-      if (!route.keepsState) {
+    for (Route route : routes.values()) {
+      if (!route.keepsState && coming.stream().noneMatch(each -> each.route.equals(route))) {
         long now = nanoClock.getAsLong();
-        switch (rule.decide(candidates(route, now), route.settledNanos(now))) {
+        switch (rule.decide(candidates(route, routes, now), route.settledNanos(now))) {
           case Change.None _ -> {}
           case Change.Open open -> {
             if (isSettled(open.device(), now)
@@ -82,12 +101,7 @@ final class Replicas {
       }
     }
     if (best != null) {
-      int device = best.change.device();
-      List<Integer> relieved = best.route.devices();
-      if (open(best.route, members.get(device))) {
-        openedNanos[device] = nanoClock.getAsLong();
-        countAnew(routes, relieved, device);
-      }
+      bring(best.route, members.get(best.change.device()), routes);
     }
   }
 
@@ -104,17 +118,18 @@ final class Replicas {
   }
 
   private boolean isSettled(int device, long now) {
-    return now - openedNanos[device] >= halfLife.toNanos();
+    return now - openedNanos[device] >= halfLife.toNanos()
+        && coming.stream().noneMatch(each -> each.member.index == device);
   }
 
-  private List<Device> candidates(Route route, long now) {
+  private List<Device> candidates(Route route, Map<ModelVersion, Route> routes, long now) {
     List<Device> candidates = new ArrayList<>();
     for (int device : route.devices()) {
-      candidates.add(new Device(route, members.get(device), true, now));
+      candidates.add(new Device(route, members.get(device), true, routes, now));
     }
     for (int device : route.candidates()) {
       if (!route.devices().contains(device)) {
-        candidates.add(new Device(route, members.get(device), false, now));
+        candidates.add(new Device(route, members.get(device), false, routes, now));
       }
     }
     return candidates;
@@ -125,12 +140,14 @@ final class Replicas {
     private final Route route;
     private final Member member;
     private final boolean has;
+    private final Map<ModelVersion, Route> routes;
     private final long now;
 
-    Device(Route route, Member member, boolean has, long now) {
+    Device(Route route, Member member, boolean has, Map<ModelVersion, Route> routes, long now) {
       this.route = route;
       this.member = member;
       this.has = has;
+      this.routes = routes;
       this.now = now;
     }
 
@@ -164,18 +181,69 @@ final class Replicas {
     public double price() {
       double transfers =
           member.switcher.appraisal().stallNanos(route.version) * 1e9 / halfLife.toNanos();
-      return member.switcher.appraisal().displacedNanosPerSecond(route.version) + transfers;
+      return transfers
+          + member
+              .switcher
+              .appraisal()
+              .displacedNanosPerSecond(route.version, this::askedPerSecond);
+    }
+
+    private double askedPerSecond(ModelVersion version) {
+      @Nullable Route asked = routes.get(version);
+      return asked == null ? 0 : asked.askedPerSecond(member.index, now);
     }
   }
 
-  /** Whether the device has the model now; where it does not, others are tried for a while. */
-  private boolean open(Route route, Member member) {
-    if (!isMadeReady(route, member)) {
+  /** Has a device get what it needs for a model, if it can have that. */
+  private void bring(Route route, Member member, Map<ModelVersion, Route> routes) {
+    if (!isOnItsWay(route, member)) {
       refused.add(new Refusal(route, member.index, nanoClock.getAsLong()));
+      return;
+    }
+    Coming begun = new Coming(route, member, nanoClock.getAsLong());
+    if (!hasCome(begun, routes)) {
+      coming.add(begun);
+    }
+  }
+
+  private static boolean isOnItsWay(Route route, Member member) {
+    try {
+      if (!member.switcher.buildAhead(route.version)) {
+        return false;
+      }
+      if (member.switcher.bringsInAhead()) {
+        member.switcher.wish(route.version, Optional.empty(), Priority.ONLINE);
+      } else {
+        member.switcher.makeReady(route.version);
+      }
+      return true;
+    } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
+      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
       return false;
     }
-    route.open(member.index, nanoClock.getAsLong());
-    LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
+  }
+
+  /** Whether nothing is waited for any more; the model has the device if all is there. */
+  private boolean hasCome(Coming each, Map<ModelVersion, Route> routes) {
+    Route route = each.route;
+    Member member = each.member;
+    long now = nanoClock.getAsLong();
+    if (!member.isUsable() || routes.get(route.version) != route) {
+      return true;
+    }
+    if (member.switcher.appraisal().isComplete(route.version)) {
+      List<Integer> relieved = route.devices();
+      route.open(member.index, now);
+      openedNanos[member.index] = now;
+      countAnew(routes.values(), relieved, member.index);
+      LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
+      return true;
+    }
+    if (now - each.sinceNanos < LONGEST_COMING) {
+      return false;
+    }
+    refused.add(new Refusal(route, member.index, now));
+    leaving.add(new Leaving(route, member));
     return true;
   }
 
@@ -186,19 +254,6 @@ final class Replicas {
 
   private boolean isOver(Refusal refusal, long now) {
     return now - refusal.sinceNanos >= halfLife.toNanos();
-  }
-
-  private static boolean isMadeReady(Route route, Member member) {
-    try {
-      if (!member.switcher.buildAhead(route.version)) {
-        return false;
-      }
-      member.switcher.makeReady(route.version);
-      return true;
-    } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
-      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
-      return false;
-    }
   }
 
   private void close(Route route, Member member) {

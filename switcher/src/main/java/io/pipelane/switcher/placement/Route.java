@@ -25,6 +25,7 @@ final class Route {
   private final AtomicIntegerArray underWay;
   private final Usage[] couldSave;
   private final Usage[] saves;
+  private final Usage[] asked;
   private volatile List<Integer> devices;
   private volatile List<Integer> candidates;
   private long changedNanos;
@@ -51,6 +52,7 @@ final class Route {
     this.underWay = new AtomicIntegerArray(count);
     this.couldSave = usages(count, halfLife, nowNanos);
     this.saves = usages(count, halfLife, nowNanos);
+    this.asked = usages(count, halfLife, nowNanos);
     this.changedNanos = nowNanos - halfLife.toNanos();
   }
 
@@ -101,6 +103,16 @@ final class Route {
   /** A request waits so much less as the device has the model, too. */
   synchronized void saved(int device, long nanos, long nowNanos) {
     saves[device].used(nowNanos, (double) nanos);
+  }
+
+  /** A request has been given to a device. */
+  synchronized void asked(int device, long nowNanos) {
+    asked[device].used(nowNanos);
+  }
+
+  /** Requests each second that a device was given lately. */
+  synchronized double askedPerSecond(int device, long nowNanos) {
+    return asked[device].perSecond(nowNanos);
   }
 
   /** Waiting that the device would save, in nanoseconds each second, lately. */

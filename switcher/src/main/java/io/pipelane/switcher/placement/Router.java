@@ -67,6 +67,7 @@ final class Router {
       chosen = unnamed(route, request.priority());
     }
     Member member = chosen == null ? instead(route, request.priority()) : chosen;
+    route.asked(member.index, nanoClock.getAsLong());
     long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
     return new Choice(member, stall + execution);
   }

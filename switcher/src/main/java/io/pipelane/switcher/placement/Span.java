@@ -128,9 +128,21 @@ final class Span {
     @Override
     public Ticket submit(InferenceRequest request, ResultHandler handler) {
       Member member = place(request.model());
+      Hold part = Objects.requireNonNull(held.get(member));
       member.routed.increment();
-      return Objects.requireNonNull(held.get(member))
-          .submit(request, new Counted(member, request.priority(), handler));
+      Counted counted =
+          new Counted(member, request.priority(), member.switcher.executionNanos(request), handler);
+      member.backlog.came(counted.priority, counted.expectedNanos);
+      boolean given = false;
+      try {
+        Ticket ticket = part.submit(request, counted);
+        given = true;
+        return ticket;
+      } finally {
+        if (!given) {
+          counted.left(); // Its handler is told nothing.
+        }
+      }
     }
 
     @Override
@@ -139,9 +151,14 @@ final class Span {
     }
   }
 
-  /** Counts a run as its device's. */
-  private record Counted(Member member, Priority priority, ResultHandler handler)
+  /** Counts a run as its device's, from its coming to its end. */
+  private record Counted(
+      Member member, Priority priority, long expectedNanos, ResultHandler handler)
       implements ResultHandler {
+    void left() {
+      member.backlog.left(priority, expectedNanos);
+    }
+
     @Override
     public MemorySegment place(String output, TensorType type, Shape shape, long byteSize) {
       return handler.place(output, type, shape, byteSize);
@@ -149,12 +166,14 @@ final class Span {
 
     @Override
     public void completed(InferenceTimings timings) {
+      left();
       member.answered(priority, timings);
       handler.completed(timings);
     }
 
     @Override
     public void failed(StatusException error) {
+      left();
       handler.failed(error);
     }
   }

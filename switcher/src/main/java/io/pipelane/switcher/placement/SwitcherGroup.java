@@ -99,14 +99,14 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       Duration halfLife = config.replicaHalfLife();
       Replicas replicas = new Replicas(members, halfLife, nanoClock);
       Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
-      reviews.add(new ReviewThread("replicas", () -> replicas.review(routes.values()), pause));
+      reviews.add(new ReviewThread("replicas", () -> replicas.review(routes), pause));
     }
     if (config.readySessions() > 0) {
       ReadySessions ready =
           new ReadySessions(
               members,
               config.readySessions(),
-              member -> member.switcher.freeWorkingShare(),
+              (member, bytes) -> member.switcher.freeWorkingShare(bytes),
               nanoClock);
       Runnable review = () -> ready.review(routes.values(), uses());
       reviews.add(new ReviewThread("ready-sessions", review, REVIEW));

@@ -10,6 +10,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -155,8 +156,9 @@ public final class Holdings {
    * those that give way first, each giving all it holds before the next gives any.
    *
    * @param spared gives none
+   * @param perSecond how often a model is asked for
    */
-  public double lossPerSecond(long pages, Holding spared, long nowNanos) {
+  public double lossPerSecond(long pages, Holding spared, ToDoubleFunction<Holding> perSecond) {
     double loss = 0;
     long left = pages;
     for (Holding holding : holders) {
@@ -165,7 +167,7 @@ public final class Holdings {
       }
       if (holding != spared) {
         int taken = (int) Math.min(left, holding.pages);
-        loss += holding.usage.perSecond(nowNanos) * holding.lossNanos(taken);
+        loss += perSecond.applyAsDouble(holding) * holding.lossNanos(taken);
         left -= taken;
       }
     }

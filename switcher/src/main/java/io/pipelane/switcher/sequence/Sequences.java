@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +62,8 @@ public final class Sequences implements AutoCloseable {
    * @param working what they are charged to
    * @param ofOffline the same for those of offline sequences
    * @param hostBytes host memory for states that are written out
+   * @param giveUnasked has other memory given back that nobody has asked for yet, which goes before
+   *     states do; false when there is none. It may take its time
    * @param makeRoom has other memory given back that nobody uses now; answers at once
    * @param queue takes steps
    */
@@ -69,13 +72,19 @@ public final class Sequences implements AutoCloseable {
       Reservations working,
       Reservations ofOffline,
       long hostBytes,
+      BooleanSupplier giveUnasked,
       Runnable makeRoom,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
-    this.online = new StateMemory(device, working, host, () -> writeOut(Priority.ONLINE), makeRoom);
+    this.online =
+        new StateMemory(
+            device, working, host, giveUnasked, () -> writeOut(Priority.ONLINE), makeRoom);
+    // What keeps offline work from more may be its share, which others' memory does not make
+    // larger.
     this.offline =
-        new StateMemory(device, ofOffline, host, () -> writeOut(Priority.OFFLINE), makeRoom);
+        new StateMemory(
+            device, ofOffline, host, () -> false, () -> writeOut(Priority.OFFLINE), makeRoom);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }

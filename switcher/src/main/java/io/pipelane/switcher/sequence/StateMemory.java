@@ -18,12 +18,15 @@ final class StateMemory {
   private final DeviceStates device;
   private final Reservations working;
   private final HostStates host;
+  private final BooleanSupplier giveUnasked;
   private final BooleanSupplier writeOut;
   private final Runnable makeRoom;
 
   /**
    * Nothing is charged yet.
    *
+   * @param giveUnasked has other memory given back that nobody has asked for yet, which may take
+   *     its time; false when there is none
    * @param writeOut has a state written out that nobody needs now; false when there is none
    * @param makeRoom has other memory given back that nobody uses now, for who asks again
    */
@@ -31,11 +34,13 @@ final class StateMemory {
       DeviceStates device,
       Reservations working,
       HostStates host,
+      BooleanSupplier giveUnasked,
       BooleanSupplier writeOut,
       Runnable makeRoom) {
     this.device = device;
     this.working = working;
     this.host = host;
+    this.giveUnasked = giveUnasked;
     this.writeOut = writeOut;
     this.makeRoom = makeRoom;
   }
@@ -61,8 +66,10 @@ final class StateMemory {
   }
 
   private boolean tryReserve(long bytes) {
+    boolean mayWait = device.areOnDevice(); // An event loop may not, which takes those of a host.
     while (!working.tryReservePersistent(bytes)) {
-      if (!writeOut.getAsBoolean()) {
+      boolean given = mayWait && giveUnasked.getAsBoolean();
+      if (!given && !writeOut.getAsBoolean()) {
         makeRoom.run();
         return false;
       }

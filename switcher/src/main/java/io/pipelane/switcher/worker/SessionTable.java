@@ -22,6 +22,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -311,11 +312,15 @@ final class SessionTable {
     }
   }
 
-  /** What the next session of a structure will take at most, as far as is known. */
+  /**
+   * What the next session of a structure will take at most, as far as is known; 0 where no variant
+   * of it is here.
+   */
   long expectedBytes(Structure structure) {
     lock.lock();
     try {
-      return budget(structure).expectedBytes(nanoClock.getAsLong());
+      @Nullable SessionBudget budget = budgets.get(structure);
+      return budget == null ? 0 : budget.expectedBytes(nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }
@@ -323,13 +328,23 @@ final class SessionTable {
 
   /** Closes the idle session of least value; false when there is none. */
   boolean evict() {
+    return evict(_ -> true);
+  }
+
+  /** The same for those that nobody has asked for since they were built. */
+  boolean evictUnused() {
+    long now = nanoClock.getAsLong();
+    return evict(session -> session.usage.at(now) == 0);
+  }
+
+  private boolean evict(Predicate<PooledSession> may) {
     PooledSession victim;
     lock.lock();
     try {
       long now = nanoClock.getAsLong();
       Optional<PooledSession> cheapest =
           sessions.values().stream()
-              .filter(PooledSession::canGo)
+              .filter(session -> session.canGo() && may.test(session))
               .min(Comparator.comparingDouble(session -> session.value(now)));
       if (cheapest.isEmpty()) {
         return false;

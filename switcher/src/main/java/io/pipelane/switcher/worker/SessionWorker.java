@@ -225,9 +225,9 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean hasSession(ModelVersion version) {
+  public @Nullable StructureRange session(ModelVersion version) {
     @Nullable Variant variant = models.get(version);
-    return variant != null && table.isBuilt(variant.range());
+    return variant != null && table.isBuilt(variant.range()) ? variant.range() : null;
   }
 
   @Override
@@ -252,8 +252,19 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public long sessionBytes(ModelVersion version) {
+    @Nullable Variant variant = models.get(version);
+    return variant == null ? 0 : table.expectedBytes(variant.structure());
+  }
+
+  @Override
   public boolean hasRoomForRange(Structure structure) {
     return table.hasRoomForRange(structure);
+  }
+
+  @Override
+  public boolean evictUnused() {
+    return table.evictUnused();
   }
 
   @Override

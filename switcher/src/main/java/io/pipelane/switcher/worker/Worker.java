@@ -14,6 +14,7 @@ import io.pipelane.switcher.memory.StructureRange;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Builds and runs sessions on memory that the memory daemon lends. Safe for any platform thread.
@@ -69,8 +70,11 @@ public interface Worker extends AutoCloseable {
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 
-  /** Whether a model has a session that is built; for any thread, and at once. */
-  boolean hasSession(ModelVersion version);
+  /**
+   * The range that a model's session is built for, if one is; models that share it share the
+   * session. For any thread, and at once.
+   */
+  @Nullable StructureRange session(ModelVersion version);
 
   /** What building a model's session took lately; 0 where none was. Any thread, at once. */
   long buildNanos(ModelVersion version);
@@ -90,8 +94,14 @@ public interface Worker extends AutoCloseable {
   /** What a session of the lease's model is expected to take, were one more built. */
   long sessionBytes(Lease lease);
 
+  /** The same for a model that is not leased; 0 for one that is not known. */
+  long sessionBytes(ModelVersion version);
+
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);
+
+  /** Closes a session that nobody has asked for since it was built; false where there is none. */
+  boolean evictUnused();
 
   /** Has an idle session be closed, if there is one, by another thread. */
   void evictIdleBeside();

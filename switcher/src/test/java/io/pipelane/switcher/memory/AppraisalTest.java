@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
@@ -48,8 +49,38 @@ class AppraisalTest extends DaemonTest {
     ImportedModel large = registered("large", 3);
     use(there);
     clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
-    assertEquals(0, appraisal.displacedNanosPerSecond(small.version()), "there is room");
-    assertTrue(appraisal.displacedNanosPerSecond(large.version()) > 0);
+    assertEquals(0, displaced(small.version()), "there is room");
+    assertTrue(displaced(large.version()) > 0);
+  }
+
+  private double displaced(ModelVersion version) {
+    return appraisal.displacedNanosPerSecond(version, _ -> 0);
+  }
+
+  /** One use in all says little of a rate yet. */
+  @Test
+  void displaced_whoAsksKnowsMoreOfTheRate_countsThat() {
+    ImportedModel there = registered("there", 4, 4);
+    ImportedModel large = registered("large", 3);
+    use(there);
+    clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    double atTen =
+        appraisal.displacedNanosPerSecond(
+            large.version(), version -> version.equals(there.version()) ? 10 : 0);
+    double atTwenty = appraisal.displacedNanosPerSecond(large.version(), _ -> 20);
+    assertTrue(atTen > 100 * displaced(large.version()));
+    assertEquals(2 * atTen, atTwenty, 1e-6 * atTwenty);
+  }
+
+  @Test
+  void isComplete_onceAllPagesAreThere() {
+    ImportedModel model = registered("model", 2, 2);
+    assertFalse(appraisal.isComplete(model.version()));
+    use(model);
+    assertTrue(appraisal.isComplete(model.version()));
+    daemon.evict(model.version(), PAGE);
+    assertFalse(appraisal.isComplete(model.version()));
+    assertFalse(appraisal.isComplete(new ModelVersion("unknown", 1)));
   }
 
   @Test
@@ -59,7 +90,7 @@ class AppraisalTest extends DaemonTest {
     daemon.deregister(gone);
     assertEquals(0, appraisal.stallNanos(gone));
     assertEquals(0, appraisal.leastStallNanos(gone));
-    assertEquals(0, appraisal.displacedNanosPerSecond(gone));
+    assertEquals(0, displaced(gone));
     assertEquals(List.of(), appraisal.demands());
   }
 }

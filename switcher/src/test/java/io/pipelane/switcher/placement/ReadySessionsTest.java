@@ -2,11 +2,14 @@ package io.pipelane.switcher.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
@@ -22,18 +25,28 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceService.Hold;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,6 +56,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ReadySessionsTest {
   private static final int WIDTH = 16;
   private static final long WEIGHTS = 1 << 20;
+  private static final long WORKING = 64 << 20;
+  private static final long LOOK = Duration.ofMillis(200).toNanos();
 
   @TempDir private Path folder;
   private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
@@ -51,6 +66,8 @@ class ReadySessionsTest {
   private final List<LosableSessions> sessions = new ArrayList<>();
   private final List<Route> routes = new ArrayList<>();
   private final Map<ModelVersion, Double> uses = new HashMap<>();
+  private final Map<Route, ImportedModel> imports = new HashMap<>();
+  private final Set<ModelVersion> asked = ConcurrentHashMap.newKeySet();
   private double freeShare = 1;
   private long now;
 
@@ -68,12 +85,11 @@ class ReadySessionsTest {
     DeviceMemory memory = new DeviceMemory(device.persistent());
     LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
     SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, 64 << 20, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
+        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
     devices.add(device);
     sessions.add(losable);
     members.add(
-        new Member(
-            index, name, new Switcher(device, memory, losable, settings, ReadySessionsTest::none)));
+        new Member(index, name, new Switcher(device, memory, losable, settings, this::weights)));
   }
 
   @AfterEach
@@ -89,7 +105,8 @@ class ReadySessionsTest {
     runtime.close();
   }
 
-  private static WeightSource none(ImportedModel model) {
+  /** Zeros, for those that are asked. */
+  private WeightSource weights(ImportedModel model) {
     long bytes = model.plan().weightBytes();
     return new WeightSource() {
       @Override
@@ -99,7 +116,8 @@ class ReadySessionsTest {
 
       @Override
       public void read(long offset, MemorySegment destination) {
-        throw new AssertionError("no weights come for a session that stands ready");
+        assertTrue(asked.contains(model.version()), "a session that stands ready needs no weights");
+        destination.fill((byte) 0);
       }
 
       @Override
@@ -109,15 +127,22 @@ class ReadySessionsTest {
 
   /** A model of a structure of its own, at home on the first device, asked for so often. */
   private Route model(double asked) throws IOException {
+    return model(asked, 2 + routes.size(), 0);
+  }
+
+  /** Models of as many layers are variants of one structure. */
+  private Route model(double asked, int layers, int home) throws IOException {
     int number = routes.size();
     ImportedModel model =
-        TestImports.of(TestModels.chain(2 + number, WIDTH, number), "m" + number, folder);
+        TestImports.of(TestModels.chain(layers, WIDTH, number), "m" + number, folder);
     members.forEach(member -> member.switcher.announce(model, ModelOptions.DEFAULT));
-    assertTrue(members.getFirst().switcher.buildAhead(model.version()));
-    List<Integer> all = members.stream().map(member -> member.index).toList();
+    assertTrue(members.get(home).switcher.buildAhead(model.version()));
+    List<Integer> all = new ArrayList<>(List.of(home));
+    members.stream().map(member -> member.index).filter(index -> index != home).forEach(all::add);
     Route route =
         new Route(model.version(), all, false, members.size(), Duration.ofSeconds(1), now);
     routes.add(route);
+    imports.put(route, model);
     uses.put(model.version(), Math.log(asked));
     return route;
   }
@@ -129,11 +154,19 @@ class ReadySessionsTest {
   }
 
   private ReadySessions ready(int most) {
-    return new ReadySessions(members, most, _ -> freeShare, () -> now);
+    return new ReadySessions(
+        members, most, (_, bytes) -> freeShare - (double) bytes / WORKING, () -> now);
   }
 
   private boolean isOn(int device, Route route) {
     return members.get(device).switcher.hasSession(route.version);
+  }
+
+  /** Has a session leave, as it would for others that need the room. */
+  private void leave(int device, Route route) {
+    Switcher switcher = members.get(device).switcher;
+    switcher.deregister(route.version);
+    switcher.announce(Objects.requireNonNull(imports.get(route)), ModelOptions.DEFAULT);
   }
 
   private long builtOn(int device) {
@@ -200,15 +233,172 @@ class ReadySessionsTest {
   }
 
   @Test
-  void review_onceAQuarterIsFreeNoMore_buildsNothing() throws IOException {
+  void review_whereAQuarterWouldNotStayFree_buildsNothing() throws IOException {
     Route route = model(2);
+    double size = (double) members.getFirst().switcher.sessionBytes(route.version) / WORKING;
     ReadySessions ready = ready(32);
-    freeShare = 0.2;
-    ready.review(routes, uses);
-    assertFalse(isOn(1, route));
-    freeShare = 0.3;
+    for (double free : List.of(0.2, 0.25, 0.25 + size / 2)) {
+      freeShare = free;
+      ready.review(routes, uses);
+      assertFalse(isOn(1, route), "free: " + free);
+    }
+    freeShare = 0.25 + size;
     ready.review(routes, uses);
     assertTrue(isOn(1, route));
+  }
+
+  @Test
+  void review_variantsShareASession_whichCountsOnce() throws IOException {
+    List<Route> variants = List.of(model(9, 2, 0), model(8, 2, 0), model(7, 2, 0));
+    Route other = model(6, 3, 0);
+    Route third = model(5, 4, 0);
+    ReadySessions ready = ready(2);
+    for (int i = 0; i < 4; i++) {
+      ready.review(routes, uses);
+    }
+    variants.forEach(variant -> assertTrue(isOn(1, variant)));
+    assertTrue(isOn(1, other));
+    assertFalse(isOn(1, third), "two stand ready");
+    assertEquals(2, builtOn(1));
+  }
+
+  @Test
+  void review_aSessionThatTheDevicesOwnModelHas_countsNothing() throws IOException {
+    Route own = model(9, 2, 1);
+    Route variant = model(8, 2, 0);
+    Route other = model(7, 3, 0);
+    ready(1).review(routes, uses);
+    assertTrue(isOn(1, own));
+    assertTrue(isOn(1, variant), "nothing has to be built for it");
+    assertTrue(isOn(1, other));
+    assertEquals(2, builtOn(1));
+  }
+
+  @Test
+  void review_whatIsBuiltLeavesSoonAgain_isBuiltEverMoreSeldom_untilOneStays() throws IOException {
+    for (int i = 0; i < 4; i++) {
+      model(2 + i);
+    }
+    ReadySessions ready = ready(32);
+    long longest = Duration.ofMinutes(10).toNanos();
+    for (; now < longest; now += LOOK) {
+      ready.review(routes, uses);
+      routes.stream().filter(route -> isOn(1, route)).forEach(route -> leave(1, route));
+    }
+    // At 0, 0.5, 1.5, 3.5 and 7.5 minutes.
+    assertEquals(5, builtOn(1));
+    for (longest += Duration.ofMinutes(6).toNanos(); now < longest; now += LOOK) {
+      ready.review(routes, uses);
+    }
+    assertEquals(6, builtOn(1), "the one after the rest has to stay first");
+    for (longest += Duration.ofSeconds(40).toNanos(); now < longest; now += LOOK) {
+      ready.review(routes, uses);
+    }
+    assertEquals(9, builtOn(1));
+  }
+
+  @Test
+  void review_aDeviceThatCouldNotBuildASession_isNotTriedForAWhile() throws IOException {
+    Route route = model(2);
+    Path graph = Objects.requireNonNull(imports.get(route)).gatedModel();
+    Path aside = folder.resolve("aside");
+    Files.move(graph, aside);
+    ReadySessions ready = ready(32);
+    ready.review(routes, uses);
+    assertFalse(isOn(1, route));
+    Files.move(aside, graph);
+    now += ReadySessions.REST_NANOS - 1;
+    ready.review(routes, uses);
+    assertFalse(isOn(1, route), "it rests");
+    now++;
+    ready.review(routes, uses);
+    assertTrue(isOn(1, route));
+  }
+
+  @Test
+  void review_aModelThatCannotBeBuilt_keepsNoOtherWaiting() throws IOException {
+    Route broken = model(9);
+    Route route = model(2);
+    Files.delete(Objects.requireNonNull(imports.get(broken)).gatedModel());
+    ReadySessions ready = ready(32);
+    ready.review(routes, uses);
+    ready.review(routes, uses);
+    assertTrue(isOn(1, route));
+  }
+
+  @Test
+  void review_whileAPartOfAModelOverSeveralDevicesRuns_buildsNothingThere() throws IOException {
+    Route route = model(2);
+    Route part = model(0.1, 3, 1);
+    asked.add(part.version);
+    ReadySessions ready = ready(32);
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    CompletableFuture<Boolean> builtMeanwhile = new CompletableFuture<>();
+    CompletableFuture<Void> answered = new CompletableFuture<>();
+    try (Hold whole = span.switchIn(List.of(part.version))) {
+      InferenceService.Ticket _ =
+          whole.submit(
+              request(part),
+              new ResultHandler() {
+                @Override
+                public MemorySegment place(String name, TensorType type, Shape shape, long bytes) {
+                  ready.review(routes, uses);
+                  builtMeanwhile.complete(isOn(1, route));
+                  return Arena.ofAuto().allocate(bytes, 64);
+                }
+
+                @Override
+                public void completed(InferenceTimings timings) {
+                  answered.complete(null);
+                }
+
+                @Override
+                public void failed(StatusException error) {
+                  answered.completeExceptionally(error);
+                }
+              });
+      answered.join();
+    }
+    assertFalse(builtMeanwhile.join());
+    assertEquals(0, members.get(1).backlog.requests());
+    ready.review(routes, uses);
+    assertTrue(isOn(1, route));
+  }
+
+  @Test
+  void submit_aPartThatIsRefused_leavesNothingUnderWay() throws IOException {
+    Route part = model(2, 3, 1);
+    asked.add(part.version);
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    try (Hold whole = span.switchIn(List.of(part.version))) {
+      sessions.get(1).lose();
+      CompletableFuture<Void> failed = new CompletableFuture<>();
+      try {
+        InferenceService.Ticket _ = whole.submit(request(part), new Failing(failed));
+        assertThrows(CompletionException.class, failed::join);
+      } catch (StatusException e) { // At once is as good.
+        assertEquals(Status.DEVICE_FAILURE, e.status());
+      }
+    }
+    assertEquals(0, members.get(1).backlog.requests());
+  }
+
+  /** Told of a failure. */
+  private record Failing(CompletableFuture<Void> failed) implements ResultHandler {
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long bytes) {
+      return Arena.ofAuto().allocate(bytes, 64);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      failed.complete(null);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      failed.completeExceptionally(error);
+    }
   }
 
   @Test

@@ -79,9 +79,10 @@ class UnitTest {
     Holding part = add(here, 2, 10);
     Holding spared = add(here, 1, 1);
     there.join(add(there, 10, 10), unit);
-    double alone = here.lossPerSecond(1, spared, 1);
+    double alone = here.lossPerSecond(1, spared, each -> each.usage().perSecond(1));
     here.join(part, unit);
-    assertEquals(10 * alone, here.lossPerSecond(1, spared, 1), 1e-9 * alone);
+    assertEquals(
+        10 * alone, here.lossPerSecond(1, spared, each -> each.usage().perSecond(1)), 1e-9 * alone);
   }
 
   @Test

@@ -104,7 +104,14 @@ class ExpiredStatesTest {
     Reservations working = new RoomForOne();
     Sequences sequences =
         new Sequences(
-            DeviceStates.ON_HOST, working, working, 0, () -> {}, ExpiredStatesTest::run, now::get);
+            DeviceStates.ON_HOST,
+            working,
+            working,
+            0,
+            () -> false,
+            () -> {},
+            ExpiredStatesTest::run,
+            now::get);
     sequences.agree(model, Map.of("t", "s"));
     return sequences;
   }

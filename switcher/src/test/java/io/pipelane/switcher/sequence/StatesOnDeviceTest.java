@@ -58,6 +58,7 @@ class StatesOnDeviceTest {
   @TempDir Path folder;
   private final CountedStates device = new CountedStates();
   private final AtomicLong reserved = new AtomicLong();
+  private final AtomicLong unasked = new AtomicLong();
   private ImportedModel model;
   private Sequences sequences;
   private volatile boolean failing;
@@ -68,7 +69,15 @@ class StatesOnDeviceTest {
     model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
     Reservations working = new Working();
     sequences =
-        new Sequences(device, working, working, 100 * STATE, () -> {}, this::run, System::nanoTime);
+        new Sequences(
+            device,
+            working,
+            working,
+            100 * STATE,
+            this::giveUnasked,
+            () -> {},
+            this::run,
+            System::nanoTime);
     sequences.agree(model, Map.of("t", "s"));
   }
 
@@ -79,6 +88,13 @@ class StatesOnDeviceTest {
     assertEquals(0, device.live.get());
     assertEquals(0, reserved.get());
     assertEquals(0, sequences.overview().writtenOutBytes());
+  }
+
+  /** A session that stands ready, say. */
+  private boolean giveUnasked() {
+    long bytes = unasked.getAndSet(0);
+    reserved.addAndGet(-bytes);
+    return bytes > 0;
   }
 
   private final class Working implements Reservations {
@@ -247,6 +263,17 @@ class StatesOnDeviceTest {
     // With each state its number is read; it is written anew where the state comes back.
     assertEquals(times * (STATE + Integer.BYTES), device.readBytes.get());
     assertTrue(device.writtenBytes.get() >= least * (STATE + Integer.BYTES));
+  }
+
+  @Test
+  void memoryThatNobodyHasAskedForYet_goesBeforeStatesDo() {
+    unasked.set(2 * STATE);
+    reserved.addAndGet(2 * STATE);
+    assertEquals(1, step("a", true, 1));
+    assertEquals(2 * STATE, unasked.get(), "there was room beside it");
+    assertEquals(1, step("b", true, 1));
+    assertEquals(0, unasked.get());
+    assertEquals(0, sequences.overview().timesWrittenOut());
   }
 
   /** A run has the rest of the memory, say: the half that is back gives its room up again. */

@@ -1,0 +1,66 @@
+package io.pipelane.switcher.placement;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * Whether it pays to build sessions ahead on a device, by how long those stay that were. Not safe
+ * for several threads.
+ */
+final class Stays {
+  /*
+   * Where one has to leave soon, working memory is short, whatever is free of it between two
+   * requests. The device rests then, and twice as long each time that this comes again; after a rest
+   * it has one built, and no other until that has stayed. So what is built in vain becomes ever
+   * rarer, however many models want a session.
+   */
+
+  /** What was built ahead and is there for so long has been worth its building. */
+  static final Duration STAYED = Duration.ofMinutes(1);
+
+  static final Duration FIRST_REST = Duration.ofSeconds(30);
+
+  /** From half a minute to sixteen. */
+  private static final int MOST_DOUBLINGS = 5;
+
+  /** Those that were built in the last while. */
+  private final List<Stay> young = new ArrayList<>();
+
+  private int leftInTurn;
+  private long restUntilNanos;
+
+  private record Stay(Route route, long sinceNanos) {}
+
+  /** Of a device on which nothing was built. */
+  Stays(long nowNanos) {
+    this.restUntilNanos = nowNanos;
+  }
+
+  /** A model's session was built ahead. */
+  void built(Route route, long nowNanos) {
+    young.add(new Stay(route, nowNanos));
+  }
+
+  /**
+   * Looks for those that have left.
+   *
+   * @param stays whether a model's session that was built is there
+   */
+  void look(Predicate<Route> stays, long nowNanos) {
+    if (!young.stream().allMatch(stay -> stays.test(stay.route))) {
+      int doublings = Math.min(leftInTurn, MOST_DOUBLINGS);
+      restUntilNanos = nowNanos + (FIRST_REST.toNanos() << doublings);
+      leftInTurn = doublings + 1;
+      young.clear();
+    } else if (young.removeIf(stay -> nowNanos - stay.sinceNanos >= STAYED.toNanos())) {
+      leftInTurn = 0;
+    }
+  }
+
+  /** Whether another may be built. */
+  boolean mayBuild(long nowNanos) {
+    return nowNanos - restUntilNanos >= 0 && (leftInTurn == 0 || young.isEmpty());
+  }
+}

@@ -1,0 +1,292 @@
+package io.pipelane.switcher.placement;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.CpuRuntime;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.Switcher;
+import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two devices of the processor with a lane each, and a clock that is set by hand. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ReplicasTest {
+  private static final int WIDTH = 64;
+  private static final int LAYERS = 8;
+  private static final long MODEL = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
+  private static final long SECOND = Duration.ofSeconds(1).toNanos();
+  private static final Duration HALF_LIFE = Duration.ofSeconds(1);
+
+  @TempDir private Path folder;
+  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
+  private final List<CpuDevice> devices = new ArrayList<>();
+  private final List<Member> members = new ArrayList<>();
+  private final Map<ModelVersion, Route> routes = new LinkedHashMap<>();
+  private volatile CountDownLatch mayRead = new CountDownLatch(0);
+  private long now;
+
+  private void open(int modelsEach, boolean ahead) {
+    for (int index = 0; index < 2; index++) {
+      long bytes = modelsEach * MODEL;
+      String name = "cpu:" + index;
+      CpuDevice device =
+          CpuDevice.open(name, new ByteSize(bytes), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+      DeviceMemory memory = new DeviceMemory(device.persistent());
+      ResidencyConfig.Policy policy = ResidencyConfig.Policy.EXPECTED_STALL;
+      SegmentProfiles profiles = SegmentProfiles.inMemory();
+      SwitcherSettings settings =
+          new SwitcherSettings(
+              bytes,
+              64 << 20,
+              1,
+              1000,
+              64 << 20,
+              new EqualBytesGrouping(8, 1),
+              profiles,
+              ahead
+                  ? new ResidencySettings(
+                      PipelaneConfig.defaults().residency(), profiles, Optional.empty())
+                  : ResidencySettings.onDemand(policy),
+              PipelaneConfig.defaults().scheduling());
+      devices.add(device);
+      members.add(
+          new Member(
+              index,
+              name,
+              new Switcher(
+                  device, memory, runtime.sessions(device, memory, 1), settings, this::weights)));
+    }
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    for (Member member : members) {
+      await(() -> member.switcher.memory().weights().isQuiet());
+      member.switcher.verify();
+      member.switcher.close();
+    }
+    for (CpuDevice device : devices) {
+      assertEquals(0, device.persistent().usedBytes());
+      device.close();
+    }
+    runtime.close();
+  }
+
+  /** Zeros, which are there as soon as they may be. */
+  private WeightSource weights(ImportedModel model) {
+    long bytes = model.plan().weightBytes();
+    return new WeightSource() {
+      @Override
+      public long byteSize() {
+        return bytes;
+      }
+
+      @Override
+      public void read(long offset, MemorySegment destination) {
+        try {
+          mayRead.await();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+        destination.fill((byte) 0);
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private Route model(int home) throws IOException {
+    int number = routes.size();
+    ImportedModel model =
+        TestImports.of(TestModels.chain(LAYERS, WIDTH, number), "m" + number, folder);
+    members.forEach(member -> member.switcher.announce(model, ModelOptions.DEFAULT));
+    members.get(home).switcher.makeReady(model.version());
+    List<Integer> both = List.of(home, 1 - home);
+    Route route = new Route(model.version(), both, false, members.size(), HALF_LIFE, now);
+    routes.put(model.version(), route);
+    return route;
+  }
+
+  private Replicas replicas() {
+    return new Replicas(members, HALF_LIFE, () -> now);
+  }
+
+  private Switcher other() {
+    return members.get(1).switcher;
+  }
+
+  private static void takeInto(Route route, int device, long savedNanosPerSecond, long now) {
+    // What a steady rate of so much comes to in the end.
+    route.couldSave(device, (long) (savedNanosPerSecond / Math.log(2)), now);
+  }
+
+  @Test
+  void review_theWeightsComeBehindRuns_andTheModelHasTheDeviceOnceAllAreThere() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = replicas();
+    mayRead = new CountDownLatch(1);
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    assertTrue(other().hasSession(route.version));
+    now += SECOND / 5;
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices(), "its weights are on their way");
+    mayRead.countDown();
+    await(() -> other().appraisal().isComplete(route.version));
+    now += SECOND / 5;
+    replicas.review(routes);
+    assertEquals(List.of(0, 1), route.devices());
+    assertEquals(0, other().transfers().waits(), "nobody waited");
+    assertTrue(other().transfers().bytesFetchedAhead() >= MODEL);
+  }
+
+  @Test
+  void review_weightsThatDoNotCome_areLeft() throws Exception {
+    open(1, true);
+    Route route = model(0);
+    Replicas replicas = replicas();
+    mayRead = new CountDownLatch(1);
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    now += 61 * SECOND;
+    replicas.review(routes);
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    mayRead.countDown();
+    await(() -> other().memory().weights().isQuiet());
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
+  }
+
+  /** The other device's model was used once, as far as the policy knows, and is asked for a lot. */
+  @Test
+  void review_whatWouldGiveWayIsAskedForALot_staysAlone() throws Exception {
+    open(1, false);
+    Route route = model(0);
+    Route there = model(1);
+    long stall = other().appraisal().stallNanos(route.version);
+    assertTrue(stall > 0);
+    long gain = Math.max(5 * stall, 2 * (long) ReplicaRule.LEAST_TO_OPEN);
+    for (int i = 0; i < 10 * gain / stall; i++) {
+      there.asked(1, now);
+    }
+    Replicas replicas = replicas();
+    takeInto(route, 1, gain, now);
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    assertFalse(other().appraisal().isComplete(route.version));
+    now += 20 * SECOND; // It is no longer.
+    takeInto(route, 1, gain, now);
+    replicas.review(routes);
+    assertEquals(List.of(0, 1), route.devices());
+  }
+
+  private InferenceRequest request(Route route) {
+    MemorySegment x = Arena.ofAuto().allocate(WIDTH * (long) Float.BYTES);
+    InputTensor input = new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), x);
+    return new InferenceRequest(route.version, List.of(input), List.of("y"));
+  }
+
+  private record Departure(Route route, Member member, long nanos) {}
+
+  /**
+   * All models have the same home and ask for 0.9 of what it can do; a run takes 10 ms. No request
+   * runs, all else is as it is in a server.
+   */
+  @Test
+  void allModelsAtHomeOnOneDevice_theOtherHasHalfOfTheRequestsInTheEnd() throws Exception {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    open(6, false);
+    for (int i = 0; i < 6; i++) {
+      model(0);
+    }
+    List<Route> all = List.copyOf(routes.values());
+    Replicas replicas = replicas();
+    Router router = new Router(members, Routing.PREDICTED, () -> now);
+    PriorityQueue<Departure> departures =
+        new PriorityQueue<>(Comparator.comparingLong(Departure::nanos));
+    long[] freeAt = new long[2];
+    long[] given = new long[2];
+    long run = SECOND / 100;
+    long review = 0;
+    long waited = 0;
+    while (now < 60 * SECOND) {
+      now += (long) (-Math.log(1 - random.nextDouble()) * run / 0.9);
+      while (!departures.isEmpty() && departures.peek().nanos <= now) {
+        Departure gone = departures.remove();
+        gone.member.backlog.left(Priority.ONLINE, run);
+        gone.route.left(gone.member.index);
+      }
+      for (; review <= now; review = now + SECOND / 5) {
+        replicas.review(routes);
+      }
+      Route route = all.get(random.nextInt(all.size()));
+      Member member = router.choose(route, request(route)).member();
+      member.backlog.came(Priority.ONLINE, run);
+      route.came(member.index);
+      long begins = Math.max(now, freeAt[member.index]);
+      freeAt[member.index] = begins + run;
+      departures.add(new Departure(route, member, begins + run));
+      if (now > 40 * SECOND) {
+        given[member.index]++;
+        waited += begins - now;
+      }
+    }
+    String where = "seed %d: %d and %d".formatted(seed, given[0], given[1]);
+    double share = given[1] / (double) (given[0] + given[1]);
+    assertTrue(share > 0.3 && share < 0.7, where);
+    double meanWait = waited / (double) (given[0] + given[1]);
+    assertTrue(meanWait < run, where + ", wait " + meanWait / 1e6 + " ms; on one device it is 45");
+  }
+}
