@@ -138,7 +138,9 @@ class ReplicasTest {
   }
 
   private static void await(BooleanSupplier condition) {
+    long limit = System.nanoTime() + 30 * SECOND;
     while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() - limit < 0, "it has not come about in 30 s");
       Thread.onSpinWait();
     }
   }
@@ -199,11 +201,10 @@ class ReplicasTest {
     replicas.review(routes);
     now += 61 * SECOND;
     replicas.review(routes);
-    takeInto(route, 1, SECOND, now);
-    replicas.review(routes);
     assertEquals(List.of(0), route.devices());
-    mayRead.countDown();
+    mayRead.countDown(); // A page that is under way is waited for before weights are left.
     await(() -> other().memory().weights().isQuiet());
+    takeInto(route, 1, SECOND, now);
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
   }
