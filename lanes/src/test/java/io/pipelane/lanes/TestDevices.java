@@ -152,6 +152,7 @@ public final class TestDevices {
         offlineApart,
         hangTimeout,
         WorkerSettings.USUAL_END,
+        WorkerSettings.USUAL_GRACE,
         Launcher.SYSTEM);
   }
 
@@ -159,6 +160,7 @@ public final class TestDevices {
    * The same.
    *
    * @param endTimeout how long a killed worker may stay
+   * @param grace how long one that another has taken over from is let alone
    * @param launcher starts the program
    */
   public static ProcessSessionFactory workers(
@@ -170,6 +172,7 @@ public final class TestDevices {
       boolean offlineApart,
       Duration hangTimeout,
       Duration endTimeout,
+      Duration grace,
       Launcher launcher) {
     WorkerSettings settings =
         new WorkerSettings(
@@ -185,6 +188,7 @@ public final class TestDevices {
             hangTimeout,
             Duration.ofSeconds(30),
             endTimeout,
+            grace,
             ByteSize.ofMebibytes(64),
             launcher);
     DeviceExport export = export(device);

@@ -150,6 +150,7 @@ final class WorkersFixture implements AutoCloseable {
             offlineApart,
             hangTimeout,
             endTimeout,
+            WorkerSettings.USUAL_GRACE,
             launcher);
     switcher =
         new Switcher(

@@ -35,6 +35,7 @@ final class OneWorker {
         PATIENCE,
         PATIENCE,
         PATIENCE,
+        WorkerSettings.USUAL_GRACE,
         ByteSize.ofMebibytes(128),
         Launcher.SYSTEM);
   }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class WorkerProcess {
   /*
    * Users are threads that may touch the shared memory. It is unmapped by the last of them once the
-   * process is gone; `users`, `leaving` and `unmapped` are guarded by the monitor. Nobody waits
-   * under it.
+   * process is gone; `users`, `leaving`, `mayEnd` and `unmapped` are guarded by the monitor. Nobody
+   * waits under it.
    *
    * One thread waits for the process's end, and sees to it that it comes: it kills one that does not
    * leave when it is told to, and says of one that is killed and stays that it is stuck. Nobody has
@@ -70,6 +70,7 @@ final class WorkerProcess {
   private String owner = NOBODY;
   private int users = 1; // who has started it, until it is ready
   private boolean leaving;
+  private boolean mayEnd;
   private boolean unmapped;
 
   private WorkerProcess(
@@ -234,9 +235,15 @@ final class WorkerProcess {
     settle();
   }
 
-  /** Lets the process end once nobody uses it; {@link #enter} answers false from now on. */
+  /** Nobody begins to use it from now on: {@link #enter} answers false. */
+  synchronized void relieve() {
+    leaving = true;
+  }
+
+  /** The same, and the process ends once nobody uses it. */
   synchronized void retire() {
     leaving = true;
+    mayEnd = true;
     settle();
   }
 
@@ -266,7 +273,7 @@ final class WorkerProcess {
     if (isGone() && !unmapped) {
       unmapped = true;
       area.close();
-    } else if (leaving && !isGone()) {
+    } else if (mayEnd && !isGone()) {
       endInput();
     }
   }

@@ -23,6 +23,8 @@ import java.time.Duration;
  * @param startTimeout how long a worker may take to start, and to build a session
  * @param endTimeout how long a worker may take to end that is told to, before it is killed, and one
  *     that is killed, before those that wait for what it does are told that it is still there
+ * @param grace how long a worker that another has taken over from is let alone: its runs may come
+ *     to their end, and the other's first ones have the processor before its process ends
  * @param heap each worker's Java heap
  * @param launcher starts the program
  */
@@ -39,10 +41,14 @@ public record WorkerSettings(
     Duration hangTimeout,
     Duration startTimeout,
     Duration endTimeout,
+    Duration grace,
     ByteSize heap,
     Launcher launcher) {
   /** A killed process that the kernel keeps for longer, in a driver say, is left to it. */
   public static final Duration USUAL_END = Duration.ofSeconds(10);
+
+  /** The first runs of who takes over are over, and most of those that were under way. */
+  public static final Duration USUAL_GRACE = Duration.ofMillis(250);
 
   /** Workers that keep each session. */
   int workers() {

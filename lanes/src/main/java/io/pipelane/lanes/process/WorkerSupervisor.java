@@ -49,36 +49,13 @@ final class WorkerSupervisor implements AutoCloseable {
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
   private static final Duration TICK = Duration.ofSeconds(1);
 
-  private sealed interface Command {
-    /** A worker has said that it is ready. */
-    record Ready(WorkerMember member, String runtimeVersion) implements Command {}
-
-    /** A worker's process was killed and does not end. */
-    record Stuck(WorkerProcess worker) implements Command {}
-
-    /** A worker's process has ended. */
-    record Gone(WorkerProcess worker) implements Command {}
-
-    /** A worker is to be left to what it has been used for. */
-    record Switch(WorkerProcess worker) implements Command {}
-
-    /** A worker is to be replaced. */
-    record Recycle(int id, CompletableFuture<Void> done) implements Command {}
-
-    /** The device does no more for this process, nor for one that it starts. */
-    record Lost(String reason) implements Command {}
-
-    /** All workers are to end. */
-    record Close() implements Command {}
-  }
-
   private final WorkerSettings settings;
   private final DeviceExport export;
   private final IntSupplier ids;
   private final Consumer<WorkerProcess> onStandby;
   private final Runnable onLoss;
   private final ThreadFactory startThreads;
-  private final BlockingQueue<Command> commands = new LinkedBlockingQueue<>();
+  private final BlockingQueue<WorkerCommand> commands = new LinkedBlockingQueue<>();
   private final WorkerBoard board;
   private final CompletableFuture<String> runtimeVersion = new CompletableFuture<>();
   private final Thread thread;
@@ -86,6 +63,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final List<WorkerMember> members = new ArrayList<>();
   private final Map<WorkerState, Vacancy> vacancies = new EnumMap<>(WorkerState.class);
   private final StartPauses pauses = new StartPauses(System.nanoTime());
+  private final Departures departures;
   private String deviceLoss = "";
   private boolean closing;
   private long closingSince;
@@ -119,7 +97,8 @@ final class WorkerSupervisor implements AutoCloseable {
     this.onStandby = onStandby;
     this.onLoss = onLoss;
     this.board =
-        new WorkerBoard(settings.lanes(), worker -> commands.add(new Command.Switch(worker)));
+        new WorkerBoard(settings.lanes(), worker -> commands.add(new WorkerCommand.Switch(worker)));
+    this.departures = new Departures(settings.grace(), export.computesBehindGates());
     this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
   }
 
@@ -157,19 +136,19 @@ final class WorkerSupervisor implements AutoCloseable {
    */
   CompletableFuture<Void> recycle(int id) {
     CompletableFuture<Void> done = new CompletableFuture<>();
-    commands.add(new Command.Recycle(id, done));
+    commands.add(new WorkerCommand.Recycle(id, done));
     return done;
   }
 
   /** Has nobody started any more, as the device is lost; runs that wait for a worker fail. */
   void deviceLost(String reason) {
-    commands.add(new Command.Lost(reason));
+    commands.add(new WorkerCommand.Lost(reason));
   }
 
   private void work() {
     while (!closing || !members.isEmpty()) {
       try {
-        Command command = commands.poll(pauseNanos(), TimeUnit.NANOSECONDS);
+        WorkerCommand command = commands.poll(pauseNanos(), TimeUnit.NANOSECONDS);
         if (command != null) {
           carryOut(command);
         }
@@ -184,28 +163,27 @@ final class WorkerSupervisor implements AutoCloseable {
 
   /** Until something is to be done without a command. */
   private long pauseNanos() {
-    boolean waitsForStart = !closing && mayStart();
-    return waitsForStart
-        ? Math.clamp(pauses.leftNanos(System.nanoTime()), 0, TICK.toNanos())
-        : TICK.toNanos();
+    long now = System.nanoTime();
+    long untilStart = !closing && mayStart() ? pauses.leftNanos(now) : Long.MAX_VALUE;
+    return Math.clamp(Math.min(untilStart, departures.leftNanos(now)), 0, TICK.toNanos());
   }
 
-  private void carryOut(Command command) {
+  private void carryOut(WorkerCommand command) {
     switch (command) {
-      case Command.Ready(WorkerMember member, String version) -> ready(member, version);
-      case Command.Stuck(WorkerProcess worker) -> member(worker).ifPresent(this::stuck);
-      case Command.Gone(WorkerProcess worker) -> member(worker).ifPresent(this::gone);
-      case Command.Switch(WorkerProcess worker) ->
+      case WorkerCommand.Ready(WorkerMember member, String version) -> ready(member, version);
+      case WorkerCommand.Stuck(WorkerProcess worker) -> member(worker).ifPresent(this::stuck);
+      case WorkerCommand.Gone(WorkerProcess worker) -> member(worker).ifPresent(this::gone);
+      case WorkerCommand.Switch(WorkerProcess worker) ->
           member(worker).filter(WorkerSupervisor::isSettled).ifPresent(this::leave);
-      case Command.Recycle(int id, CompletableFuture<Void> done) ->
+      case WorkerCommand.Recycle(int id, CompletableFuture<Void> done) ->
           members.stream()
               .filter(member -> member.worker.id() == id)
               .findFirst()
               .ifPresentOrElse(
                   member -> recycle(member, done),
                   () -> done.completeExceptionally(WorkerMember.noSuchWorker(id)));
-      case Command.Lost(String reason) -> deviceLoss = reason;
-      case Command.Close() -> {
+      case WorkerCommand.Lost(String reason) -> deviceLoss = reason;
+      case WorkerCommand.Close() -> {
         closing = true;
         closingSince = System.nanoTime();
       }
@@ -225,8 +203,9 @@ final class WorkerSupervisor implements AutoCloseable {
 
   /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
   private void leave(WorkerMember member) {
-    vacate(member, "worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
-    retire(member);
+    long now = System.nanoTime();
+    vacate(member, "worker %d belonged to others".formatted(member.worker.id()), now);
+    departures.relieve(member, WorkerProcess::retire, now);
     startAfterHandOver();
   }
 
@@ -260,6 +239,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void gone(WorkerMember member) {
     members.remove(member);
+    departures.gone(member);
     member.gone();
     if (!member.is(WorkerState.RETIRING)) {
       lost(member, member.worker.goneNanos());
@@ -297,7 +277,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void arrange() {
     if (closing) {
-      members.forEach(this::retire);
+      members.forEach(departures::retire);
       long sinceNanos = System.nanoTime() - closingSince;
       if (sinceNanos > LONGEST_END.toNanos()) {
         members.forEach(member -> member.worker.kill("it did not end when it was told to"));
@@ -309,6 +289,7 @@ final class WorkerSupervisor implements AutoCloseable {
       }
     } else {
       handOver();
+      departures.endDue(System.nanoTime());
       while (mayStart() && pauses.leftNanos(System.nanoTime()) <= 0) {
         startOne();
       }
@@ -326,7 +307,7 @@ final class WorkerSupervisor implements AutoCloseable {
     members.stream()
         .filter(WorkerMember::isToBeReplaced)
         .filter(member -> !isPost(member.state()) || isFilled(member.state()))
-        .forEach(member -> retire(member, WorkerProcess::retireAtGates));
+        .forEach(this::letGo);
     members.stream()
         .filter(member -> member.isToBeReplaced() && !member.is(WorkerState.RETIRING))
         .filter(
@@ -395,15 +376,12 @@ final class WorkerSupervisor implements AutoCloseable {
     return member.stays() && isPost(member.state());
   }
 
-  /** Its runs come to their end. */
-  private void retire(WorkerMember member) {
-    retire(member, WorkerProcess::retire);
-  }
-
-  private static void retire(WorkerMember member, Consumer<WorkerProcess> how) {
-    if (!member.is(WorkerState.RETIRING)) {
-      member.become(WorkerState.RETIRING);
-      how.accept(member.worker);
+  /** It has a successor, where it needs one. */
+  private void letGo(WorkerMember member) {
+    if (isPost(member.state())) {
+      departures.relieve(member, WorkerProcess::retireAtGates, System.nanoTime());
+    } else if (!member.is(WorkerState.RETIRING)) {
+      departures.retire(member);
     }
   }
 
@@ -439,8 +417,8 @@ final class WorkerSupervisor implements AutoCloseable {
               ids.getAsInt(),
               settings,
               export,
-              stuck -> commands.add(new Command.Stuck(stuck)),
-              gone -> commands.add(new Command.Gone(gone)));
+              stuck -> commands.add(new WorkerCommand.Stuck(stuck)),
+              gone -> commands.add(new WorkerCommand.Gone(gone)));
       WorkerMember member = new WorkerMember(worker);
       members.add(member);
       board.noteStart();
@@ -468,7 +446,7 @@ final class WorkerSupervisor implements AutoCloseable {
 
   private void report(WorkerMember member) {
     try {
-      commands.add(new Command.Ready(member, member.worker.awaitReady()));
+      commands.add(new WorkerCommand.Ready(member, member.worker.awaitReady()));
     } catch (WorkerLostException | WorkerStuckException e) {
       // Its end, or that it does not end, is reported as such.
     }
@@ -494,7 +472,7 @@ final class WorkerSupervisor implements AutoCloseable {
   /** Ends all workers; no run is under way. */
   @Override
   public void close() {
-    commands.add(new Command.Close());
+    commands.add(new WorkerCommand.Close());
     ThreadEnd.await(thread);
   }
 }

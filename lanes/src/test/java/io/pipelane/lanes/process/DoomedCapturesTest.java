@@ -58,6 +58,7 @@ class DoomedCapturesTest {
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),
               WorkerSettings.USUAL_END,
+              WorkerSettings.USUAL_GRACE,
               ByteSize.ofMebibytes(64),
               Launcher.SYSTEM));
 

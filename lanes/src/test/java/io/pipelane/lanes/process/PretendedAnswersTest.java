@@ -66,6 +66,7 @@ class PretendedAnswersTest {
               Duration.ofSeconds(20),
               Duration.ofSeconds(30),
               WorkerSettings.USUAL_END,
+              WorkerSettings.USUAL_GRACE,
               ByteSize.ofMebibytes(64),
               Launcher.SYSTEM));
 

@@ -3,7 +3,11 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
@@ -12,11 +16,14 @@ import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Runs in a worker that is to be replaced. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -34,6 +41,7 @@ class ReplacedWorkersTest {
   /** Weights that are there, of a run that stands at its first gate until it is begun anew. */
   private static final class StoppedAtFirst implements PresentWeights {
     final CompletableFuture<StopWord> word = new CompletableFuture<>();
+    final AtomicInteger begun = new AtomicInteger();
     private boolean isOver;
 
     /** Tells it to stop again and again, until it is over or somebody has enough. */
@@ -59,6 +67,7 @@ class ReplacedWorkersTest {
 
     @Override
     public Elsewhere computesElsewhere(StopWord stopWord) {
+      begun.incrementAndGet();
       if (word.complete(stopWord)) {
         stopWord.allow(0);
       }
@@ -101,6 +110,60 @@ class ReplacedWorkersTest {
       stopped.stopUntil(recycled::isDone);
       recycled.get();
       assertArrayEquals(expected, answer.get());
+    }
+  }
+
+  /** The run stands until another worker has taken over, then it goes on. */
+  @Test
+  void recycle_aRunIsUnderWay_isFinishedBesideTheSuccessor() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (WorkerFixture patient = WorkerFixture.withGrace(SwitchOn.FAULT, Duration.ofHours(1));
+        ModelSession session = patient.gated(model, patient.filled(model))) {
+      float[] expected = patient.run(session, X);
+      patient.awaitStandby(1);
+      int replaced = patient.active().id();
+      StoppedAtFirst stopped = new StoppedAtFirst();
+      CompletableFuture<float[]> answer =
+          CompletableFuture.supplyAsync(() -> patient.run(session, X, bytes -> false, stopped));
+      StopWord word = stopped.word.get();
+      CompletableFuture<Void> _ = patient.sessions.recycle(replaced);
+      while (patient.in(WorkerState.RETIRING).isEmpty()) {
+        Thread.onSpinWait();
+      }
+      assertNotEquals(replaced, patient.active().id());
+      word.allow(1);
+      assertArrayEquals(expected, answer.get());
+      assertEquals(1, stopped.begun.get(), "it is not begun anew");
+      assertArrayEquals(expected, patient.run(session, X), "the successor's");
+      assertEquals(0, patient.sessions.workers().lost());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = SwitchOn.class,
+      names = {"FAULT", "MODEL"})
+  void anotherTakesOver_processStaysForAWhileUnlessAllEnd(SwitchOn switchOn) throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "it holds memory of the device there");
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    try (WorkerFixture patient = WorkerFixture.withGrace(switchOn, Duration.ofHours(1));
+        ModelSession session = patient.gated(model, patient.filled(model))) {
+      boolean isShared = switchOn == SwitchOn.FAULT;
+      patient.run(session, X, isShared ? "" : "a");
+      patient.awaitStandby(1);
+      WorkersOverview.Entry before = patient.active();
+      if (isShared) {
+        CompletableFuture<Void> _ = patient.sessions.recycle(before.id());
+      }
+      String next = isShared ? "" : "b";
+      while (patient.in(WorkerState.RETIRING).isEmpty()) {
+        patient.run(session, X, next);
+      }
+      for (int i = 0; i < 100; i++) {
+        patient.run(session, X, next);
+      }
+      assertEquals(before.id(), patient.in(WorkerState.RETIRING).orElseThrow().id());
+      assertTrue(ProcessHandle.of(before.pid()).filter(ProcessHandle::isAlive).isPresent());
     }
   }
 }

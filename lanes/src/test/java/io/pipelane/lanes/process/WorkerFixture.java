@@ -89,6 +89,42 @@ final class WorkerFixture implements AutoCloseable {
       Duration hangTimeout,
       Duration endTimeout,
       Launcher launcher) {
+    this(
+        program,
+        lanes,
+        switchOn,
+        standbys,
+        offlineApart,
+        hangTimeout,
+        endTimeout,
+        WorkerSettings.USUAL_GRACE,
+        launcher);
+  }
+
+  /** One standby, and a worker that another has taken over from is let alone for so long. */
+  static WorkerFixture withGrace(SwitchOn switchOn, Duration grace) {
+    return new WorkerFixture(
+        WorkerMain.class,
+        1,
+        switchOn,
+        1,
+        false,
+        Duration.ofSeconds(20),
+        WorkerSettings.USUAL_END,
+        grace,
+        Launcher.SYSTEM);
+  }
+
+  private WorkerFixture(
+      Class<?> program,
+      int lanes,
+      SwitchOn switchOn,
+      int standbys,
+      boolean offlineApart,
+      Duration hangTimeout,
+      Duration endTimeout,
+      Duration grace,
+      Launcher launcher) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
     sessions =
         TestDevices.workers(
@@ -100,6 +136,7 @@ final class WorkerFixture implements AutoCloseable {
             offlineApart,
             hangTimeout,
             endTimeout,
+            grace,
             launcher);
   }
 
@@ -145,6 +182,19 @@ final class WorkerFixture implements AutoCloseable {
     FloatInvocation invocation =
         new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH));
     session.run(invocation, region, growth, weights);
+    return invocation.output();
+  }
+
+  /** Runs something of somebody's. */
+  float[] run(ModelSession session, float[] x, String owner) {
+    FloatInvocation invocation =
+        new FloatInvocation(x, Shape.of(x.length / TestModels.WIDTH, TestModels.WIDTH)) {
+          @Override
+          public String owner() {
+            return owner;
+          }
+        };
+    session.run(invocation, region, bytes -> false, WeightArrivals.PRESENT);
     return invocation.output();
   }
 

@@ -32,6 +32,7 @@ class WorkerStartsTest {
           Duration.ofSeconds(20),
           Duration.ofSeconds(30),
           WorkerSettings.USUAL_END,
+          WorkerSettings.USUAL_GRACE,
           ByteSize.ofMebibytes(64),
           Launcher.SYSTEM);
 

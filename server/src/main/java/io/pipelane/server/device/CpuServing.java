@@ -120,6 +120,7 @@ final class CpuServing {
         workers.hangTimeout(),
         workers.startTimeout(),
         WorkerSettings.USUAL_END,
+        WorkerSettings.USUAL_GRACE,
         workers.heap(),
         Launcher.SYSTEM);
   }

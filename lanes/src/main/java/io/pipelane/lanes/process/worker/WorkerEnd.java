@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkerEnd implements Runnable {
   /*
-   * A server that lives closes the input of a worker that nobody uses: recycling ends its runs at a
-   * gate before, and a change of owners has them finished. So what runs here has lost its server, and nobody waits for
+   * A server that lives closes the input of a worker that nobody uses: recycling has its
+   * runs finished or ended at a gate before, and a change of owners has them finished. So what runs here has lost its server, and nobody waits for
    * it. A run whose weights do not come any more never ends, nor one that was given to a device as a
    * whole before its end: the device's driver takes it away with the process.
    */

@@ -1,0 +1,85 @@
+package io.pipelane.lanes.process;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * How workers leave: those whose post another has taken some time after that, others at once.
+ * Belongs to the supervisor's thread; times are of the system's clock.
+ */
+final class Departures {
+  /*
+   * For a while a worker that was relieved is let alone. What it runs comes to its end there, as
+   * most runs do: to begin anew costs more, in a successor above all that runs for the first time.
+   * And its process ends later, too: that takes a processor for some tens of milliseconds, which the
+   * successor's first runs have before.
+   *
+   * A device that computes behind gates has memory of its own, of which a process holds much: there
+   * it ends as soon as its runs have.
+   */
+  private final Duration grace;
+  private final boolean endsAtOnce;
+  private final Map<WorkerMember, Departure> relieved = new LinkedHashMap<>();
+
+  private record Departure(Consumer<WorkerProcess> end, long dueNanos) {}
+
+  /**
+   * Nobody leaves yet.
+   *
+   * @param grace how long those who were relieved are let alone
+   * @param endsAtOnce whether their processes end as soon as they run nothing
+   */
+  Departures(Duration grace, boolean endsAtOnce) {
+    this.grace = grace;
+    this.endsAtOnce = endsAtOnce;
+  }
+
+  /**
+   * A worker leaves in a while, as another does what it did; nobody begins to use it.
+   *
+   * @param end what becomes of it then
+   */
+  void relieve(WorkerMember member, Consumer<WorkerProcess> end, long nowNanos) {
+    if (!member.is(WorkerState.RETIRING)) {
+      member.become(WorkerState.RETIRING);
+      member.worker.relieve();
+      relieved.put(member, new Departure(end, nowNanos + grace.toNanos()));
+      if (endsAtOnce) {
+        member.worker.retire();
+      }
+    }
+  }
+
+  /** A worker leaves once its runs have come to their end, whatever was said before. */
+  void retire(WorkerMember member) {
+    relieved.remove(member);
+    member.become(WorkerState.RETIRING);
+    member.worker.retire();
+  }
+
+  /** A worker is gone. */
+  void gone(WorkerMember member) {
+    relieved.remove(member);
+  }
+
+  /** Ends those whose time is over. */
+  void endDue(long nowNanos) {
+    for (Map.Entry<WorkerMember, Departure> each : List.copyOf(relieved.entrySet())) {
+      if (each.getValue().dueNanos - nowNanos <= 0) {
+        relieved.remove(each.getKey());
+        each.getValue().end.accept(each.getKey().worker);
+      }
+    }
+  }
+
+  /** Until somebody's time is over. */
+  long leftNanos(long nowNanos) {
+    return relieved.values().stream()
+        .mapToLong(each -> each.dueNanos - nowNanos)
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+}
