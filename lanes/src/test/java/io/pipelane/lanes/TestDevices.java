@@ -9,7 +9,6 @@ import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
-import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaExport;
@@ -19,10 +18,8 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkerSettings;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.runtime.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -118,81 +115,10 @@ public final class TestDevices {
   }
 
   /** Starts worker processes on a device that was opened for them. */
-  public static ProcessSessionFactory workers(
-      SharedDevice device, int lanes, int standbys, Duration hangTimeout) {
-    return workers(device, WorkerMain.class, lanes, SwitchOn.FAULT, standbys, hangTimeout);
-  }
-
-  /** The same with a program and a policy of switching. */
-  public static ProcessSessionFactory workers(
-      SharedDevice device,
-      Class<?> program,
-      int lanes,
-      SwitchOn switchOn,
-      int standbys,
-      Duration hangTimeout) {
-    return workers(device, program, lanes, switchOn, standbys, false, hangTimeout);
-  }
-
-  /** The same, with a worker of its own for offline work if wanted. */
-  public static ProcessSessionFactory workers(
-      SharedDevice device,
-      Class<?> program,
-      int lanes,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout) {
-    return workers(
-        device,
-        program,
-        lanes,
-        switchOn,
-        standbys,
-        offlineApart,
-        hangTimeout,
-        WorkerSettings.USUAL_END,
-        WorkerSettings.USUAL_GRACE,
-        Launcher.SYSTEM);
-  }
-
-  /**
-   * The same.
-   *
-   * @param endTimeout how long a killed worker may stay
-   * @param grace how long one that another has taken over from is let alone
-   * @param launcher starts the program
-   */
-  public static ProcessSessionFactory workers(
-      SharedDevice device,
-      Class<?> program,
-      int lanes,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Duration endTimeout,
-      Duration grace,
-      Launcher launcher) {
-    WorkerSettings settings =
-        new WorkerSettings(
-            program,
-            OrtLibrary.locate(Optional.empty(), CACHE),
-            1,
-            lanes,
-            switchOn,
-            standbys,
-            offlineApart,
-            new ProcessPriority(OFFLINE_NICE, Optional.empty()),
-            Math.max(1, standbys),
-            hangTimeout,
-            Duration.ofSeconds(30),
-            endTimeout,
-            grace,
-            ByteSize.ofMebibytes(64),
-            launcher);
+  public static ProcessSessionFactory workers(SharedDevice device, TestWorkers workers) {
+    WorkerSettings settings = workers.settings();
     DeviceExport export = export(device);
-    if (export instanceof CudaExport cuda && switchOn == SwitchOn.FAULT) {
+    if (export instanceof CudaExport cuda && workers.switchOn() == SwitchOn.FAULT) {
       return new ProcessSessionFactory(
           device, cuda, new TransferMemory(TRANSFERS.segment()), settings);
     }
@@ -225,7 +151,9 @@ public final class TestDevices {
   /** Builds sessions on a device that {@link #open} has opened. */
   public static SessionFactory sessions(Device device, DeviceMemory memory) {
     if (IN_WORKERS) {
-      return workers((SharedDevice) device, WORKER_LANES, 0, Duration.ofSeconds(30));
+      return workers(
+          (SharedDevice) device,
+          new TestWorkers(0).lanes(WORKER_LANES).hangTimeout(Duration.ofSeconds(30)));
     }
     Path library = OrtLibrary.locate(Optional.empty(), CACHE);
     return device instanceof CudaDevice cuda

@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import java.time.Duration;
@@ -16,6 +17,8 @@ class FailsafeInWorkersTest extends FailsafeContract {
 
   @Override
   SessionFactory sessions(Device device, DeviceMemory memory) {
-    return TestDevices.workers((SharedDevice) device, 2 * LANES, 0, Duration.ofSeconds(60));
+    return TestDevices.workers(
+        (SharedDevice) device,
+        new TestWorkers(0).lanes(2 * LANES).hangTimeout(Duration.ofSeconds(60)));
   }
 }

@@ -9,6 +9,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
@@ -60,7 +61,8 @@ class GpuReadingInPlaceTest {
     DeviceMemory memory = new DeviceMemory(device.persistent());
     SessionFactory sessions =
         inWorkers
-            ? TestDevices.workers(device, 2, 0, Duration.ofSeconds(30))
+            ? TestDevices.workers(
+                device, new TestWorkers(0).lanes(2).hangTimeout(Duration.ofSeconds(30)))
             : new CudaSessionFactory(
                 TestDevices.library(), device, memory, ExecutionSettings.DEFAULT);
     SwitcherSettings settings =

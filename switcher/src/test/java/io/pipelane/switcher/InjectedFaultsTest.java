@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
@@ -50,7 +50,7 @@ class InjectedFaultsTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkersFixture workers =
-      new WorkersFixture(FaultyWorker.class, SwitchOn.FAULT, 1, PATIENCE);
+      new WorkersFixture(new TestWorkers(1).program(FaultyWorker.class).hangTimeout(PATIENCE));
   private ImportedModel model = BoundSessions.model("none", "none", 64);
   private float[] expected = new float[0];
 

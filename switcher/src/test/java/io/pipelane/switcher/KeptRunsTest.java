@@ -13,6 +13,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -80,7 +81,9 @@ class KeptRunsTest {
   void open() throws Exception {
     sessions =
         TestDevices.IN_WORKERS
-            ? TestDevices.workers((SharedDevice) device, 4, 1, Duration.ofSeconds(30))
+            ? TestDevices.workers(
+                (SharedDevice) device,
+                new TestWorkers(1).lanes(4).hangTimeout(Duration.ofSeconds(30)))
             : TestDevices.sessions(device, memory);
     switcher =
         new Switcher(

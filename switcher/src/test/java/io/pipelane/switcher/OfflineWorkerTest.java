@@ -6,14 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.worker.FaultyWorker;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
@@ -53,7 +52,7 @@ class OfflineWorkerTest {
   }
 
   private static WorkersFixture open(Function<ImportedModel, WeightSource> weights) {
-    return new WorkersFixture(WorkerMain.class, SwitchOn.FAULT, 1, true, PATIENCE, weights);
+    return new WorkersFixture(new TestWorkers(1).offlineApart(true).hangTimeout(PATIENCE), weights);
   }
 
   private static float[] inferOffline(WorkersFixture workers, ImportedModel model, float... x) {
@@ -179,12 +178,10 @@ class OfflineWorkerTest {
     try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
         WorkersFixture workers =
             new WorkersFixture(
-                FaultyWorker.class,
-                SwitchOn.FAULT,
-                1,
-                true,
-                WorkersFixture.SHORT,
-                ReadWeights::of);
+                new TestWorkers(1)
+                    .program(FaultyWorker.class)
+                    .offlineApart(true)
+                    .hangTimeout(WorkersFixture.SHORT));
         HeldCall inFlight = new HeldCall()) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);

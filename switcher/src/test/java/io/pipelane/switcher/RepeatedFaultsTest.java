@@ -3,7 +3,7 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.SharedAreas;
@@ -135,7 +135,8 @@ class RepeatedFaultsTest {
     long seed = System.nanoTime();
     try (ArmedFaults armed = ArmedFaults.of(ProcessHandle.current().pid());
         WorkersFixture workers =
-            new WorkersFixture(FaultyWorker.class, SwitchOn.FAULT, 1, fault.hangTimeout())) {
+            new WorkersFixture(
+                new TestWorkers(1).program(FaultyWorker.class).hangTimeout(fault.hangTimeout()))) {
       List<ImportedModel> models = new ArrayList<>();
       List<float[]> expected = new ArrayList<>();
       for (int i = 0; i < MODELS; i++) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.WorkerState;
@@ -18,7 +19,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -59,7 +59,7 @@ class SequenceLossTest {
   /** Every step adds the same once: one done twice or not at all would show in all later ones. */
   @Test
   void killActive_betweenAndDuringSteps_everyStepGoesOnFromTheOneBefore() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, Duration.ofSeconds(20))) {
+    try (WorkersFixture workers = new WorkersFixture(new TestWorkers(1))) {
       ImportedModel model = TestImports.of(TestModels.recurrent(WorkersFixture.WIDTH), "m", folder);
       workers.switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));
       List<float[]> expected = new ArrayList<>();
@@ -113,7 +113,7 @@ class SequenceLossTest {
     int sequences = 20;
     long state = (long) ROWS * WorkersFixture.WIDTH * Float.BYTES;
     try (WorkersFixture workers =
-        new WorkersFixture(20 * state, sequences * state, 1, Duration.ofSeconds(20))) {
+        new WorkersFixture(new TestWorkers(1), 20 * state, sequences * state)) {
       ImportedModel model = TestImports.of(TestModels.recurrent(WorkersFixture.WIDTH), "m", folder);
       workers.switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));
       float one = large(workers, model, "alone", true, 1).await()[0];

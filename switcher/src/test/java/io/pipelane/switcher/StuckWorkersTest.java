@@ -8,13 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.StubbornProcesses;
 import io.pipelane.lanes.process.WorkerState;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
@@ -39,14 +38,10 @@ class StuckWorkersTest {
     StubbornProcesses processes = new StubbornProcesses();
     try (WorkersFixture workers =
             new WorkersFixture(
-                WorkerMain.class,
-                SwitchOn.FAULT,
-                1,
-                false,
-                WorkersFixture.SHORT,
-                ReadWeights::of,
-                Duration.ofMillis(200),
-                processes);
+                new TestWorkers(1)
+                    .hangTimeout(WorkersFixture.SHORT)
+                    .endTimeout(Duration.ofMillis(200))
+                    .launcher(processes));
         AutoCloseable _ = processes::letGo) {
       ImportedModel held = chain("held", WorkersFixture.LAYERS);
       ImportedModel other = chain("other", WorkersFixture.LAYERS / 2);

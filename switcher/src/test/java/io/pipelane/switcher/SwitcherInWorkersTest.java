@@ -2,7 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
-import java.time.Duration;
+import io.pipelane.lanes.TestWorkers;
 
 /** The switcher with a worker process and one that stands by is no different. */
 class SwitcherInWorkersTest extends SwitcherContract {
@@ -12,8 +12,7 @@ class SwitcherInWorkersTest extends SwitcherContract {
             TestedSwitchers.alone(
                 TestDevices.openForWorkers(WEIGHTS, PAGE),
                 (device, memory) ->
-                    TestDevices.workers(
-                        (SharedDevice) device, 2 * LANES, 1, Duration.ofSeconds(20)),
+                    TestDevices.workers((SharedDevice) device, new TestWorkers(1).lanes(2 * LANES)),
                 settings,
                 weights));
   }

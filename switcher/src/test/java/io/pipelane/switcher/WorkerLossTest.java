@@ -13,6 +13,7 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
@@ -51,7 +52,7 @@ class WorkerLossTest {
 
   @Test
   void killAll_requestsWaitForAnother() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, PATIENCE)) {
+    try (WorkersFixture workers = new WorkersFixture(new TestWorkers(1).hangTimeout(PATIENCE))) {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));
@@ -63,7 +64,8 @@ class WorkerLossTest {
 
   @Test
   void stopped_isEndedAfterTheTimeLimitAndTheRequestAnsweredElsewhere() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, WorkersFixture.SHORT)) {
+    try (WorkersFixture workers =
+        new WorkersFixture(new TestWorkers(1).hangTimeout(WorkersFixture.SHORT))) {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));
@@ -117,7 +119,8 @@ class WorkerLossTest {
 
   @Test
   void modelThatHangs_isQuarantinedAndOthersGoOn() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, WorkersFixture.SHORT)) {
+    try (WorkersFixture workers =
+        new WorkersFixture(new TestWorkers(1).hangTimeout(WorkersFixture.SHORT))) {
       ImportedModel good = chain("good", 1);
       ImportedModel bad = TestImports.of(endless(), "bad", folder);
       workers.switcher.register(good);
@@ -144,7 +147,7 @@ class WorkerLossTest {
 
   @Test
   void recycle_duringRequests_noneFailsAndAllWorkersAreNew() throws Exception {
-    try (WorkersFixture workers = new WorkersFixture(1, PATIENCE)) {
+    try (WorkersFixture workers = new WorkersFixture(new TestWorkers(1).hangTimeout(PATIENCE))) {
       ImportedModel model = chain("m", 1);
       workers.switcher.register(model);
       float[] expected = workers.infer(model, WorkersFixture.input(1));

@@ -6,14 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.WorkerState;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -36,7 +35,7 @@ class WorkerSwitchTest {
   }
 
   private static WorkersFixture workers(SwitchOn switchOn) {
-    return new WorkersFixture(WorkerMain.class, switchOn, 2, Duration.ofSeconds(20));
+    return new WorkersFixture(new TestWorkers(2).switchOn(switchOn));
   }
 
   private static int active(WorkersFixture workers) {

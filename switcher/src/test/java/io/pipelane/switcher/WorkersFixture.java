@@ -5,17 +5,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.Signals;
-import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -48,71 +45,24 @@ final class WorkersFixture implements AutoCloseable {
   final ProcessSessionFactory workers;
   final Switcher switcher;
 
-  WorkersFixture(int standbys, Duration hangTimeout) {
-    this(WorkerMain.class, SwitchOn.FAULT, standbys, hangTimeout);
+  /** Workers have the lanes that the switcher needs. */
+  WorkersFixture(TestWorkers workers) {
+    this(workers, ReadWeights::of);
   }
 
-  WorkersFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
-    this(program, switchOn, standbys, false, hangTimeout, ReadWeights::of);
-  }
-
-  /**
-   * The same.
-   *
-   * @param offlineApart whether offline work has a worker of its own
-   * @param weights where a model's weights come from
-   */
-  WorkersFixture(
-      Class<?> program,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Function<ImportedModel, WeightSource> weights) {
+  /** The same, with weights from elsewhere. */
+  WorkersFixture(TestWorkers workers, Function<ImportedModel, WeightSource> weights) {
     this(
-        program,
-        switchOn,
-        standbys,
-        offlineApart,
-        hangTimeout,
-        weights,
-        WorkerSettings.USUAL_END,
-        Launcher.SYSTEM);
-  }
-
-  /** The same, with processes that may stay though they are killed. */
-  WorkersFixture(
-      Class<?> program,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Function<ImportedModel, WeightSource> weights,
-      Duration endTimeout,
-      Launcher launcher) {
-    this(
-        program,
-        switchOn,
-        standbys,
-        offlineApart,
-        hangTimeout,
-        endTimeout,
-        launcher,
+        workers,
         new SwitcherSettings(
             WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
         weights);
   }
 
   /** The same with so much room for lanes and states, and for states on the host. */
-  WorkersFixture(long workingBytes, long hostStateBytes, int standbys, Duration hangTimeout) {
+  WorkersFixture(TestWorkers workers, long workingBytes, long hostStateBytes) {
     this(
-        WorkerMain.class,
-        SwitchOn.FAULT,
-        standbys,
-        false,
-        hangTimeout,
-        WorkerSettings.USUAL_END,
-        Launcher.SYSTEM,
+        workers,
         new SwitcherSettings(
             WEIGHTS,
             workingBytes,
@@ -130,31 +80,14 @@ final class WorkersFixture implements AutoCloseable {
   }
 
   private WorkersFixture(
-      Class<?> program,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Duration endTimeout,
-      Launcher launcher,
+      TestWorkers workers,
       SwitcherSettings settings,
       Function<ImportedModel, WeightSource> weights) {
     assumeTrue(device.pages().pageBytes() < WEIGHTS, "pages are small enough for these models");
-    workers =
-        TestDevices.workers(
-            device,
-            program,
-            2 * LANES,
-            switchOn,
-            standbys,
-            offlineApart,
-            hangTimeout,
-            endTimeout,
-            WorkerSettings.USUAL_GRACE,
-            launcher);
+    this.workers = TestDevices.workers(device, workers.lanes(2 * LANES));
     switcher =
         new Switcher(
-            device, new DeviceMemory(device.persistent()), workers, settings, weights::apply);
+            device, new DeviceMemory(device.persistent()), this.workers, settings, weights::apply);
   }
 
   static float[] input(long seed) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ChangedPlans;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -29,7 +30,8 @@ class FirstRunsTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
-      new WorkerFixture(FaultyWorker.class, 1, Duration.ofHours(1));
+      new WorkerFixture(
+          new TestWorkers(1).program(FaultyWorker.class).hangTimeout(Duration.ofHours(1)));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

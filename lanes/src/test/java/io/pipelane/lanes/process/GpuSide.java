@@ -1,6 +1,5 @@
 package io.pipelane.lanes.process;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
@@ -8,6 +7,7 @@ import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaHostMemory;
@@ -111,7 +111,9 @@ final class GpuSide implements AutoCloseable {
     return new GpuSide(
         device,
         model,
-        (cuda, memory) -> TestDevices.workers(cuda, 1, standbys, Duration.ofSeconds(30)));
+        (cuda, memory) ->
+            TestDevices.workers(
+                cuda, new TestWorkers(standbys).hangTimeout(Duration.ofSeconds(30))));
   }
 
   /** Workers that fail as is told, and that may take so long for a segment. */
@@ -121,7 +123,8 @@ final class GpuSide implements AutoCloseable {
         device,
         model,
         (cuda, memory) ->
-            TestDevices.workers(cuda, FaultyWorker.class, 1, SwitchOn.FAULT, 1, hangTimeout));
+            TestDevices.workers(
+                cuda, new TestWorkers(1).program(FaultyWorker.class).hangTimeout(hangTimeout)));
   }
 
   static float[] random(int length, long seed) {

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
@@ -42,14 +42,10 @@ class HangTogetherTest {
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
       new WorkerFixture(
-          FaultyWorker.class,
-          2,
-          SwitchOn.FAULT,
-          1,
-          false,
-          Duration.ofSeconds(4),
-          WorkerSettings.USUAL_END,
-          Launcher.SYSTEM);
+          new TestWorkers(1)
+              .program(FaultyWorker.class)
+              .lanes(2)
+              .hangTimeout(Duration.ofSeconds(4)));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

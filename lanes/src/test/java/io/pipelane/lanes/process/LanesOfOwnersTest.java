@@ -8,19 +8,18 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -81,14 +80,7 @@ class LanesOfOwnersTest {
 
   private static WorkerFixture workers(SwitchOn switchOn, boolean offlineApart) {
     return new WorkerFixture(
-        WorkerMain.class,
-        2,
-        switchOn,
-        1,
-        offlineApart,
-        Duration.ofSeconds(20),
-        WorkerSettings.USUAL_END,
-        Launcher.SYSTEM);
+        new TestWorkers(1).lanes(2).switchOn(switchOn).offlineApart(offlineApart));
   }
 
   private ModelSession session(WorkerFixture workers) throws IOException {

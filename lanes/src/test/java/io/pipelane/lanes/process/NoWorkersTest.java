@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
@@ -35,7 +36,8 @@ class NoWorkersTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
-      new WorkerFixture(FaultyWorker.class, 0, Duration.ofSeconds(20));
+      new WorkerFixture(
+          new TestWorkers(0).program(FaultyWorker.class).startTimeout(Duration.ofSeconds(12)));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

@@ -4,14 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
@@ -20,7 +19,6 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
@@ -34,8 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class OfflineWorkersTest {
   @TempDir Path folder;
 
-  private final WorkerFixture workers =
-      new WorkerFixture(WorkerMain.class, SwitchOn.FAULT, 1, true, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1).offlineApart(true));
 
   @AfterEach
   void nothingIsLeft() {

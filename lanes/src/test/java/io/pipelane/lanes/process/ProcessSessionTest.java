@@ -12,6 +12,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
@@ -39,7 +40,7 @@ class ProcessSessionTest {
   private static final long MISSED_NANOS = 1_000_000_000;
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(0, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(0));
 
   @AfterEach
   void nothingIsLeft() {

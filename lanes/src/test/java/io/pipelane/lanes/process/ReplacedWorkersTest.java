@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
@@ -31,7 +32,7 @@ class ReplacedWorkersTest {
   private static final float[] X = WorkerFixture.random(2, 1);
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
 
   @AfterEach
   void nothingIsLeft() {
@@ -117,7 +118,7 @@ class ReplacedWorkersTest {
   @Test
   void recycle_aRunIsUnderWay_isFinishedBesideTheSuccessor() throws Exception {
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (WorkerFixture patient = WorkerFixture.withGrace(SwitchOn.FAULT, Duration.ofHours(1));
+    try (WorkerFixture patient = new WorkerFixture(new TestWorkers(1).grace(Duration.ofHours(1)));
         ModelSession session = patient.gated(model, patient.filled(model))) {
       float[] expected = patient.run(session, X);
       patient.awaitStandby(1);
@@ -146,7 +147,8 @@ class ReplacedWorkersTest {
   void anotherTakesOver_processStaysForAWhileUnlessAllEnd(SwitchOn switchOn) throws Exception {
     assumeFalse(TestDevices.ON_GPU, "it holds memory of the device there");
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (WorkerFixture patient = WorkerFixture.withGrace(switchOn, Duration.ofHours(1));
+    try (WorkerFixture patient =
+            new WorkerFixture(new TestWorkers(1).switchOn(switchOn).grace(Duration.ofHours(1)));
         ModelSession session = patient.gated(model, patient.filled(model))) {
       boolean isShared = switchOn == SwitchOn.FAULT;
       patient.run(session, X, isShared ? "" : "a");

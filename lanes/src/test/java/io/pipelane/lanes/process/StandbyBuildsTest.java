@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
@@ -12,7 +13,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -32,7 +32,7 @@ class StandbyBuildsTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
-      new WorkerFixture(FaultyWorker.class, STANDBYS, Duration.ofSeconds(20));
+      new WorkerFixture(new TestWorkers(STANDBYS).program(FaultyWorker.class));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

@@ -18,6 +18,7 @@ import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
@@ -85,7 +86,8 @@ class StateStepsTest {
     constants = device.persistent().open("test", 256 << 20);
     sessions =
         TestDevices.IN_WORKERS
-            ? TestDevices.workers((SharedDevice) device, 1, 1, Duration.ofSeconds(30))
+            ? TestDevices.workers(
+                (SharedDevice) device, new TestWorkers(1).hangTimeout(Duration.ofSeconds(30)))
             : TestDevices.sessions(device, memory);
     range = device.reserve(Math.max(1, model.plan().weightBytes()));
     for (int slot = 0; slot < range.slots(); slot++) {

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
@@ -22,7 +22,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,8 +59,7 @@ class StatesApartTest {
   void state_isReadInPlaceByWorkersThatMaySeeAll(SwitchOn switchOn) throws Exception {
     assumeFalse(TestDevices.ON_GPU, "workers map states page by page there");
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (WorkerFixture workers =
-            new WorkerFixture(WorkerMain.class, switchOn, 0, Duration.ofSeconds(20));
+    try (WorkerFixture workers = new WorkerFixture(new TestWorkers(0).switchOn(switchOn));
         ModelSession session = workers.gated(model, workers.filled(model));
         State state = workers.device.states().take((long) X.length * Float.BYTES)) {
       float[] expected = workers.run(session, X);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
@@ -16,7 +17,6 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.LockSupport;
@@ -33,7 +33,7 @@ class WarmUpFaultsTest {
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
-      new WorkerFixture(FaultyWorker.class, 1, Duration.ofSeconds(20));
+      new WorkerFixture(new TestWorkers(1).program(FaultyWorker.class));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

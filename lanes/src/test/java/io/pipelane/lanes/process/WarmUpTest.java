@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -16,7 +17,6 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -30,7 +30,7 @@ class WarmUpTest {
   private static final float[] LONGER = WorkerFixture.random(5, 2);
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
 
   @AfterEach
   void nothingIsLeft() {

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.TestImports;
@@ -17,7 +17,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,14 +35,7 @@ class WorkerEndTest {
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final List<Process> started = new CopyOnWriteArrayList<>();
   private final WorkerFixture workers =
-      new WorkerFixture(
-          FaultyWorker.class,
-          SwitchOn.FAULT,
-          0,
-          false,
-          Duration.ofSeconds(20),
-          WorkerSettings.USUAL_END,
-          this::start);
+      new WorkerFixture(new TestWorkers(0).program(FaultyWorker.class).launcher(this::start));
 
   private Process start(ProcessBuilder program) throws IOException {
     Process process = program.start();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -19,7 +20,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -39,7 +39,7 @@ class WorkerFaultsTest {
   private static final float[] X = WorkerFixture.random(2, 1);
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

@@ -2,26 +2,24 @@ package io.pipelane.lanes.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -38,106 +36,9 @@ final class WorkerFixture implements AutoCloseable {
   final PersistentMemory.Account constants = device.persistent().open("test", 64 * MIB);
   final ProcessSessionFactory sessions;
 
-  WorkerFixture(int standbys, Duration hangTimeout) {
-    this(WorkerMain.class, standbys, hangTimeout);
-  }
-
-  WorkerFixture(Class<?> program, int standbys, Duration hangTimeout) {
-    this(program, SwitchOn.FAULT, standbys, hangTimeout);
-  }
-
-  WorkerFixture(Class<?> program, SwitchOn switchOn, int standbys, Duration hangTimeout) {
-    this(program, switchOn, standbys, false, hangTimeout);
-  }
-
-  /** The same, with a worker of its own for offline work if wanted. */
-  WorkerFixture(
-      Class<?> program,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout) {
-    this(
-        program,
-        switchOn,
-        standbys,
-        offlineApart,
-        hangTimeout,
-        WorkerSettings.USUAL_END,
-        Launcher.SYSTEM);
-  }
-
-  /** The same, with processes that may stay though they are killed. */
-  WorkerFixture(
-      Class<?> program,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Duration endTimeout,
-      Launcher launcher) {
-    this(program, 1, switchOn, standbys, offlineApart, hangTimeout, endTimeout, launcher);
-  }
-
-  /** The same, with so many lanes that workers can have; there is one. */
-  WorkerFixture(
-      Class<?> program,
-      int lanes,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Duration endTimeout,
-      Launcher launcher) {
-    this(
-        program,
-        lanes,
-        switchOn,
-        standbys,
-        offlineApart,
-        hangTimeout,
-        endTimeout,
-        WorkerSettings.USUAL_GRACE,
-        launcher);
-  }
-
-  /** One standby, and a worker that another has taken over from is let alone for so long. */
-  static WorkerFixture withGrace(SwitchOn switchOn, Duration grace) {
-    return new WorkerFixture(
-        WorkerMain.class,
-        1,
-        switchOn,
-        1,
-        false,
-        Duration.ofSeconds(20),
-        WorkerSettings.USUAL_END,
-        grace,
-        Launcher.SYSTEM);
-  }
-
-  private WorkerFixture(
-      Class<?> program,
-      int lanes,
-      SwitchOn switchOn,
-      int standbys,
-      boolean offlineApart,
-      Duration hangTimeout,
-      Duration endTimeout,
-      Duration grace,
-      Launcher launcher) {
+  WorkerFixture(TestWorkers workers) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
-    sessions =
-        TestDevices.workers(
-            device,
-            program,
-            lanes,
-            switchOn,
-            standbys,
-            offlineApart,
-            hangTimeout,
-            endTimeout,
-            grace,
-            launcher);
+    sessions = TestDevices.workers(device, workers);
   }
 
   /** A range with the model's weights in it. */

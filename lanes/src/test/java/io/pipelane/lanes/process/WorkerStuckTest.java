@@ -9,15 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
-import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
@@ -41,7 +40,10 @@ class WorkerStuckTest {
   private final StubbornProcesses processes = new StubbornProcesses();
   private final WorkerFixture workers =
       new WorkerFixture(
-          WorkerMain.class, SwitchOn.FAULT, 1, false, HANG, Duration.ofMillis(200), processes);
+          new TestWorkers(1)
+              .hangTimeout(HANG)
+              .endTimeout(Duration.ofMillis(200))
+              .launcher(processes));
 
   @AfterEach
   void nothingIsLeft() {

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -24,7 +24,7 @@ class WorkersMemoryTest {
   private static final long LEAST = 8 << 20;
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(1, Duration.ofSeconds(20));
+  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
 
   @AfterEach
   void nothingIsLeft() {

@@ -1,0 +1,106 @@
+package io.pipelane.lanes;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.lanes.cpu.ProcessPriority;
+import io.pipelane.lanes.process.Launcher;
+import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.worker.WorkerMain;
+import java.time.Duration;
+import java.util.Optional;
+
+/** What the worker processes of a test are like: as usual, but for what it says. */
+public final class TestWorkers {
+  private final int standbys;
+  private Class<?> program = WorkerMain.class;
+  private int lanes = 1;
+  private SwitchOn switchOn = SwitchOn.FAULT;
+  private boolean offlineApart;
+  private Duration hangTimeout = Duration.ofSeconds(20);
+  private Duration startTimeout = Duration.ofSeconds(30);
+  private Duration endTimeout = WorkerSettings.USUAL_END;
+  private Duration grace = WorkerSettings.USUAL_GRACE;
+  private Launcher launcher = Launcher.SYSTEM;
+
+  /** One is active, so many stand by, and there is one lane. */
+  public TestWorkers(int standbys) {
+    this.standbys = standbys;
+  }
+
+  /** Their main class. */
+  public TestWorkers program(Class<?> program) {
+    this.program = program;
+    return this;
+  }
+
+  /** So many can be had. */
+  public TestWorkers lanes(int lanes) {
+    this.lanes = lanes;
+    return this;
+  }
+
+  /** What makes another one active. */
+  public TestWorkers switchOn(SwitchOn switchOn) {
+    this.switchOn = switchOn;
+    return this;
+  }
+
+  /** Whether offline work has one of its own. */
+  public TestWorkers offlineApart(boolean offlineApart) {
+    this.offlineApart = offlineApart;
+    return this;
+  }
+
+  /** How long a segment may take. */
+  public TestWorkers hangTimeout(Duration hangTimeout) {
+    this.hangTimeout = hangTimeout;
+    return this;
+  }
+
+  /** How long a start may take. */
+  public TestWorkers startTimeout(Duration startTimeout) {
+    this.startTimeout = startTimeout;
+    return this;
+  }
+
+  /** How long one that was killed may stay. */
+  public TestWorkers endTimeout(Duration endTimeout) {
+    this.endTimeout = endTimeout;
+    return this;
+  }
+
+  /** How long one that another has taken over from is let alone. */
+  public TestWorkers grace(Duration grace) {
+    this.grace = grace;
+    return this;
+  }
+
+  /** What starts them. */
+  public TestWorkers launcher(Launcher launcher) {
+    this.launcher = launcher;
+    return this;
+  }
+
+  SwitchOn switchOn() {
+    return switchOn;
+  }
+
+  WorkerSettings settings() {
+    return new WorkerSettings(
+        program,
+        TestDevices.library(),
+        1,
+        lanes,
+        switchOn,
+        standbys,
+        offlineApart,
+        new ProcessPriority(TestDevices.OFFLINE_NICE, Optional.empty()),
+        Math.max(1, standbys),
+        hangTimeout,
+        startTimeout,
+        endTimeout,
+        grace,
+        ByteSize.ofMebibytes(64),
+        launcher);
+  }
+}
