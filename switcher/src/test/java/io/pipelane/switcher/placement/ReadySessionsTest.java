@@ -107,22 +107,11 @@ class ReadySessionsTest {
 
   /** Zeros, for those that are asked. */
   private WeightSource weights(ImportedModel model) {
-    long bytes = model.plan().weightBytes();
-    return new WeightSource() {
-      @Override
-      public long byteSize() {
-        return bytes;
-      }
-
-      @Override
-      public void read(long offset, MemorySegment destination) {
-        assertTrue(asked.contains(model.version()), "a session that stands ready needs no weights");
-        destination.fill((byte) 0);
-      }
-
-      @Override
-      public void close() {}
-    };
+    return new ZeroWeights(
+        model,
+        () ->
+            assertTrue(
+                asked.contains(model.version()), "a session that stands ready needs no weights"));
   }
 
   /** A model of a structure of its own, at home on the first device, asked for so often. */

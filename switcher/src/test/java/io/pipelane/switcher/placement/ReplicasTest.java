@@ -115,26 +115,15 @@ class ReplicasTest {
 
   /** Zeros, which are there as soon as they may be. */
   private WeightSource weights(ImportedModel model) {
-    long bytes = model.plan().weightBytes();
-    return new WeightSource() {
-      @Override
-      public long byteSize() {
-        return bytes;
-      }
+    return new ZeroWeights(model, this::awaitPermission);
+  }
 
-      @Override
-      public void read(long offset, MemorySegment destination) {
-        try {
-          mayRead.await();
-        } catch (InterruptedException e) {
-          throw new IllegalStateException(e);
-        }
-        destination.fill((byte) 0);
-      }
-
-      @Override
-      public void close() {}
-    };
+  private void awaitPermission() {
+    try {
+      mayRead.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static void await(BooleanSupplier condition) {
