@@ -33,11 +33,11 @@ public record PlacementConfig(
         boolean peerMemory,
     @Key(
             about =
-                "How many models of other devices have a session ready on each device, those asked"
-                    + " for most, so that it answers for them soon when theirs is lost; they are"
-                    + " built while the device has no online work and a quarter of its working"
-                    + " memory is free, and give way to whatever needs that; with 0 there are"
-                    + " none. Where there are several devices",
+                "How many sessions of other devices' models, which variants share, stand ready on each"
+                    + " device, of those asked for most, so that it answers for them soon when"
+                    + " theirs is lost; they are built while the device has no online work and a"
+                    + " quarter of its working memory stays free, and give way to whatever needs"
+                    + " that; with 0 there are none. Where there are several devices",
             standard = "32",
             min = "0",
             max = "10000")
