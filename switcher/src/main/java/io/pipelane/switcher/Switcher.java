@@ -207,8 +207,8 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * What a session of a model takes of the working memory: as much as one took here, or a bound; 0
-   * for a model that is not registered. Any thread, at once.
+   * What a session of a model takes of the working memory: a bound, or as much as one took here if
+   * that was more; 0 for a model that is not registered. Any thread, at once.
    */
   public long sessionBytes(ModelVersion version) {
     return parts.worker.sessionBytes(version);

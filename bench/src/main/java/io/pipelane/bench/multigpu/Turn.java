@@ -13,7 +13,7 @@ record Turn(Way way, boolean withLoss) {
 
   /**
    * The turns of a round. Each round begins with the next one, so that none is always first on a
-   * machine that is still warming up, or always behind the same other.
+   * machine that is still warming up; but for that, each is behind the same other in all rounds.
    *
    * @param ways that are asked for
    * @param withLoss whether turns belong to it in which a device is lost

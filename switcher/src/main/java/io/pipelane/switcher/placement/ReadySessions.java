@@ -168,7 +168,7 @@ final class ReadySessions {
         .map(Builder::member);
   }
 
-  /** What its session takes where it was built, or a bound for it. */
+  /** A bound of what its session takes, or what it took where it was built if that was more. */
   private long expectedBytes(Route route) {
     return route.registered.stream()
         .map(members::get)

@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class TrialCourse {
   /*
-   * Three stretches of WINDOW, with enough online work in each: with gates alone (WITHOUT), with all
-   * offline work held (ALONE), and with the share (WITH); the first and the last longer where few
+   * Stretches of WINDOW, with enough online work in each: with gates alone (WITHOUT), with all
+   * offline work held (ALONE), and with the share (WITH); the first and the third longer where few
    * offline runs end, up to LONGEST: they may be long, and gates may let none through; ALONE is longer
    * where answers differ much (OnlineAlone). What was under way when the share opened is not counted
    * (SETTLING, at least until a first run has ended: its sessions are built then). A size pays where
    * offline work does at least LEAST_GAIN more than with gates alone, or with a smaller size that
    * pays, by what its runs usually take, and online requests take at most as many times as long as
-   * alone as the strictest owner of a model allows, or MOST_SLOWDOWN where none says.
+   * alone as the strictest owner of a model allows, or by default (OnlineAlone).
    *
    * Whole answers are compared, of requests that came and were answered within the stretch, with
    * those of the same model and shapes that had as many requests before them: how long these take is

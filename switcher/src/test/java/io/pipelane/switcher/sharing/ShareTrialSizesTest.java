@@ -186,7 +186,7 @@ class ShareTrialSizesTest {
     size(5, 1.0, 1.1);
     size(10, 1.0, 1.2);
     failing.add(10);
-    run(25);
+    run(35);
     assertChosen(5, State.KEPT);
     assertTrue(open(10) < 0.5, openSeconds.toString());
   }

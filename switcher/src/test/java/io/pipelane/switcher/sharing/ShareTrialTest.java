@@ -335,7 +335,7 @@ class ShareTrialTest {
       idle(6);
       assertTrue(burst < 1 || burst > 5 || begun == 1, begun + " times in a minute");
     }
-    assertTrue(begun >= 2 && begun <= 6, begun + " times in five minutes and a half");
+    assertEquals(3, begun, "times in five minutes and a half, six being allowed");
   }
 
   /** Chance is to be small beside what is allowed. */
