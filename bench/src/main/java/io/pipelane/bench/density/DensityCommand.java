@@ -30,7 +30,8 @@ import picocli.CommandLine.Spec;
     description =
         "Stalls of requests for variants of one model, of which only some fit the device, "
             + "under policies of residency; on the device, and beside it what the simulator "
-            + "says of the same requests. bin/loadgen zoo writes models to ask.",
+            + "says of the same requests. Of several devices the first is asked, and the others "
+            + "lend it their links. bin/loadgen zoo writes models to ask.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class DensityCommand implements Callable<Integer> {
@@ -94,12 +95,13 @@ public final class DensityCommand implements Callable<Integer> {
     ModelCase modelCase = accelerated.modelCase(repository.folder(), model);
     Results results = new Results(DensityColumns.TITLE, DensityColumns.ALL, DensityColumns.NOTES);
     try (Accelerator accelerator =
-        Accelerators.open(
-            accelerated.device(),
-            library,
-            accelerated.pageSize(),
-            ByteSize.parse(memory),
-            Bandwidth.parse(link))) {
+            Accelerators.open(
+                accelerated.device(),
+                library,
+                accelerated.pageSize(),
+                ByteSize.parse(memory),
+                Bandwidth.parse(link));
+        LentLinks links = LentLinks.open(accelerated, library, Bandwidth.parse(link))) {
       String runtime = accelerator.runtimeVersion();
       ImportSettings settings =
           ImportSettings.defaults(library, runtime).withTarget(accelerator.target());
@@ -112,7 +114,12 @@ public final class DensityCommand implements Callable<Integer> {
               HeldWeights.read(imported, accelerator::pinned),
               modelCase.inputs(imported));
       DensityRounds rounds =
-          new DensityRounds(accelerator, subject, results, line -> Console.say(spec, line));
+          new DensityRounds(
+              accelerator,
+              links.lendTo(accelerator),
+              subject,
+              results,
+              line -> Console.say(spec, line));
       rounds.calibrate(rate);
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : variants) {

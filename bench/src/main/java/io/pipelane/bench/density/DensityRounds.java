@@ -46,14 +46,22 @@ final class DensityRounds {
   private long transferNanos;
   private long remapPageNanos;
 
-  /** Measures the link; nothing else may use the device. */
+  /**
+   * Measures nothing yet.
+   *
+   * @param costs of transfers, over all links that carry them
+   */
   DensityRounds(
-      Accelerator accelerator, Subject subject, Results results, Consumer<String> progress) {
+      Accelerator accelerator,
+      PipelineCosts costs,
+      Subject subject,
+      Results results,
+      Consumer<String> progress) {
     this.accelerator = accelerator;
     this.subject = subject;
     this.results = results;
     this.progress = progress;
-    costs = accelerator.costs();
+    this.costs = costs;
     pageBytes = accelerator.device().pages().pageBytes();
     capacityBytes = accelerator.device().pages().total() * pageBytes;
   }
