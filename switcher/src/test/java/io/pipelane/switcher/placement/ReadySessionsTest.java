@@ -5,15 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuRuntime;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -60,10 +54,8 @@ class ReadySessionsTest {
   private static final long LOOK = Duration.ofMillis(200).toNanos();
 
   @TempDir private Path folder;
-  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
-  private final List<CpuDevice> devices = new ArrayList<>();
-  private final List<Member> members = new ArrayList<>();
-  private final List<LosableSessions> sessions = new ArrayList<>();
+  private final TestMembers devices = new TestMembers();
+  private final List<Member> members = devices.all;
   private final List<Route> routes = new ArrayList<>();
   private final Map<ModelVersion, Double> uses = new HashMap<>();
   private final Map<Route, ImportedModel> imports = new HashMap<>();
@@ -78,31 +70,14 @@ class ReadySessionsTest {
   }
 
   private void open() {
-    int index = members.size();
-    String name = "cpu:" + index;
-    CpuDevice device =
-        CpuDevice.open(name, new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
-    SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
-    devices.add(device);
-    sessions.add(losable);
-    members.add(
-        new Member(index, name, new Switcher(device, memory, losable, settings, this::weights)));
+    devices.open(
+        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
+        this::weights);
   }
 
   @AfterEach
   void everythingIsGivenBack() {
-    for (Member member : members) {
-      member.switcher.verify();
-      member.switcher.close();
-    }
-    for (CpuDevice device : devices) {
-      assertEquals(0, device.persistent().usedBytes());
-      device.close();
-    }
-    runtime.close();
+    devices.close();
   }
 
   /** Zeros, for those that are asked. */
@@ -216,7 +191,7 @@ class ReadySessionsTest {
     ReadySessions ready = ready(32);
     ready.review(routes, uses);
     assertFalse(isOn(2, route));
-    sessions.getFirst().lose();
+    devices.lose(0);
     ready.review(routes, uses);
     assertTrue(isOn(2, route));
   }
@@ -360,7 +335,7 @@ class ReadySessionsTest {
     asked.add(part.version);
     Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
     try (Hold whole = span.switchIn(List.of(part.version))) {
-      sessions.get(1).lose();
+      devices.lose(1);
       CompletableFuture<Void> failed = new CompletableFuture<>();
       try {
         InferenceService.Ticket _ = whole.submit(request(part), new Failing(failed));
@@ -395,7 +370,7 @@ class ReadySessionsTest {
     open();
     Route route = model(2);
     assertTrue(members.get(2).switcher.buildAhead(route.version));
-    sessions.getFirst().lose();
+    devices.lose(0);
     Router router = new Router(members, Routing.PREDICTED, () -> now);
     assertEquals(members.get(2), router.choose(route, request(route)).member());
   }

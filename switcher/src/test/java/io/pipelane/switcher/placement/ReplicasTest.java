@@ -4,15 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.ResidencyConfig;
-import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuRuntime;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -34,7 +28,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,7 +36,6 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,22 +51,21 @@ class ReplicasTest {
   private static final Duration HALF_LIFE = Duration.ofSeconds(1);
 
   @TempDir private Path folder;
-  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
-  private final List<CpuDevice> devices = new ArrayList<>();
-  private final List<Member> members = new ArrayList<>();
+  private final TestMembers devices = new TestMembers();
+  private final List<Member> members = devices.all;
   private final Map<ModelVersion, Route> routes = new LinkedHashMap<>();
   private volatile CountDownLatch mayRead = new CountDownLatch(0);
   private long now;
 
   private void open(int modelsEach, boolean ahead) {
+    long bytes = modelsEach * MODEL;
     for (int index = 0; index < 2; index++) {
-      long bytes = modelsEach * MODEL;
-      String name = "cpu:" + index;
-      CpuDevice device =
-          CpuDevice.open(name, new ByteSize(bytes), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-      DeviceMemory memory = new DeviceMemory(device.persistent());
-      ResidencyConfig.Policy policy = ResidencyConfig.Policy.EXPECTED_STALL;
       SegmentProfiles profiles = SegmentProfiles.inMemory();
+      ResidencySettings residency =
+          ahead
+              ? new ResidencySettings(
+                  PipelaneConfig.defaults().residency(), profiles, Optional.empty())
+              : ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
       SwitcherSettings settings =
           new SwitcherSettings(
               bytes,
@@ -84,33 +75,15 @@ class ReplicasTest {
               64 << 20,
               new EqualBytesGrouping(8, 1),
               profiles,
-              ahead
-                  ? new ResidencySettings(
-                      PipelaneConfig.defaults().residency(), profiles, Optional.empty())
-                  : ResidencySettings.onDemand(policy),
+              residency,
               PipelaneConfig.defaults().scheduling());
-      devices.add(device);
-      members.add(
-          new Member(
-              index,
-              name,
-              new Switcher(
-                  device, memory, runtime.sessions(device, memory, 1), settings, this::weights)));
+      devices.open(settings, this::weights);
     }
   }
 
   @AfterEach
   void everythingIsGivenBack() {
-    for (Member member : members) {
-      await(() -> member.switcher.memory().weights().isQuiet());
-      member.switcher.verify();
-      member.switcher.close();
-    }
-    for (CpuDevice device : devices) {
-      assertEquals(0, device.persistent().usedBytes());
-      device.close();
-    }
-    runtime.close();
+    devices.close();
   }
 
   /** Zeros, which are there as soon as they may be. */
@@ -123,14 +96,6 @@ class ReplicasTest {
       mayRead.await();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
-    }
-  }
-
-  private static void await(BooleanSupplier condition) {
-    long limit = System.nanoTime() + 30 * SECOND;
-    while (!condition.getAsBoolean()) {
-      assertTrue(System.nanoTime() - limit < 0, "it has not come about in 30 s");
-      Thread.onSpinWait();
     }
   }
 
@@ -172,7 +137,7 @@ class ReplicasTest {
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "its weights are on their way");
     mayRead.countDown();
-    await(() -> other().appraisal().isComplete(route.version));
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
     now += SECOND / 5;
     replicas.review(routes);
     assertEquals(List.of(0, 1), route.devices());
@@ -192,7 +157,7 @@ class ReplicasTest {
     replicas.review(routes);
     assertEquals(List.of(0), route.devices());
     mayRead.countDown(); // A page that is under way is waited for before weights are left.
-    await(() -> other().memory().weights().isQuiet());
+    TestMembers.await(() -> other().memory().weights().isQuiet());
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
