@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that. Nobody waits for the weights, so they come page by page behind all that runs
+   * waits for that; a session that had to leave while the weights came is built again in memory that
+   * is free, or the device is left alone. Nobody waits for the weights, so they come page by page behind all that runs
    * wait for; where a device brings nothing in ahead of requests, as if a run waited. What is not
    * there by the time at which the device forgets that it was wanted is left. A device that is taken
    * away gets no more requests, then, once those that it had have ended, loses the weights: what was
@@ -232,19 +233,37 @@ final class Replicas {
       return true;
     }
     if (member.switcher.appraisal().isComplete(route.version)) {
-      List<Integer> relieved = route.devices();
-      route.open(member.index, now);
-      openedNanos[member.index] = now;
-      countAnew(routes.values(), relieved, member.index);
-      LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
-      return true;
-    }
-    if (now - each.sinceNanos < LONGEST_COMING) {
+      if (hasSession(route, member)) {
+        open(route, member, routes.values());
+        return true;
+      }
+    } else if (now - each.sinceNanos < LONGEST_COMING) {
       return false;
     }
     refused.add(new Refusal(route, member.index, now));
     leaving.add(new Leaving(route, member));
     return true;
+  }
+
+  /** Whether a model's session is there, built again if need be where nobody has to leave for it. */
+  private static boolean hasSession(Route route, Member member) {
+    try {
+      return member.switcher.hasSession(route.version)
+          || (member.switcher.buildAhead(route.version)
+              && member.switcher.hasSession(route.version));
+    } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
+      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
+      return false;
+    }
+  }
+
+  private void open(Route route, Member member, Collection<Route> routes) {
+    List<Integer> relieved = route.devices();
+    long now = nanoClock.getAsLong();
+    route.open(member.index, now);
+    openedNanos[member.index] = now;
+    countAnew(routes, relieved, member.index);
+    LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
   }
 
   private boolean isRefused(Route route, Member member) {

@@ -26,12 +26,15 @@ import io.pipelane.switcher.memory.ResidencySettings;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
@@ -54,6 +57,7 @@ class ReplicasTest {
   private final TestMembers devices = new TestMembers();
   private final List<Member> members = devices.all;
   private final Map<ModelVersion, Route> routes = new LinkedHashMap<>();
+  private final Map<Route, ImportedModel> imports = new HashMap<>();
   private volatile CountDownLatch mayRead = new CountDownLatch(0);
   private long now;
 
@@ -108,6 +112,7 @@ class ReplicasTest {
     List<Integer> both = List.of(home, 1 - home);
     Route route = new Route(model.version(), both, false, members.size(), HALF_LIFE, now);
     routes.put(model.version(), route);
+    imports.put(route, model);
     return route;
   }
 
@@ -161,6 +166,57 @@ class ReplicasTest {
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
+  }
+
+  /** Reviews until the other device has no weights. */
+  private void awaitLeft(Replicas replicas) {
+    TestMembers.await(
+        () -> {
+          replicas.review(routes);
+          return other().memory().weights().lentBytes() == 0;
+        });
+  }
+
+  /** Has its session leave the other device, as for those that need the room; and its weights. */
+  private void leave(Route route) {
+    other().deregister(route.version);
+    other().announce(Objects.requireNonNull(imports.get(route)), ModelOptions.DEFAULT);
+    assertFalse(other().hasSession(route.version));
+  }
+
+  private Replicas comesToTheOther(Route route) {
+    Replicas replicas = replicas();
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
+    now += SECOND / 5;
+    return replicas;
+  }
+
+  @Test
+  void review_itsSessionHadToLeaveMeanwhile_isBuiltAgainFirst() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    other().warmUp(route.version);
+    replicas.review(routes);
+    assertTrue(other().hasSession(route.version));
+    assertEquals(List.of(0, 1), route.devices());
+  }
+
+  @Test
+  void review_itsSessionCannotBeBuiltAgain_theWeightsAreLeft() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    other().warmUp(route.version);
+    Files.delete(Objects.requireNonNull(imports.get(route)).gatedModel());
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    awaitLeft(replicas);
+    assertEquals(List.of(0), route.devices());
   }
 
   /** The other device's model was used once, as far as the policy knows, and is asked for a lot. */
