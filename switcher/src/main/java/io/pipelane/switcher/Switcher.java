@@ -284,6 +284,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
     parts.daemon.evict(version, keptBytes);
   }
 
+  /**
+   * Takes a model's weights off the device that are not wanted there any more, once its last run
+   * has ended; waits for nothing.
+   *
+   * @return false while copies of it are under way, to be asked again
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public boolean tryEvict(ModelVersion version) {
+    return parts.daemon.tryEvict(version);
+  }
+
   /** Whether the settings let anything come in ahead of requests. */
   public boolean bringsInAhead() {
     return parts.fetchAhead.isPresent();

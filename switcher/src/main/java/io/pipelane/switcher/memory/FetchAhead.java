@@ -133,6 +133,11 @@ final class FetchAhead {
     wishes.add(residency, deadlineNanos);
   }
 
+  /** A model is not wanted soon any more. */
+  void forgetWish(Residency residency) {
+    wishes.forget(residency);
+  }
+
   /** A model is going. */
   void forget(Residency residency) {
     wishes.forget(residency);

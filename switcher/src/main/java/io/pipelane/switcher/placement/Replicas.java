@@ -26,7 +26,8 @@ final class Replicas {
    * wait for; where a device brings nothing in ahead of requests, as if a run waited. What is not
    * there by the time at which the device forgets that it was wanted is left. A device that is taken
    * away gets no more requests, then, once those that it had have ended, loses the weights: what was
-   * counted there would keep them for minutes.
+   * counted there would keep them for minutes. A page that is on its way is waited for by looking
+   * again: a read may hang.
    *
    * What those that would give way are asked for is counted as the waiting is, from the same time
    * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in
@@ -201,6 +202,7 @@ final class Replicas {
       refused.add(new Refusal(route, member.index, nanoClock.getAsLong()));
       return;
     }
+    leaving.remove(new Leaving(route, member));
     Coming begun = new Coming(route, member, nanoClock.getAsLong());
     if (!hasCome(begun, routes)) {
       coming.add(begun);
@@ -290,10 +292,10 @@ final class Replicas {
       return false;
     }
     try {
-      member.switcher.spanParts().takeOut(List.of(left.route.version));
+      return member.switcher.tryEvict(left.route.version);
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} left {1}: {2}", left.route.version, member.name, e.getMessage());
+      return true;
     }
-    return true;
   }
 }
