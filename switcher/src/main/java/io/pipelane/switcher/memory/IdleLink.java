@@ -112,7 +112,7 @@ public final class IdleLink {
       long now = nanoClock.getAsLong();
       holdings.used(residency.holding, priority, now);
       residency.lodged = false;
-      fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
+      fetchAhead.wish(residency, within, now);
     } finally {
       lock.unlock();
     }
