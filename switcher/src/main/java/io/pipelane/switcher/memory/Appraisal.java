@@ -93,8 +93,9 @@ public final class Appraisal {
    * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
    * that is missing of a model; 0 where there is room, or it is not registered.
    *
-   * @param perSecond how often the caller knows a model to be asked for here, which counts where it
-   *     is more than what the residency policy knows; called under this object's lock
+   * @param perSecond how often the caller knows online work to ask for a model here, which counts
+   *     where it is more than what the residency policy knows, and alone where offline work has the
+   *     model; called under this object's lock
    */
   public double displacedNanosPerSecond(
       ModelVersion version, ToDoubleFunction<ModelVersion> perSecond) {
@@ -111,7 +112,7 @@ public final class Appraisal {
           residency.holding,
           holding ->
               Math.max(
-                  holding.usage().perSecond(now),
+                  holding.isOffline() ? 0 : holding.usage().perSecond(now),
                   perSecond.applyAsDouble(memory.owner(holding).model.version())));
     } finally {
       lock.unlock();

@@ -105,12 +105,12 @@ final class Route {
     saves[device].used(nowNanos, (double) nanos);
   }
 
-  /** A request has been given to a device. */
+  /** Online work has asked for the model on a device: a request, or a step of a model over several. */
   synchronized void asked(int device, long nowNanos) {
     asked[device].used(nowNanos);
   }
 
-  /** Requests each second that a device was given lately. */
+  /** How often online work has asked for the model on a device each second, lately. */
   synchronized double askedPerSecond(int device, long nowNanos) {
     return asked[device].perSecond(nowNanos);
   }

@@ -60,6 +60,7 @@ class ReadySessionsTest {
   private final Map<ModelVersion, Double> uses = new HashMap<>();
   private final Map<Route, ImportedModel> imports = new HashMap<>();
   private final Set<ModelVersion> asked = ConcurrentHashMap.newKeySet();
+  private final List<String> askedOn = new ArrayList<>();
   private double freeShare = 1;
   private long now;
 
@@ -109,6 +110,10 @@ class ReadySessionsTest {
     imports.put(route, model);
     uses.put(model.version(), Math.log(asked));
     return route;
+  }
+
+  private void noteAsked(ModelVersion version, Member member) {
+    askedOn.add(version + " on " + member.name);
   }
 
   private static InferenceRequest request(Route route) {
@@ -296,7 +301,7 @@ class ReadySessionsTest {
     Route part = model(0.1, 3, 1);
     asked.add(part.version);
     ReadySessions ready = ready(32);
-    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)), this::noteAsked);
     CompletableFuture<Boolean> builtMeanwhile = new CompletableFuture<>();
     CompletableFuture<Void> answered = new CompletableFuture<>();
     try (Hold whole = span.switchIn(List.of(part.version))) {
@@ -324,6 +329,7 @@ class ReadySessionsTest {
       answered.join();
     }
     assertFalse(builtMeanwhile.join());
+    assertEquals(List.of(part.version + " on cpu:1"), askedOn);
     assertEquals(0, members.get(1).backlog.requests());
     ready.review(routes, uses);
     assertTrue(isOn(1, route));
@@ -333,7 +339,7 @@ class ReadySessionsTest {
   void submit_aPartThatIsRefused_leavesNothingUnderWay() throws IOException {
     Route part = model(2, 3, 1);
     asked.add(part.version);
-    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)), this::noteAsked);
     try (Hold whole = span.switchIn(List.of(part.version))) {
       devices.lose(1);
       CompletableFuture<Void> failed = new CompletableFuture<>();

@@ -285,7 +285,9 @@ class ReplicasTest {
         replicas.review(routes);
       }
       Route route = all.get(random.nextInt(all.size()));
-      Member member = router.choose(route, request(route)).member();
+      InferenceRequest request = request(route);
+      Member member = router.choose(route, request).member();
+      router.count(route, request, member);
       member.backlog.came(Priority.ONLINE, run);
       route.came(member.index);
       long begins = Math.max(now, freeAt[member.index]);
