@@ -264,6 +264,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
   }
 
+  /** Has what was wished with time come though it has given way since; see {@link #wish}. */
+  public void keepWishing(ModelVersion version) {
+    if (parts.fetchAhead.isPresent()) {
+      parts.daemon.idleLink().keepWishing(version);
+    }
+  }
+
   /**
    * Takes a model's weights off the device; the next request brings them back. Blocks until its
    * runs have ended.

@@ -119,12 +119,15 @@ public final class Appraisal {
     }
   }
 
-  /** Whether all of a model's pages are here or on their way; not if it is not registered. */
+  /** Whether all of a model's pages are here, none on its way; not if it is not registered. */
   public boolean isComplete(ModelVersion version) {
     lock.lock();
     try {
       @Nullable Residency residency = memory.residencies.get(version);
-      return residency != null && !residency.retired && residency.isComplete();
+      return residency != null
+          && !residency.retired
+          && residency.isComplete()
+          && !residency.isArriving();
     } finally {
       lock.unlock();
     }

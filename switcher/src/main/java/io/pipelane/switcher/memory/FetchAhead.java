@@ -134,6 +134,15 @@ final class FetchAhead {
     wishes.add(residency, within, nowNanos);
   }
 
+  /** Notes that a model is wanted still, when there is time; whether that had been forgotten. */
+  boolean keepWishing(Residency residency, long nowNanos) {
+    boolean renews = !wishes.has(residency);
+    if (renews) {
+      wishes.add(residency, Optional.empty(), nowNanos);
+    }
+    return renews;
+  }
+
   /** A model is not wanted soon any more. */
   void forgetWish(Residency residency) {
     wishes.forget(residency);

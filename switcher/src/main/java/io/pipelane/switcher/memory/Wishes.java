@@ -43,6 +43,10 @@ final class Wishes {
     }
   }
 
+  boolean has(Residency residency) {
+    return wishes.stream().anyMatch(wish -> wish.residency == residency);
+  }
+
   void forget(Residency residency) {
     wishes.removeIf(wish -> wish.residency == residency);
   }

@@ -23,8 +23,9 @@ final class Replicas {
    * A device becomes one of a model's once it has the model's session and weights, so no request
    * waits for that; a session that had to leave while the weights came is built again in memory that
    * is free, or the device is left alone. Nobody waits for the weights, so they come page by page behind all that runs
-   * wait for; where a device brings nothing in ahead of requests, as if a run waited. What is not
-   * there by the time at which the device forgets that it was wanted is left. A device that is taken
+   * wait for, and again where they had to give way before all were there; where a device brings
+   * nothing in ahead of requests, as if a run waited, and once. What is not there within a minute is
+   * left, and so is what the model may not have there any more. A device that is taken
    * away gets no more requests, then, once those that it had have ended, loses the weights: what was
    * counted there would keep them for minutes. A page that is on its way is waited for by looking
    * again: a read may hang.
@@ -43,7 +44,6 @@ final class Replicas {
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
-  /** As long as a device remembers what is wanted when there is time. */
   private static final long LONGEST_COMING = Duration.ofMinutes(1).toNanos();
 
   private final List<Member> members;
@@ -231,15 +231,20 @@ final class Replicas {
     Route route = each.route;
     Member member = each.member;
     long now = nanoClock.getAsLong();
-    if (!member.isUsable() || routes.get(route.version) != route) {
+    if (!member.isUsable()
+        || routes.get(route.version) != route
+        || route.devices().contains(member.index)) {
+      return true;
+    }
+    if (!route.candidates().contains(member.index)) {
+      leaving.add(new Leaving(route, member)); // It belongs to a model over several devices now.
       return true;
     }
     if (member.switcher.appraisal().isComplete(route.version)) {
-      if (hasSession(route, member)) {
-        open(route, member, routes.values());
+      if (hasSession(route, member) && open(route, member, routes.values())) {
         return true;
       }
-    } else if (now - each.sinceNanos < LONGEST_COMING) {
+    } else if (now - each.sinceNanos < LONGEST_COMING && isStillComing(route, member)) {
       return false;
     }
     refused.add(new Refusal(route, member.index, now));
@@ -247,7 +252,20 @@ final class Replicas {
     return true;
   }
 
-  /** Whether a model's session is there, built again if need be where nobody has to leave for it. */
+  /** Whether what is missing comes ahead of requests, though other work may have taken it again. */
+  private static boolean isStillComing(Route route, Member member) {
+    try {
+      member.switcher.keepWishing(route.version);
+      return member.switcher.bringsInAhead();
+    } catch (RuntimeException e) { // It may have been taken out meanwhile.
+      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
+      return false;
+    }
+  }
+
+  /**
+   * Whether a model's session is there, built again if need be where nobody has to leave for it.
+   */
   private static boolean hasSession(Route route, Member member) {
     try {
       return member.switcher.hasSession(route.version)
@@ -259,13 +277,16 @@ final class Replicas {
     }
   }
 
-  private void open(Route route, Member member, Collection<Route> routes) {
+  private boolean open(Route route, Member member, Collection<Route> routes) {
     List<Integer> relieved = route.devices();
     long now = nanoClock.getAsLong();
-    route.open(member.index, now);
+    if (!route.open(member.index, now)) {
+      return false; // Where it may be has been said anew meanwhile.
+    }
     openedNanos[member.index] = now;
     countAnew(routes, relieved, member.index);
     LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
+    return true;
   }
 
   private boolean isRefused(Route route, Member member) {

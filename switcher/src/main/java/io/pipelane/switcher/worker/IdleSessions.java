@@ -11,8 +11,7 @@ import java.util.Optional;
  */
 record IdleSessions(List<PooledSession> all, long nowNanos) {
   static IdleSessions of(Collection<PooledSession> sessions, long nowNanos) {
-    return new IdleSessions(
-        sessions.stream().filter(PooledSession::canGo).toList(), nowNanos);
+    return new IdleSessions(sessions.stream().filter(PooledSession::canGo).toList(), nowNanos);
   }
 
   /** Those that nobody has asked for since they were built. */

@@ -332,8 +332,8 @@ final class SessionTable {
   }
 
   /**
-   * Closes one of those that nobody has asked for since they were built, in favour of so many bytes;
-   * none where they are free already.
+   * Closes one of those that nobody has asked for since they were built, in favour of so many
+   * bytes; none where they are free already.
    *
    * @return false where closing all of them would not be enough; none is closed then
    */

@@ -86,6 +86,16 @@ class AppraisalTest extends DaemonTest {
   }
 
   @Test
+  void isComplete_pagesAreOnTheirWay_notYet() {
+    ImportedModel model = registered("model", 2, 2);
+    Lease lease = daemon.acquire(model.version());
+    assertFalse(appraisal.isComplete(model.version()));
+    device.completeAll();
+    assertTrue(appraisal.isComplete(model.version()));
+    lease.close();
+  }
+
+  @Test
   void isComplete_onceAllPagesAreThere() {
     ImportedModel model = registered("model", 2, 2);
     assertFalse(appraisal.isComplete(model.version()));

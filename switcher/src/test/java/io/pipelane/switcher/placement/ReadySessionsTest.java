@@ -192,7 +192,7 @@ class ReadySessionsTest {
   void review_aModelOfTwoDevicesNeedsNoThird_untilOneIsLost() throws IOException {
     open();
     Route route = model(2);
-    route.open(1, now);
+    assertTrue(route.open(1, now));
     ReadySessions ready = ready(32);
     ready.review(routes, uses);
     assertFalse(isOn(2, route));

@@ -221,6 +221,37 @@ class ReplicasTest {
     assertEquals(List.of(0), route.devices());
   }
 
+  @Test
+  void review_itsPagesHadToGiveWayMeanwhile_theyAreSentForAgain() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
+    replicas.review(routes);
+    assertEquals(List.of(0, 1), route.devices());
+  }
+
+  @Test
+  void review_theModelMayNotBeThereAnyMore_theWeightsAreLeft() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = replicas();
+    mayRead = new CountDownLatch(1);
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    TestMembers.await(() -> other().memory().weights().lentBytes() > 0);
+    route.confine(List.of(0));
+    now += SECOND / 5;
+    replicas.review(routes);
+    mayRead.countDown();
+    awaitLeft(replicas);
+    assertEquals(List.of(0), route.devices());
+    assertTrue(route.settledNanos(now) > HALF_LIFE.toNanos(), "its devices are the same");
+  }
+
   /** The other device's model was used once, as far as the policy knows, and is asked for a lot. */
   @Test
   void review_whatWouldGiveWayIsAskedForALot_staysAlone() throws Exception {
