@@ -264,6 +264,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
   }
 
+  /** Has what was wished with time come though it has given way since; see {@link #wish}. */
+  public void keepWishing(ModelVersion version) {
+    if (parts.fetchAhead.isPresent()) {
+      parts.daemon.idleLink().keepWishing(version);
+    }
+  }
+
   /**
    * Takes a model's weights off the device; the next request brings them back. Blocks until its
    * runs have ended.
@@ -282,6 +289,17 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void evict(ModelVersion version, long keptBytes) {
     parts.daemon.evict(version, keptBytes);
+  }
+
+  /**
+   * Takes a model's weights off the device that are not wanted there any more, once its last run
+   * has ended; waits for nothing.
+   *
+   * @return false while copies of it are under way, to be asked again
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public boolean tryEvict(ModelVersion version) {
+    return parts.daemon.tryEvict(version);
   }
 
   /** Whether the settings let anything come in ahead of requests. */

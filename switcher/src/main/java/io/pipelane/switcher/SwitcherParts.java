@@ -175,9 +175,9 @@ final class SwitcherParts implements AutoCloseable {
     monitor = new MonitorThread(sharing, settings.sharing().config().period());
   }
 
-  /** Has something leave working memory that nobody has asked for yet, if there is anything. */
-  private boolean giveUnaskedBack() {
-    return kept.giveIdleBack() || worker.evictUnused();
+  /** Has something leave working memory that nobody has asked for yet, where that may help. */
+  private boolean giveUnaskedBack(long bytes) {
+    return kept.giveIdleBack() || worker.evictUnused(bytes);
   }
 
   private void makeRoomForStates() {

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +26,38 @@ class TurnTest {
       first.add(inOrder.getFirst());
     }
     assertEquals(turns, new HashSet<>(first));
-    assertEquals(Turn.ofRound(ALL, true, 0), Turn.ofRound(ALL, true, turns.size()));
+    // They are an odd number, so as many rounds backwards belong to it.
+    assertEquals(Turn.ofRound(ALL, true, 0).reversed(), Turn.ofRound(ALL, true, turns.size()));
+    assertEquals(Turn.ofRound(ALL, true, 0), Turn.ofRound(ALL, true, 2 * turns.size()));
+  }
+
+  @Test
+  void rounds_eachTurnHasEachPlace_andIsBehindEachOther_equallyOften() {
+    requireBalanced(ALL, true, 7, 14);
+    requireBalanced(ALL, false, 4, 4);
+    requireBalanced(List.of(Way.PREDICTED, Way.NONE_READY), true, 3, 6);
+    requireBalanced(List.of(Way.PREDICTED, Way.STATIC), false, 2, 2);
+    requireBalanced(List.of(Way.STATIC), false, 1, 2);
+  }
+
+  private static void requireBalanced(List<Way> ways, boolean withLoss, int count, int rounds) {
+    Map<String, Integer> places = new HashMap<>();
+    Map<String, Integer> pairs = new HashMap<>();
+    for (int round = 0; round < rounds; round++) {
+      List<Turn> turns = Turn.ofRound(ways, withLoss, round);
+      assertEquals(count, turns.size());
+      for (int place = 0; place < count; place++) {
+        places.merge(turns.get(place).row() + " at " + place, 1, Integer::sum);
+        if (place > 0) {
+          String pair = turns.get(place - 1).row() + ", then " + turns.get(place).row();
+          pairs.merge(pair, 1, Integer::sum);
+        }
+      }
+    }
+    assertEquals(count * count, places.size(), places::toString);
+    assertEquals(count * (count - 1), pairs.size(), pairs::toString);
+    assertTrue(new HashSet<>(places.values()).size() == 1, places::toString);
+    assertTrue(new HashSet<>(pairs.values()).size() <= 1, pairs::toString);
   }
 
   @Test

@@ -93,8 +93,9 @@ public final class Appraisal {
    * What models would wait longer, in nanoseconds each second, whose pages had to give way for all
    * that is missing of a model; 0 where there is room, or it is not registered.
    *
-   * @param perSecond how often the caller knows a model to be asked for here, which counts where it
-   *     is more than what the residency policy knows; called under this object's lock
+   * @param perSecond how often the caller knows online work to ask for a model here, which counts
+   *     where it is more than what the residency policy knows, and alone where offline work has the
+   *     model; called under this object's lock
    */
   public double displacedNanosPerSecond(
       ModelVersion version, ToDoubleFunction<ModelVersion> perSecond) {
@@ -111,19 +112,22 @@ public final class Appraisal {
           residency.holding,
           holding ->
               Math.max(
-                  holding.usage().perSecond(now),
+                  holding.isOffline() ? 0 : holding.usage().perSecond(now),
                   perSecond.applyAsDouble(memory.owner(holding).model.version())));
     } finally {
       lock.unlock();
     }
   }
 
-  /** Whether all of a model's pages are here or on their way; not if it is not registered. */
+  /** Whether all of a model's pages are here, none on its way; not if it is not registered. */
   public boolean isComplete(ModelVersion version) {
     lock.lock();
     try {
       @Nullable Residency residency = memory.residencies.get(version);
-      return residency != null && !residency.retired && residency.isComplete();
+      return residency != null
+          && !residency.retired
+          && residency.isComplete()
+          && !residency.isArriving();
     } finally {
       lock.unlock();
     }

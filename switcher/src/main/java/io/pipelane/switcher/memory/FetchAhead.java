@@ -11,6 +11,7 @@ import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -38,8 +39,8 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for. Pages of the first two are not taken for each other. All but the
-   * first are held back where copies slow runs down (Pacing), but for the wishes whose own time is
-   * nearly over.
+   * first are held back where copies slow runs down (Pacing), but for the wishes that say when, and
+   * whose time is nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;
@@ -129,8 +130,22 @@ final class FetchAhead {
   }
 
   /** Notes that a model is wanted soon. */
-  void wish(Residency residency, long deadlineNanos) {
-    wishes.add(residency, deadlineNanos);
+  void wish(Residency residency, Optional<Duration> within, long nowNanos) {
+    wishes.add(residency, within, nowNanos);
+  }
+
+  /** Notes that a model is wanted still, when there is time; whether that had been forgotten. */
+  boolean keepWishing(Residency residency, long nowNanos) {
+    boolean renews = !wishes.has(residency);
+    if (renews) {
+      wishes.add(residency, Optional.empty(), nowNanos);
+    }
+    return renews;
+  }
+
+  /** A model is not wanted soon any more. */
+  void forgetWish(Residency residency) {
+    wishes.forget(residency);
   }
 
   /** A model is going. */

@@ -112,11 +112,33 @@ public final class IdleLink {
       long now = nanoClock.getAsLong();
       holdings.used(residency.holding, priority, now);
       residency.lodged = false;
-      fetchAhead.wish(residency, now + within.orElse(Wishes.NO_DEADLINE).toNanos());
+      if (residency.holding.unit() == null) {
+        residency.leaves = false;
+      }
+      fetchAhead.wish(residency, within, now);
     } finally {
       lock.unlock();
     }
     tell();
+  }
+
+  /**
+   * Has what was wished with {@link #wish time} come though some of it has given way since, or
+   * could not be had; returns at once. It is wished no earlier or more often for that.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void keepWishing(ModelVersion version) {
+    boolean renewed;
+    lock.lock();
+    try {
+      renewed = fetchAhead.keepWishing(known.apply(version), nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+    if (renewed) {
+      tell();
+    }
   }
 
   /**

@@ -206,6 +206,33 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
+  /**
+   * Takes a model's weights off the device that nobody has there any more, and what is wished of
+   * them with them: now, or when its last run has ended, unless it is asked for again before. Waits
+   * for nothing.
+   *
+   * @return false while copies of it are under way, to be asked again; nothing was taken then, but
+   *     nothing more is sent for unless somebody asks for it
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public boolean tryEvict(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known(version);
+      fetchAhead.forgetWish(residency);
+      boolean goes = residency.leases > 0 || !residency.isBeingCopied();
+      if (goes) {
+        residency.leaves = true;
+        memory.settle(residency);
+        memory.takeIfLeftBehind(residency);
+        changed.signalAll();
+      }
+      return goes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Takes off the device what offline work alone uses and no run holds; how many bytes. */
   public long takeBackOffline() {
     lock.lock();
@@ -232,7 +259,7 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   private void emptyOut(Residency residency, long keptBytes) {
-    while (residency.leases > 0 || residency.readers > 0 || residency.isArriving()) {
+    while (residency.leases > 0 || residency.isBeingCopied()) {
       changed.awaitUninterruptibly();
     }
     memory.settle(residency); // What has failed to arrive is not kept.

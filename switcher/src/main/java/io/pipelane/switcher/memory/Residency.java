@@ -137,6 +137,11 @@ final class Residency {
     return false;
   }
 
+  /** Whether copies to its pages or from them are under way. */
+  boolean isBeingCopied() {
+    return readers > 0 || isArriving();
+  }
+
   boolean hasFailed() {
     for (Arrival arrival : arrivals) {
       if (arrival.hasFailed()) {
@@ -162,7 +167,7 @@ final class Residency {
 
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
-    return leases == 0 && readers == 0 && !pages.isEmpty() && !isArriving();
+    return leases == 0 && !pages.isEmpty() && !isBeingCopied();
   }
 
   /** Whether it is to go, or its unit has gone, and it can follow. */

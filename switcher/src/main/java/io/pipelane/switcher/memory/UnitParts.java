@@ -151,7 +151,7 @@ public final class UnitParts {
         return;
       }
       residency.leaves = true;
-      while (residency.leases == 0 && (residency.readers > 0 || residency.isArriving())) {
+      while (residency.leases == 0 && residency.isBeingCopied()) {
         changed.awaitUninterruptibly();
       }
       memory.settle(residency);

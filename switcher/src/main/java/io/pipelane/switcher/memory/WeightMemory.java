@@ -340,7 +340,7 @@ final class WeightMemory {
    * reads or writes it is waited for, and this asked again.
    */
   void takeIfLeftBehind(Residency residency) {
-    if (residency.leases == 0 && residency.readers == 0 && !residency.isArriving()) {
+    if (residency.leases == 0 && !residency.isBeingCopied()) {
       if (residency.isLeftBehind()) {
         takePages(residency, residency.pages.size());
       }

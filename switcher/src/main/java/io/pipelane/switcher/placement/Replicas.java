@@ -21,11 +21,14 @@ import org.jspecify.annotations.Nullable;
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that. Nobody waits for the weights, so they come page by page behind all that runs
-   * wait for; where a device brings nothing in ahead of requests, as if a run waited. What is not
-   * there by the time at which the device forgets that it was wanted is left. A device that is taken
+   * waits for that; a session that had to leave while the weights came is built again in memory that
+   * is free, or the device is left alone. Nobody waits for the weights, so they come page by page behind all that runs
+   * wait for, and again where they had to give way before all were there; where a device brings
+   * nothing in ahead of requests, as if a run waited, and once. What is not there within a minute is
+   * left, and so is what the model may not have there any more. A device that is taken
    * away gets no more requests, then, once those that it had have ended, loses the weights: what was
-   * counted there would keep them for minutes.
+   * counted there would keep them for minutes. A page that is on its way is waited for by looking
+   * again: a read may hang.
    *
    * What those that would give way are asked for is counted as the waiting is, from the same time
    * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in
@@ -41,7 +44,6 @@ final class Replicas {
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 
-  /** As long as a device remembers what is wanted when there is time. */
   private static final long LONGEST_COMING = Duration.ofMinutes(1).toNanos();
 
   private final List<Member> members;
@@ -200,6 +202,7 @@ final class Replicas {
       refused.add(new Refusal(route, member.index, nanoClock.getAsLong()));
       return;
     }
+    leaving.remove(new Leaving(route, member));
     Coming begun = new Coming(route, member, nanoClock.getAsLong());
     if (!hasCome(begun, routes)) {
       coming.add(begun);
@@ -228,22 +231,61 @@ final class Replicas {
     Route route = each.route;
     Member member = each.member;
     long now = nanoClock.getAsLong();
-    if (!member.isUsable() || routes.get(route.version) != route) {
+    if (!member.isUsable()
+        || routes.get(route.version) != route
+        || route.devices().contains(member.index)) {
+      return true;
+    }
+    if (!route.candidates().contains(member.index)) {
+      leaving.add(new Leaving(route, member)); // It belongs to a model over several devices now.
       return true;
     }
     if (member.switcher.appraisal().isComplete(route.version)) {
-      List<Integer> relieved = route.devices();
-      route.open(member.index, now);
-      openedNanos[member.index] = now;
-      countAnew(routes.values(), relieved, member.index);
-      LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
-      return true;
-    }
-    if (now - each.sinceNanos < LONGEST_COMING) {
+      if (hasSession(route, member) && open(route, member, routes.values())) {
+        return true;
+      }
+    } else if (now - each.sinceNanos < LONGEST_COMING && isStillComing(route, member)) {
       return false;
     }
     refused.add(new Refusal(route, member.index, now));
     leaving.add(new Leaving(route, member));
+    return true;
+  }
+
+  /** Whether what is missing comes ahead of requests, though other work may have taken it again. */
+  private static boolean isStillComing(Route route, Member member) {
+    try {
+      member.switcher.keepWishing(route.version);
+      return member.switcher.bringsInAhead();
+    } catch (RuntimeException e) { // It may have been taken out meanwhile.
+      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
+      return false;
+    }
+  }
+
+  /**
+   * Whether a model's session is there, built again if need be where nobody has to leave for it.
+   */
+  private static boolean hasSession(Route route, Member member) {
+    try {
+      return member.switcher.hasSession(route.version)
+          || (member.switcher.buildAhead(route.version)
+              && member.switcher.hasSession(route.version));
+    } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
+      LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
+      return false;
+    }
+  }
+
+  private boolean open(Route route, Member member, Collection<Route> routes) {
+    List<Integer> relieved = route.devices();
+    long now = nanoClock.getAsLong();
+    if (!route.open(member.index, now)) {
+      return false; // Where it may be has been said anew meanwhile.
+    }
+    openedNanos[member.index] = now;
+    countAnew(routes, relieved, member.index);
+    LOG.log(Level.DEBUG, "{0} is on {1}, too", route.version, member.name);
     return true;
   }
 
@@ -271,10 +313,10 @@ final class Replicas {
       return false;
     }
     try {
-      member.switcher.spanParts().takeOut(List.of(left.route.version));
+      return member.switcher.tryEvict(left.route.version);
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} left {1}: {2}", left.route.version, member.name, e.getMessage());
+      return true;
     }
-    return true;
   }
 }

@@ -105,12 +105,14 @@ final class Route {
     saves[device].used(nowNanos, (double) nanos);
   }
 
-  /** A request has been given to a device. */
+  /**
+   * Online work has asked for the model on a device: a request, or a step of a model over several.
+   */
   synchronized void asked(int device, long nowNanos) {
     asked[device].used(nowNanos);
   }
 
-  /** Requests each second that a device was given lately. */
+  /** How often online work has asked for the model on a device each second, lately. */
   synchronized double askedPerSecond(int device, long nowNanos) {
     return asked[device].perSecond(nowNanos);
   }
@@ -135,12 +137,13 @@ final class Route {
     return nowNanos - changedNanos;
   }
 
-  /** Has one device more. */
-  synchronized void open(int device, long nowNanos) {
+  /** Has one device more, unless that may not be its own; whether it has it. */
+  synchronized boolean open(int device, long nowNanos) {
     if (!devices.contains(device) && candidates.contains(device)) {
       devices = Stream.concat(devices.stream(), Stream.of(device)).toList();
+      changedNanos = nowNanos;
     }
-    changedNanos = nowNanos;
+    return devices.contains(device);
   }
 
   /** Has one device less, but never none. */

@@ -108,9 +108,14 @@ final class RoutedRequest implements ResultHandler, Ticket {
     chosen.member().routed.increment();
     chosen.member().backlog.came(request.priority(), chosen.expectedNanos());
     route.came(chosen.member().index);
+    int number;
     synchronized (this) {
-      return ++attempt;
+      number = ++attempt;
     }
+    if (number == 1) {
+      router.count(route, request, chosen.member());
+    }
+    return number;
   }
 
   private void end(Router.Choice chosen) {

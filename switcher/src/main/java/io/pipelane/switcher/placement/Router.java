@@ -67,9 +67,15 @@ final class Router {
       chosen = unnamed(route, request.priority());
     }
     Member member = chosen == null ? instead(route, request.priority()) : chosen;
-    route.asked(member.index, nanoClock.getAsLong());
     long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
     return new Choice(member, stall + execution);
+  }
+
+  /** Counts a request, once, for the device that it goes to first. */
+  void count(Route route, InferenceRequest request, Member first) {
+    if (request.priority() == Priority.ONLINE) {
+      route.asked(first.index, nanoClock.getAsLong());
+    }
   }
 
   private @Nullable Member named(Route route, String device) {

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,7 @@ final class Span {
    */
   private final String name;
   private final Map<String, Member> placeOf;
+  private final BiConsumer<ModelVersion, Member> asked;
   private final Unit unit = new Unit(this::breakUp);
   private volatile Map<Member, List<ModelVersion>> latest = Map.of();
 
@@ -43,10 +45,12 @@ final class Span {
    * A model that is nowhere.
    *
    * @param placeOf devices by the names of models
+   * @param asked told of each online run of a part
    */
-  Span(String name, Map<String, Member> placeOf) {
+  Span(String name, Map<String, Member> placeOf, BiConsumer<ModelVersion, Member> asked) {
     this.name = name;
     this.placeOf = Map.copyOf(placeOf);
+    this.asked = asked;
   }
 
   Map<String, Member> placeOf() {
@@ -130,6 +134,9 @@ final class Span {
       Member member = place(request.model());
       Hold part = Objects.requireNonNull(held.get(member));
       member.routed.increment();
+      if (request.priority() == Priority.ONLINE) {
+        asked.accept(request.model(), member);
+      }
       Counted counted =
           new Counted(member, request.priority(), member.switcher.executionNanos(request), handler);
       member.backlog.came(counted.priority, counted.expectedNanos);

@@ -10,12 +10,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The models of a group that span its devices, and which device has which of their parts. */
 final class Spans implements SpanningModels {
   private final List<Member> members;
   private final Placement placement;
+  private final BiConsumer<ModelVersion, Member> asked;
   private final Map<String, Span> spans = new ConcurrentHashMap<>();
 
   /** Whoever sees to it that models are where they should be. */
@@ -24,9 +26,15 @@ final class Spans implements SpanningModels {
     void confine(String model, @Nullable Member to);
   }
 
-  Spans(List<Member> members, Placement placement) {
+  /**
+   * None yet.
+   *
+   * @param asked told of each online run of a part
+   */
+  Spans(List<Member> members, Placement placement, BiConsumer<ModelVersion, Member> asked) {
     this.members = members;
     this.placement = placement;
+    this.asked = asked;
   }
 
   /** The device that alone may have a model; null where any may. */
@@ -72,7 +80,7 @@ final class Spans implements SpanningModels {
       }
     }
     forget(name);
-    spans.put(name, new Span(name, places));
+    spans.put(name, new Span(name, places, asked));
     places.forEach(placement::confine);
   }
 

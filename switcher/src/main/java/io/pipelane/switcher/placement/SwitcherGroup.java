@@ -73,7 +73,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.homes = new HomePlacement(members.size());
     this.registration = new Registration(members, homes);
     this.router = new Router(members, config.routing(), nanoClock);
-    this.spans = new Spans(members, this::confine);
+    this.spans = new Spans(members, this::confine, this::asked);
     this.sequences = only == null ? moving(nanoClock) : null;
     this.config = config;
     this.nanoClock = nanoClock;
@@ -176,6 +176,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             .filter(member -> to != null && member != to && member.isUsable())
             .forEach(member -> takeOff(member, route.version));
       }
+    }
+  }
+
+  private void asked(ModelVersion version, Member member) {
+    @Nullable Route route = routes.get(version);
+    if (route != null) {
+      route.asked(member.index, nanoClock.getAsLong());
     }
   }
 

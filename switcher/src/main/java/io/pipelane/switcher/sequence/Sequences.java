@@ -24,7 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
-import java.util.function.BooleanSupplier;
+import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -62,8 +62,9 @@ public final class Sequences implements AutoCloseable {
    * @param working what they are charged to
    * @param ofOffline the same for those of offline sequences
    * @param hostBytes host memory for states that are written out
-   * @param giveUnasked has other memory given back that nobody has asked for yet, which goes before
-   *     states do; false when there is none. It may take its time
+   * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
+   *     many bytes, which goes before states do; false when that would not be enough. It may take
+   *     its time
    * @param makeRoom has other memory given back that nobody uses now; answers at once
    * @param queue takes steps
    */
@@ -72,7 +73,7 @@ public final class Sequences implements AutoCloseable {
       Reservations working,
       Reservations ofOffline,
       long hostBytes,
-      BooleanSupplier giveUnasked,
+      LongPredicate giveUnasked,
       Runnable makeRoom,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
@@ -84,7 +85,7 @@ public final class Sequences implements AutoCloseable {
     // larger.
     this.offline =
         new StateMemory(
-            device, ofOffline, host, () -> false, () -> writeOut(Priority.OFFLINE), makeRoom);
+            device, ofOffline, host, _ -> false, () -> writeOut(Priority.OFFLINE), makeRoom);
     this.queue = queue;
     this.nanoClock = nanoClock;
   }

@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.Reservations;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongPredicate;
 
 /**
  * Where the states of one class of sequences lie, and what they are charged to: working memory, and
@@ -18,15 +19,15 @@ final class StateMemory {
   private final DeviceStates device;
   private final Reservations working;
   private final HostStates host;
-  private final BooleanSupplier giveUnasked;
+  private final LongPredicate giveUnasked;
   private final BooleanSupplier writeOut;
   private final Runnable makeRoom;
 
   /**
    * Nothing is charged yet.
    *
-   * @param giveUnasked has other memory given back that nobody has asked for yet, which may take
-   *     its time; false when there is none
+   * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
+   *     many bytes; false when that would not be enough. It may take its time
    * @param writeOut has a state written out that nobody needs now; false when there is none
    * @param makeRoom has other memory given back that nobody uses now, for who asks again
    */
@@ -34,7 +35,7 @@ final class StateMemory {
       DeviceStates device,
       Reservations working,
       HostStates host,
-      BooleanSupplier giveUnasked,
+      LongPredicate giveUnasked,
       BooleanSupplier writeOut,
       Runnable makeRoom) {
     this.device = device;
@@ -68,7 +69,7 @@ final class StateMemory {
   private boolean tryReserve(long bytes) {
     boolean mayWait = device.areOnDevice(); // An event loop may not, which takes those of a host.
     while (!working.tryReservePersistent(bytes)) {
-      boolean given = mayWait && giveUnasked.getAsBoolean();
+      boolean given = mayWait && giveUnasked.test(bytes);
       if (!given && !writeOut.getAsBoolean()) {
         makeRoom.run();
         return false;

@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -328,34 +328,39 @@ final class SessionTable {
 
   /** Closes the idle session of least value; false when there is none. */
   boolean evict() {
-    return evict(_ -> true);
+    return evict(IdleSessions::leastWorth);
   }
 
-  /** The same for those that nobody has asked for since they were built. */
-  boolean evictUnused() {
-    long now = nanoClock.getAsLong();
-    return evict(session -> session.usage.at(now) == 0);
+  /**
+   * Closes one of those that nobody has asked for since they were built, in favour of so many
+   * bytes; none where they are free already.
+   *
+   * @return false where closing all of them would not be enough; none is closed then
+   */
+  boolean evictUnused(long bytes) {
+    return lanes.freeBytes() >= bytes
+        || evict(idle -> idle.unasked().towards(bytes - lanes.freeBytes()));
   }
 
-  private boolean evict(Predicate<PooledSession> may) {
+  private boolean evict(Function<IdleSessions, Optional<PooledSession>> choice) {
     PooledSession victim;
     lock.lock();
     try {
-      long now = nanoClock.getAsLong();
-      Optional<PooledSession> cheapest =
-          sessions.values().stream()
-              .filter(session -> session.canGo() && may.test(session))
-              .min(Comparator.comparingDouble(session -> session.value(now)));
-      if (cheapest.isEmpty()) {
+      Optional<PooledSession> chosen = choice.apply(idle());
+      if (chosen.isEmpty()) {
         return false;
       }
-      victim = cheapest.get();
+      victim = chosen.get();
       retire(victim);
     } finally {
       lock.unlock();
     }
     close(victim);
     return true;
+  }
+
+  private IdleSessions idle() {
+    return IdleSessions.of(sessions.values(), nanoClock.getAsLong());
   }
 
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
@@ -376,10 +381,7 @@ final class SessionTable {
   private long idleBytes() {
     lock.lock();
     try {
-      return sessions.values().stream()
-          .filter(PooledSession::canGo)
-          .mapToLong(session -> session.bytes)
-          .sum();
+      return idle().bytes();
     } finally {
       lock.unlock();
     }

@@ -263,8 +263,8 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean evictUnused() {
-    return table.evictUnused();
+  public boolean evictUnused(long bytes) {
+    return table.evictUnused(bytes);
   }
 
   @Override

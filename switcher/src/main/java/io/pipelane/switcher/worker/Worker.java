@@ -100,8 +100,13 @@ public interface Worker extends AutoCloseable {
   /** Whether the sessions that one more range of a structure needs would fit now. */
   boolean hasRoomForRange(Structure structure);
 
-  /** Closes a session that nobody has asked for since it was built; false where there is none. */
-  boolean evictUnused();
+  /**
+   * Closes one of the sessions that nobody has asked for since they were built, in favour of so
+   * many bytes of working memory; none where they are free already.
+   *
+   * @return false where closing all of them would not be enough; none is closed then
+   */
+  boolean evictUnused(long bytes);
 
   /** Has an idle session be closed, if there is one, by another thread. */
   void evictIdleBeside();

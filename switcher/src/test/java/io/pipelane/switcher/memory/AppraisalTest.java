@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -70,6 +71,28 @@ class AppraisalTest extends DaemonTest {
     double atTwenty = appraisal.displacedNanosPerSecond(large.version(), _ -> 20);
     assertTrue(atTen > 100 * displaced(large.version()));
     assertEquals(2 * atTen, atTwenty, 1e-6 * atTwenty);
+  }
+
+  /** It gives way to online work first, and nobody waits for it. */
+  @Test
+  void displaced_offlineWorkAloneHasThePages_isWorthNothing() {
+    ImportedModel there = registered("there", 4, 4);
+    ImportedModel large = registered("large", 3);
+    use(there);
+    clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+    assertTrue(displaced(large.version()) > 0);
+    daemon.forgetUses(there.version(), Priority.OFFLINE);
+    assertEquals(0, displaced(large.version()));
+  }
+
+  @Test
+  void isComplete_pagesAreOnTheirWay_notYet() {
+    ImportedModel model = registered("model", 2, 2);
+    Lease lease = daemon.acquire(model.version());
+    assertFalse(appraisal.isComplete(model.version()));
+    device.completeAll();
+    assertTrue(appraisal.isComplete(model.version()));
+    lease.close();
   }
 
   @Test

@@ -200,6 +200,19 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
+  void wish_thatSaysNothing_comesBehindThoseThatSayWhen_howeverOldItIs() {
+    ImportedModel old = registered("old", 1);
+    ImportedModel soon = registered("soon", 1);
+    daemon.idleLink().wish(old.version(), Optional.empty(), Priority.ONLINE);
+    clock.addAndGet(Duration.ofSeconds(50).toNanos());
+    daemon.idleLink().wish(soon.version(), Optional.of(Duration.ofSeconds(30)), Priority.ONLINE);
+    assertTrue(fetch());
+    device.completeAll();
+    assertEquals(1, residentPages(soon));
+    assertEquals(0, residentPages(old));
+  }
+
+  @Test
   void deregister_pageIsUnderWay_waitsForItsEnd() throws Exception {
     ImportedModel model = registered("a", 2);
     assertTrue(fetch(model));

@@ -55,4 +55,23 @@ class PacedWishesTest extends DaemonTest {
     assertEquals(0, residentPages(inTime));
     lease.close();
   }
+
+  @Test
+  void wishThatSaysNothing_isHeldBackToItsEnd() {
+    ImportedModel running = registered("running", 1);
+    ImportedModel queued = registered("queued", 1);
+    ImportedModel wished = registered("wished", 1);
+    use(running);
+    Lease lease = daemon.acquire(running.version());
+    assertTrue(fetch(queued));
+    clock.addAndGet(Duration.ofSeconds(10).toNanos()); // So slow that others rest for long.
+    device.completeAll();
+    daemon.idleLink().wish(wished.version(), Optional.empty(), Priority.ONLINE);
+    assertFalse(fetch());
+    clock.addAndGet(Duration.ofSeconds(58).toNanos());
+    assertFalse(fetch(), "nobody has said when");
+    lease.close();
+    assertTrue(fetch());
+    device.completeAll();
+  }
 }

@@ -5,15 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuRuntime;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -60,14 +54,13 @@ class ReadySessionsTest {
   private static final long LOOK = Duration.ofMillis(200).toNanos();
 
   @TempDir private Path folder;
-  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
-  private final List<CpuDevice> devices = new ArrayList<>();
-  private final List<Member> members = new ArrayList<>();
-  private final List<LosableSessions> sessions = new ArrayList<>();
+  private final TestMembers devices = new TestMembers();
+  private final List<Member> members = devices.all;
   private final List<Route> routes = new ArrayList<>();
   private final Map<ModelVersion, Double> uses = new HashMap<>();
   private final Map<Route, ImportedModel> imports = new HashMap<>();
   private final Set<ModelVersion> asked = ConcurrentHashMap.newKeySet();
+  private final List<String> askedOn = new ArrayList<>();
   private double freeShare = 1;
   private long now;
 
@@ -78,31 +71,14 @@ class ReadySessionsTest {
   }
 
   private void open() {
-    int index = members.size();
-    String name = "cpu:" + index;
-    CpuDevice device =
-        CpuDevice.open(name, new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
-    SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
-    devices.add(device);
-    sessions.add(losable);
-    members.add(
-        new Member(index, name, new Switcher(device, memory, losable, settings, this::weights)));
+    devices.open(
+        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
+        this::weights);
   }
 
   @AfterEach
   void everythingIsGivenBack() {
-    for (Member member : members) {
-      member.switcher.verify();
-      member.switcher.close();
-    }
-    for (CpuDevice device : devices) {
-      assertEquals(0, device.persistent().usedBytes());
-      device.close();
-    }
-    runtime.close();
+    devices.close();
   }
 
   /** Zeros, for those that are asked. */
@@ -134,6 +110,10 @@ class ReadySessionsTest {
     imports.put(route, model);
     uses.put(model.version(), Math.log(asked));
     return route;
+  }
+
+  private void noteAsked(ModelVersion version, Member member) {
+    askedOn.add(version + " on " + member.name);
   }
 
   private static InferenceRequest request(Route route) {
@@ -212,11 +192,11 @@ class ReadySessionsTest {
   void review_aModelOfTwoDevicesNeedsNoThird_untilOneIsLost() throws IOException {
     open();
     Route route = model(2);
-    route.open(1, now);
+    assertTrue(route.open(1, now));
     ReadySessions ready = ready(32);
     ready.review(routes, uses);
     assertFalse(isOn(2, route));
-    sessions.getFirst().lose();
+    devices.lose(0);
     ready.review(routes, uses);
     assertTrue(isOn(2, route));
   }
@@ -321,7 +301,7 @@ class ReadySessionsTest {
     Route part = model(0.1, 3, 1);
     asked.add(part.version);
     ReadySessions ready = ready(32);
-    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)), this::noteAsked);
     CompletableFuture<Boolean> builtMeanwhile = new CompletableFuture<>();
     CompletableFuture<Void> answered = new CompletableFuture<>();
     try (Hold whole = span.switchIn(List.of(part.version))) {
@@ -349,6 +329,7 @@ class ReadySessionsTest {
       answered.join();
     }
     assertFalse(builtMeanwhile.join());
+    assertEquals(List.of(part.version + " on cpu:1"), askedOn);
     assertEquals(0, members.get(1).backlog.requests());
     ready.review(routes, uses);
     assertTrue(isOn(1, route));
@@ -358,9 +339,9 @@ class ReadySessionsTest {
   void submit_aPartThatIsRefused_leavesNothingUnderWay() throws IOException {
     Route part = model(2, 3, 1);
     asked.add(part.version);
-    Span span = new Span("both", Map.of(part.version.model(), members.get(1)));
+    Span span = new Span("both", Map.of(part.version.model(), members.get(1)), this::noteAsked);
     try (Hold whole = span.switchIn(List.of(part.version))) {
-      sessions.get(1).lose();
+      devices.lose(1);
       CompletableFuture<Void> failed = new CompletableFuture<>();
       try {
         InferenceService.Ticket _ = whole.submit(request(part), new Failing(failed));
@@ -395,7 +376,7 @@ class ReadySessionsTest {
     open();
     Route route = model(2);
     assertTrue(members.get(2).switcher.buildAhead(route.version));
-    sessions.getFirst().lose();
+    devices.lose(0);
     Router router = new Router(members, Routing.PREDICTED, () -> now);
     assertEquals(members.get(2), router.choose(route, request(route)).member());
   }

@@ -4,15 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.ResidencyConfig;
-import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuRuntime;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -27,27 +21,32 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two devices of the processor with a lane each, and a clock that is set by hand. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -56,25 +55,29 @@ class ReplicasTest {
   private static final int LAYERS = 8;
   private static final long MODEL = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
   private static final long SECOND = Duration.ofSeconds(1).toNanos();
+  private static final long RUN = SECOND / 100;
   private static final Duration HALF_LIFE = Duration.ofSeconds(1);
 
   @TempDir private Path folder;
-  private final CpuRuntime runtime = new CpuRuntime(TestDevices.library());
-  private final List<CpuDevice> devices = new ArrayList<>();
-  private final List<Member> members = new ArrayList<>();
+  private final TestMembers devices = new TestMembers();
+  private final List<Member> members = devices.all;
+  private final SegmentProfiles profiles = SegmentProfiles.inMemory();
   private final Map<ModelVersion, Route> routes = new LinkedHashMap<>();
+  private final Map<Route, ImportedModel> imports = new HashMap<>();
   private volatile CountDownLatch mayRead = new CountDownLatch(0);
   private long now;
 
   private void open(int modelsEach, boolean ahead) {
+    open(modelsEach, ahead, Optional.empty());
+  }
+
+  private void open(int modelsEach, boolean ahead, Optional<PipelineCosts> costs) {
+    long bytes = modelsEach * MODEL;
     for (int index = 0; index < 2; index++) {
-      long bytes = modelsEach * MODEL;
-      String name = "cpu:" + index;
-      CpuDevice device =
-          CpuDevice.open(name, new ByteSize(bytes), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-      DeviceMemory memory = new DeviceMemory(device.persistent());
-      ResidencyConfig.Policy policy = ResidencyConfig.Policy.EXPECTED_STALL;
-      SegmentProfiles profiles = SegmentProfiles.inMemory();
+      ResidencySettings residency =
+          ahead
+              ? new ResidencySettings(PipelaneConfig.defaults().residency(), profiles, costs)
+              : ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
       SwitcherSettings settings =
           new SwitcherSettings(
               bytes,
@@ -84,33 +87,15 @@ class ReplicasTest {
               64 << 20,
               new EqualBytesGrouping(8, 1),
               profiles,
-              ahead
-                  ? new ResidencySettings(
-                      PipelaneConfig.defaults().residency(), profiles, Optional.empty())
-                  : ResidencySettings.onDemand(policy),
+              residency,
               PipelaneConfig.defaults().scheduling());
-      devices.add(device);
-      members.add(
-          new Member(
-              index,
-              name,
-              new Switcher(
-                  device, memory, runtime.sessions(device, memory, 1), settings, this::weights)));
+      devices.open(settings, this::weights);
     }
   }
 
   @AfterEach
   void everythingIsGivenBack() {
-    for (Member member : members) {
-      await(() -> member.switcher.memory().weights().isQuiet());
-      member.switcher.verify();
-      member.switcher.close();
-    }
-    for (CpuDevice device : devices) {
-      assertEquals(0, device.persistent().usedBytes());
-      device.close();
-    }
-    runtime.close();
+    devices.close();
   }
 
   /** Zeros, which are there as soon as they may be. */
@@ -126,23 +111,17 @@ class ReplicasTest {
     }
   }
 
-  private static void await(BooleanSupplier condition) {
-    long limit = System.nanoTime() + 30 * SECOND;
-    while (!condition.getAsBoolean()) {
-      assertTrue(System.nanoTime() - limit < 0, "it has not come about in 30 s");
-      Thread.onSpinWait();
-    }
-  }
-
   private Route model(int home) throws IOException {
     int number = routes.size();
     ImportedModel model =
         TestImports.of(TestModels.chain(LAYERS, WIDTH, number), "m" + number, folder);
+    profiles.observed(model.plan().structureHash(), "x", new long[model.plan().segments().size()]);
     members.forEach(member -> member.switcher.announce(model, ModelOptions.DEFAULT));
     members.get(home).switcher.makeReady(model.version());
     List<Integer> both = List.of(home, 1 - home);
     Route route = new Route(model.version(), both, false, members.size(), HALF_LIFE, now);
     routes.put(model.version(), route);
+    imports.put(route, model);
     return route;
   }
 
@@ -172,7 +151,7 @@ class ReplicasTest {
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "its weights are on their way");
     mayRead.countDown();
-    await(() -> other().appraisal().isComplete(route.version));
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
     now += SECOND / 5;
     replicas.review(routes);
     assertEquals(List.of(0, 1), route.devices());
@@ -188,14 +167,98 @@ class ReplicasTest {
     mayRead = new CountDownLatch(1);
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
+    TestMembers.await(() -> other().memory().weights().lentBytes() > 0);
     now += 61 * SECOND;
     replicas.review(routes);
     assertEquals(List.of(0), route.devices());
-    mayRead.countDown(); // A page that is under way is waited for before weights are left.
-    await(() -> other().memory().weights().isQuiet());
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes); // A page is on its way still, which nobody waits for.
+    assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
+    mayRead.countDown();
+    awaitLeft(replicas);
+    assertEquals(List.of(0), route.devices());
+  }
+
+  /** Reviews until the other device has no weights. */
+  private void awaitLeft(Replicas replicas) {
+    TestMembers.await(
+        () -> {
+          replicas.review(routes);
+          return other().memory().weights().lentBytes() == 0;
+        });
+  }
+
+  /** Has its session leave the other device, as for those that need the room; and its weights. */
+  private void leave(Route route) {
+    other().deregister(route.version);
+    other().announce(Objects.requireNonNull(imports.get(route)), ModelOptions.DEFAULT);
+    assertFalse(other().hasSession(route.version));
+  }
+
+  private Replicas comesToTheOther(Route route) {
+    Replicas replicas = replicas();
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
-    assertEquals(List.of(0), route.devices(), "it is refused for a half-life");
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
+    now += SECOND / 5;
+    return replicas;
+  }
+
+  @Test
+  void review_itsSessionHadToLeaveMeanwhile_isBuiltAgainFirst() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    other().warmUp(route.version);
+    replicas.review(routes);
+    assertTrue(other().hasSession(route.version));
+    assertEquals(List.of(0, 1), route.devices());
+  }
+
+  @Test
+  void review_itsSessionCannotBeBuiltAgain_theWeightsAreLeft() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    other().warmUp(route.version);
+    Files.delete(Objects.requireNonNull(imports.get(route)).gatedModel());
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    awaitLeft(replicas);
+    assertEquals(List.of(0), route.devices());
+  }
+
+  @Test
+  void review_itsPagesHadToGiveWayMeanwhile_theyAreSentForAgain() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = comesToTheOther(route);
+    leave(route);
+    replicas.review(routes);
+    assertEquals(List.of(0), route.devices());
+    TestMembers.await(() -> other().appraisal().isComplete(route.version));
+    replicas.review(routes);
+    assertEquals(List.of(0, 1), route.devices());
+  }
+
+  @Test
+  void review_theModelMayNotBeThereAnyMore_theWeightsAreLeft() throws Exception {
+    open(2, true);
+    Route route = model(0);
+    Replicas replicas = replicas();
+    mayRead = new CountDownLatch(1);
+    takeInto(route, 1, SECOND, now);
+    replicas.review(routes);
+    TestMembers.await(() -> other().memory().weights().lentBytes() > 0);
+    route.confine(List.of(0));
+    now += SECOND / 5;
+    replicas.review(routes);
+    mayRead.countDown();
+    awaitLeft(replicas);
+    assertEquals(List.of(0), route.devices());
+    assertTrue(route.settledNanos(now) > HALF_LIFE.toNanos(), "its devices are the same");
   }
 
   /** The other device's model was used once, as far as the policy knows, and is asked for a lot. */
@@ -227,20 +290,26 @@ class ReplicasTest {
     return new InferenceRequest(route.version, List.of(input), List.of("y"));
   }
 
-  private record Departure(Route route, Member member, long nanos) {}
+  /** A request that is under way in simulated time. */
+  private record Departure(Route route, Member member, long workNanos, long nanos) {}
+
+  /** Where requests went in the last third of a minute, and how long they waited for a lane. */
+  private record Balance(long first, long second, long waitedNanos) {
+    double shareOfSecond() {
+      return second / (double) (first + second);
+    }
+
+    double meanWaitNanos() {
+      return waitedNanos / (double) (first + second);
+    }
+  }
 
   /**
-   * All models have the same home and ask for 0.9 of what it can do; a run takes 10 ms. No request
-   * runs, all else is as it is in a server.
+   * Requests for all models, at random, at 0.9 of what one device can do, where a run takes 10 ms
+   * and what it waits for its weights. No request runs, all else is as it is in a server.
    */
-  @Test
-  void allModelsAtHomeOnOneDevice_theOtherHasHalfOfTheRequestsInTheEnd() throws Exception {
-    long seed = System.nanoTime();
+  private Balance balanced(long seed) {
     Random random = new Random(seed);
-    open(6, false);
-    for (int i = 0; i < 6; i++) {
-      model(0);
-    }
     List<Route> all = List.copyOf(routes.values());
     Replicas replicas = replicas();
     Router router = new Router(members, Routing.PREDICTED, () -> now);
@@ -248,35 +317,70 @@ class ReplicasTest {
         new PriorityQueue<>(Comparator.comparingLong(Departure::nanos));
     long[] freeAt = new long[2];
     long[] given = new long[2];
-    long run = SECOND / 100;
     long review = 0;
     long waited = 0;
     while (now < 60 * SECOND) {
-      now += (long) (-Math.log(1 - random.nextDouble()) * run / 0.9);
+      now += (long) (-Math.log(1 - random.nextDouble()) * RUN / 0.9);
       while (!departures.isEmpty() && departures.peek().nanos <= now) {
         Departure gone = departures.remove();
-        gone.member.backlog.left(Priority.ONLINE, run);
+        gone.member.backlog.left(Priority.ONLINE, gone.workNanos);
         gone.route.left(gone.member.index);
       }
       for (; review <= now; review = now + SECOND / 5) {
         replicas.review(routes);
+        members.forEach(ReplicasTest::awaitQuiet);
       }
       Route route = all.get(random.nextInt(all.size()));
-      Member member = router.choose(route, request(route)).member();
-      member.backlog.came(Priority.ONLINE, run);
+      InferenceRequest request = request(route);
+      Member member = router.choose(route, request).member();
+      router.count(route, request, member);
+      long work = RUN + member.switcher.appraisal().stallNanos(route.version);
+      member.switcher.warmUp(route.version);
+      member.backlog.came(Priority.ONLINE, work);
       route.came(member.index);
       long begins = Math.max(now, freeAt[member.index]);
-      freeAt[member.index] = begins + run;
-      departures.add(new Departure(route, member, begins + run));
+      freeAt[member.index] = begins + work;
+      departures.add(new Departure(route, member, work, begins + work));
       if (now > 40 * SECOND) {
         given[member.index]++;
         waited += begins - now;
       }
     }
-    String where = "seed %d: %d and %d".formatted(seed, given[0], given[1]);
-    double share = given[1] / (double) (given[0] + given[1]);
-    assertTrue(share > 0.3 && share < 0.7, where);
-    double meanWait = waited / (double) (given[0] + given[1]);
-    assertTrue(meanWait < run, where + ", wait " + meanWait / 1e6 + " ms; on one device it is 45");
+    return new Balance(given[0], given[1], waited);
+  }
+
+  private static void awaitQuiet(Member member) {
+    TestMembers.await(() -> member.switcher.memory().weights().isQuiet());
+  }
+
+  private void requireBalanced(long seed) {
+    Balance balance = balanced(seed);
+    String where = "seed %d: %s".formatted(seed, balance);
+    assertTrue(balance.shareOfSecond() > 0.3 && balance.shareOfSecond() < 0.7, where);
+    assertTrue(balance.meanWaitNanos() < RUN, where + "; on one device the mean is 45 ms");
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void allModelsAtHomeOnOneDevice_theOtherHasHalfOfTheRequestsInTheEnd(long seed) throws Exception {
+    open(6, false);
+    for (int i = 0; i < 6; i++) {
+      model(0);
+    }
+    requireBalanced(seed);
+  }
+
+  /** Each device has room for half of them, and weights come ahead of requests. */
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void allModelsAtHomeOnOneDevice_memoryIsScarce_theOtherHasHalfOfTheRequestsInTheEnd(long seed)
+      throws Exception {
+    double modelsPerSecond = SECOND / (RUN / 2.0); // A missing model keeps a run for half its time.
+    LinkModel link = LinkModel.line(0, modelsPerSecond * MODEL);
+    open(3, true, Optional.of(new PipelineCosts(link, 0, 0)));
+    for (int i = 0; i < 6; i++) {
+      model(0);
+    }
+    requireBalanced(seed);
   }
 }

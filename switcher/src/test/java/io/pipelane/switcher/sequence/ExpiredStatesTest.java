@@ -108,7 +108,7 @@ class ExpiredStatesTest {
             working,
             working,
             0,
-            () -> false,
+            _ -> false,
             () -> {},
             ExpiredStatesTest::run,
             now::get);

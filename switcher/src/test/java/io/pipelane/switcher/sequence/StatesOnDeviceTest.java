@@ -91,10 +91,13 @@ class StatesOnDeviceTest {
   }
 
   /** A session that stands ready, say. */
-  private boolean giveUnasked() {
-    long bytes = unasked.getAndSet(0);
-    reserved.addAndGet(-bytes);
-    return bytes > 0;
+  private boolean giveUnasked(long wanted) {
+    long missing = reserved.get() + wanted - WORKING;
+    if (missing <= 0 || unasked.get() < missing) {
+      return false;
+    }
+    reserved.addAndGet(-unasked.getAndSet(0));
+    return true;
   }
 
   private final class Working implements Reservations {

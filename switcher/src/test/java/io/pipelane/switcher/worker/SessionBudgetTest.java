@@ -23,6 +23,14 @@ class SessionBudgetTest {
     assertEquals(bound + MIB, budget.expectedBytes(LATER));
   }
 
+  /** Building one takes more than it holds in the end. */
+  @Test
+  void expectedBytes_sessionsTookLess_isTheBoundStill() {
+    long bound = budget.expectedBytes(0);
+    budget.observed(bound / 2);
+    assertEquals(bound, budget.expectedBytes(0));
+  }
+
   @Test
   void expectedBytes_sessionsTookMoreThanWasGuessed_isThat() {
     budget.guessed(100 * MIB, 0);

@@ -1,0 +1,87 @@
+package io.pipelane.switcher.placement;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.Ignored;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Hold;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.SwitcherSettings;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How often a model is said to be asked for, on two devices. */
+@SuppressWarnings("NullAway.Init") // open() fills the fields.
+class RoutedRequestTest {
+  private static final Duration HALF_LIFE = Duration.ofSeconds(1);
+
+  @TempDir private Path folder;
+  private final TestMembers devices = new TestMembers();
+  private final Router router = new Router(devices.all, Routing.PREDICTED, () -> 0);
+  private Route route;
+
+  @BeforeEach
+  void open() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.chain(2, 16, 0), "m", folder);
+    for (int index = 0; index < 2; index++) {
+      devices.open(
+          new SwitcherSettings(1 << 20, 16 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
+          each -> new ZeroWeights(each, () -> {}));
+      devices.switcher(index).announce(model, ModelOptions.DEFAULT);
+    }
+    route = new Route(model.version(), List.of(0, 1), false, 2, HALF_LIFE, 0);
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    devices.close();
+  }
+
+  private void submit(InferenceRequest request, Function<Member, Hold> at) {
+    new RoutedRequest(router, route, request, new Ignored(), at).submit();
+  }
+
+  private InferenceRequest request() {
+    return new InferenceRequest(route.version, List.of(), List.of());
+  }
+
+  /** As a steady rate would come to in the end. */
+  private double asked() {
+    return (route.askedPerSecond(0, 0) + route.askedPerSecond(1, 0)) / Math.log(2);
+  }
+
+  @Test
+  void submit_onlineRequest_countsOnce_offlineOneDoesNot() {
+    Hold taking = (_, _) -> Ticket.ENDED;
+    submit(request(), _ -> taking);
+    assertEquals(1, asked(), 1e-9);
+    submit(request().offline(), _ -> taking);
+    assertEquals(1, asked(), 1e-9);
+  }
+
+  @Test
+  void submit_deviceIsLostUnderIt_countsOnce() {
+    Hold losing =
+        (_, _) -> {
+          devices.lose(0);
+          throw new StatusException(Status.DEVICE_FAILURE, "it is lost");
+        };
+    submit(request(), member -> member.index == 0 ? losing : (_, _) -> Ticket.ENDED);
+    assertEquals(List.of(1), route.devices());
+    assertEquals(1, asked(), 1e-9);
+  }
+}

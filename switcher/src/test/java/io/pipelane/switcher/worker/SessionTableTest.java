@@ -1,0 +1,145 @@
+package io.pipelane.switcher.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.lanes.execution.Lanes;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.memory.FakeModels;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.memory.StructureRange;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which sessions give way, in ten MiB of working memory. */
+class SessionTableTest {
+  private static final long MIB = 1 << 20;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
+  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1);
+  private final MemoryDaemon daemon =
+      new MemoryDaemon(
+          device,
+          MIB,
+          new FakeModels(),
+          new EqualBytesGrouping(8, 1),
+          _ -> true,
+          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+          System::nanoTime);
+  private final SessionTable table = new SessionTable(lanes, System::nanoTime);
+  private final List<StructureRange> ranges = new ArrayList<>();
+  private final List<String> closed = new ArrayList<>();
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    ranges.forEach(range -> table.leave(range.structure()));
+    assertEquals(10 * MIB, lanes.freeBytes());
+    lanes.close();
+    daemon.close();
+    device.close();
+  }
+
+  private PooledSession.Key key(String name) {
+    ImportedModel model = FakeModels.ofBytes(name, 64 << 10);
+    StructureRange range = daemon.register(model);
+    table.join(model, range.structure());
+    ranges.add(range);
+    return new PooledSession.Key(range, null);
+  }
+
+  /** A session that stands ready, of so many bytes. */
+  private PooledSession ready(String name, long bytes) {
+    PooledSession session = Objects.requireNonNull(table.begin(key(name)));
+    build(session, name, bytes);
+    return session;
+  }
+
+  /** A session that was asked for. */
+  private void asked(String name, long bytes) {
+    build(table.take(key(name)), name, bytes);
+  }
+
+  private void build(PooledSession session, String name, long bytes) {
+    assertTrue(table.rechargeFromFree(session, bytes));
+    table.built(session, new Closing(name), device.persistent().open(name, bytes), 1);
+    table.giveBack(session, false);
+  }
+
+  private final class Closing implements ModelSession {
+    private final String name;
+
+    Closing(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public void run(
+        Invocation invocation,
+        EphemeralRegion region,
+        MemoryTarget.Growth growth,
+        WeightArrivals weights) {
+      throw new AssertionError("nothing is run here");
+    }
+
+    @Override
+    public void close() {
+      closed.add(name);
+    }
+  }
+
+  @Test
+  void evictUnused_allOfThemAreNotEnough_closesNone() {
+    ready("ready", 2 * MIB);
+    ready("another", 3 * MIB);
+    asked("asked", 4 * MIB);
+    assertFalse(table.evictUnused(7 * MIB));
+    assertEquals(List.of(), closed);
+  }
+
+  @Test
+  void evictUnused_enoughIsFree_closesNone() {
+    ready("ready", 2 * MIB);
+    assertTrue(table.evictUnused(8 * MIB));
+    assertEquals(List.of(), closed);
+  }
+
+  @Test
+  void evictUnused_oneIsEnough_closesTheSmallestOfThose() {
+    ready("small", MIB);
+    ready("large", 4 * MIB);
+    ready("middle", 3 * MIB);
+    asked("asked", MIB);
+    assertTrue(table.evictUnused(4 * MIB));
+    assertEquals(List.of("middle"), closed);
+    assertEquals(4 * MIB, lanes.freeBytes());
+  }
+
+  @Test
+  void evictUnused_oneIsNotEnough_closesTheLargestFirst() {
+    ready("small", MIB);
+    ready("large", 4 * MIB);
+    ready("middle", 3 * MIB);
+    assertTrue(table.evictUnused(8 * MIB));
+    assertTrue(table.evictUnused(8 * MIB));
+    assertTrue(table.evictUnused(8 * MIB), "it is there");
+    assertEquals(List.of("large", "middle"), closed);
+  }
+}
