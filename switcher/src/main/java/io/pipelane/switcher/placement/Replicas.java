@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that; a session that had to leave while the weights came is built again in memory that
-   * is free, or the device is left alone. Nobody waits for the weights, so they come page by page behind all that runs
-   * wait for, and again where they had to give way before all were there; where a device brings
-   * nothing in ahead of requests, as if a run waited, and once. What is not there within a minute is
-   * left, and so is what the model may not have there any more. A device that is taken
-   * away gets no more requests, then, once those that it had have ended, loses the weights: what was
-   * counted there would keep them for minutes. A page that is on its way is waited for by looking
-   * again: a read may hang.
+   * waits for that; a session that had to leave while the weights came is built again in memory
+   * that is free, or the device is left alone. Nobody waits for the weights, so they come page by
+   * page behind all that runs wait for, and again where they had to give way before all were
+   * there; where a device brings nothing in ahead of requests, as if a run waited, and once. What
+   * is not there within a minute is left, and so is what the model may not have there any more. A
+   * device that is taken away gets no more requests, then, once those that it had have ended,
+   * loses the weights: what was counted there would keep them for minutes. A page that is on its
+   * way is waited for by looking again: a read may hang.
    *
    * What those that would give way are asked for is counted as the waiting is, from the same time
    * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in

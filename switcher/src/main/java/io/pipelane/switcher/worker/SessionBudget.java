@@ -5,7 +5,7 @@ import java.time.Duration;
 
 /**
  * How much working memory building a session of a structure may take: a bound, or what sessions
- * took where that was more. Guarded by the pool's lock.
+ * took where that was more. Safe for any thread.
  *
  * <p>Never less than the bound, though a session that is built may hold less: building one may take
  * more for a while, a constant beside its repacked copy, and fails where less is reserved.
@@ -23,14 +23,11 @@ final class SessionBudget {
   /** How long a structure that cannot be built is refused without trying it. */
   private static final long BELIEVED_NANOS = Duration.ofSeconds(10).toNanos();
 
-  /** Registered models that share the structure. */
+  /** Registered models that share the structure; guarded by the table's lock. */
   int variants;
 
-  /** Reserved for the next session to be built, by a thread that could not build it in its lane. */
-  long grantedBytes;
-
-  /** What building one took lately; 0 before the first. */
-  long buildNanos;
+  private long grantedBytes;
+  private long buildNanos;
 
   /** The bound, or what sessions took at most where that was more. */
   private long knownBytes;
@@ -42,20 +39,46 @@ final class SessionBudget {
     knownBytes = COPIES * model.plan().constantBytes() + WORKSPACE_BYTES;
   }
 
-  long expectedBytes(long nowNanos) {
+  synchronized long expectedBytes(long nowNanos) {
     if (guessedBytes > 0 && nowNanos - guessedNanos >= BELIEVED_NANOS) {
       guessedBytes = 0;
     }
     return Math.max(knownBytes, guessedBytes);
   }
 
+  /** Notes that a session was built, in so long, and takes so much. */
+  synchronized void built(long bytes, long nanos) {
+    observed(bytes);
+    buildNanos = nanos;
+  }
+
+  /** What building one took lately; 0 before the first. */
+  synchronized long buildNanos() {
+    return buildNanos;
+  }
+
+  /**
+   * Keeps room for the next session to be built, reserved already by a thread that could not build
+   * it in its lane.
+   */
+  synchronized void grant(long bytes) {
+    grantedBytes = bytes;
+  }
+
+  /** Takes the room that was granted; 0 when there is none. */
+  synchronized long takeGrant() {
+    long bytes = grantedBytes;
+    grantedBytes = 0;
+    return bytes;
+  }
+
   /** Notes that a session takes so much. */
-  void observed(long bytes) {
+  synchronized void observed(long bytes) {
     knownBytes = Math.max(knownBytes, bytes);
   }
 
   /** Notes that a session could not be built with less, and may need so much. */
-  void guessed(long bytes, long nowNanos) {
+  synchronized void guessed(long bytes, long nowNanos) {
     guessedBytes = bytes;
     guessedNanos = nowNanos;
   }

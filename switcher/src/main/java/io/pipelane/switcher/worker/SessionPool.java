@@ -114,7 +114,7 @@ final class SessionPool {
     }
     session.shrink();
     long bytes = session.deviceBytes();
-    table.expect(session.key.range().structure(), bytes);
+    table.budget(session.key.range().structure()).observed(bytes);
     return table.recharge(session, bytes);
   }
 
@@ -138,7 +138,7 @@ final class SessionPool {
       long nanos = nanoClock.getAsLong() - begin;
       account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
       long bytes = account.usedBytes() + made.frameworkBytes();
-      table.expect(structure, bytes);
+      table.budget(structure).observed(bytes);
       if (!charging.recharge(session, bytes)) {
         throw new NoSessionRoomException(owner, table.expectedBytes(structure));
       }
@@ -146,7 +146,7 @@ final class SessionPool {
       done = true;
     } catch (OutOfDeviceMemoryException e) {
       long larger = session.bytes + Math.max(session.bytes, e.refusedBytes());
-      table.guess(structure, larger);
+      table.budget(structure).guessed(larger, nanoClock.getAsLong());
       throw new NoSessionRoomException(owner, larger);
     } finally {
       if (!done) {
@@ -160,7 +160,7 @@ final class SessionPool {
 
   /** Uses the room granted to the structure, or finds some. */
   private void reserve(Structure structure, PooledSession session, Charging charging) {
-    session.bytes = table.takeGrant(structure);
+    session.bytes = table.budget(structure).takeGrant();
     long bytes = Math.max(session.bytes, table.expectedBytes(structure));
     if (!charging.recharge(session, bytes)) {
       throw new NoSessionRoomException("session of " + structure.hash(), bytes);

@@ -60,7 +60,7 @@ final class SessionRooms {
         throw heldForNow(bytes, "a session of structure " + structure.hash(), Priority.ONLINE)
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
-      table.grant(structure, bytes);
+      table.budget(structure).grant(bytes);
       SessionRoom room = new Room(structure);
       if (!tryMakeLaneRoom(laneBytes, inFavourOf, () -> {})) {
         room.close();
@@ -203,7 +203,7 @@ final class SessionRooms {
     public void close() {
       if (!closed) {
         closed = true;
-        lanes.releasePersistent(table.takeGrant(structure));
+        lanes.releasePersistent(table.budget(structure).takeGrant());
         leaveGate();
       }
     }

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionTable {
   /*
-   * The lock guards everything here; under it nothing blocks but the wait for its own condition.
+   * The lock guards everything here, variants included, but what budgets know; under it nothing blocks but the wait for its own condition.
    * Lock order: memory daemon, table, lanes; none of them calls back.
    *
    * Every session's bytes are reserved with Lanes from before it is built until after it is closed,
@@ -43,7 +44,7 @@ final class SessionTable {
   private final Condition changed = lock.newCondition();
   private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
   private final Map<StructureRange, Integer> builtIn = new HashMap<>();
-  private final Map<Structure, SessionBudget> budgets = new HashMap<>();
+  private final Map<Structure, SessionBudget> budgets = new ConcurrentHashMap<>();
   private final Lanes lanes;
   private final LongSupplier nanoClock;
   private final Set<PooledSession.Key> closing = new HashSet<>();
@@ -172,22 +173,15 @@ final class SessionTable {
 
   /** What building a session of a structure took lately; 0 where none was. At once. */
   long buildNanos(Structure structure) {
-    lock.lock();
-    try {
-      @Nullable SessionBudget budget = budgets.get(structure);
-      return budget == null ? 0 : budget.buildNanos;
-    } finally {
-      lock.unlock();
-    }
+    @Nullable SessionBudget budget = budgets.get(structure);
+    return budget == null ? 0 : budget.buildNanos();
   }
 
   /** A session is built: others may use it as well. */
   void built(PooledSession session, ModelSession made, Account account, long nanos) {
     lock.lock();
     try {
-      SessionBudget budget = budget(session.key.range().structure());
-      budget.observed(session.bytes);
-      budget.buildNanos = nanos;
+      budget(session.key.range().structure()).built(session.bytes, nanos);
       session.built(made, account, nanos);
       builtIn.merge(session.key.range(), 1, Integer::sum);
       built++;
@@ -230,29 +224,6 @@ final class SessionTable {
     }
   }
 
-  /** Keeps room for the next session of a structure, reserved with the lanes already. */
-  void grant(Structure structure, long bytes) {
-    lock.lock();
-    try {
-      budget(structure).grantedBytes = bytes;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Takes the room that was granted to a structure; 0 when there is none. */
-  long takeGrant(Structure structure) {
-    lock.lock();
-    try {
-      SessionBudget budget = budget(structure);
-      long bytes = budget.grantedBytes;
-      budget.grantedBytes = 0;
-      return bytes;
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /**
    * Changes what is reserved for a session, evicting others; by the one thread that uses it.
    *
@@ -292,38 +263,13 @@ final class SessionTable {
     }
   }
 
-  /** Notes that a structure's sessions need so much. */
-  void expect(Structure structure, long bytes) {
-    lock.lock();
-    try {
-      budget(structure).observed(bytes);
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Notes that a session of a structure could not be built with less, and may need so much. */
-  void guess(Structure structure, long bytes) {
-    lock.lock();
-    try {
-      budget(structure).guessed(bytes, nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /**
    * What the next session of a structure will take at most, as far as is known; 0 where no variant
-   * of it is here.
+   * of it is here. At once.
    */
   long expectedBytes(Structure structure) {
-    lock.lock();
-    try {
-      @Nullable SessionBudget budget = budgets.get(structure);
-      return budget == null ? 0 : budget.expectedBytes(nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
+    @Nullable SessionBudget budget = budgets.get(structure);
+    return budget == null ? 0 : budget.expectedBytes(nanoClock.getAsLong());
   }
 
   /** Closes the idle session of least value; false when there is none. */
@@ -492,7 +438,8 @@ final class SessionTable {
     }
   }
 
-  private SessionBudget budget(Structure structure) {
+  /** What is known of the sessions of a structure, of which a variant is here. At once. */
+  SessionBudget budget(Structure structure) {
     return Objects.requireNonNull(budgets.get(structure), "no variant of the structure is here");
   }
 

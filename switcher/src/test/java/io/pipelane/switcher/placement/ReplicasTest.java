@@ -235,9 +235,11 @@ class ReplicasTest {
     open(2, true);
     Route route = model(0);
     Replicas replicas = comesToTheOther(route);
+    mayRead = new CountDownLatch(1);
     leave(route);
     replicas.review(routes);
     assertEquals(List.of(0), route.devices());
+    mayRead.countDown();
     TestMembers.await(() -> other().appraisal().isComplete(route.version));
     replicas.review(routes);
     assertEquals(List.of(0, 1), route.devices());
