@@ -326,17 +326,19 @@ class OfflineGateTest {
     }
   }
 
-  /** Without gates offline work runs anywhere until the share has been opened. */
   @Test
-  void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
-    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
-    OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
-    assertTrue(shared.mayBegin());
-    assertFalse(shared.mayBeginInShare());
-    look(shared, 11, SEGMENT);
+  void shareWithoutGates_isAllThereIsUntilTheGateIsClosed() {
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(false, 0, 1, online, always, now::get);
+    assertFalse(shared.mayBegin());
+    assertTrue(shared.mayBeginInShare(), "online work need not be in flight");
+    online.begin(new Ignored());
     assertFalse(shared.mayBegin());
     assertTrue(shared.mayBeginInShare());
-    look(shared, 10, 2 * SEGMENT);
+    shared.setState(SharingState.UNHEALTHY);
+    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.mayBegin());
+    shared.close();
     assertTrue(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
   }
