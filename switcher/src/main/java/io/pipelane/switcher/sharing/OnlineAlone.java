@@ -19,6 +19,7 @@ final class OnlineAlone {
    */
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
   private static final long LONGEST_NANOS = 10L * 1_000_000_000;
+  private static final long HELD_NANOS = 2 * LONGEST_NANOS;
   private static final long APART_NANOS = 60L * 1_000_000_000;
   private static final int ENOUGH_COMPARED = 25;
 
@@ -34,6 +35,7 @@ final class OnlineAlone {
   private long knownNanos;
   private boolean hasBegun;
   private long mayBeginNanos;
+  private long heldUntilNanos;
 
   /** Nothing is known; requests wait for each other by a load. */
   OnlineAlone(OnlineLoad load) {
@@ -72,7 +74,13 @@ final class OnlineAlone {
   /** It does, from now on. */
   void begins(long nowNanos) {
     mayBeginNanos = APART_NANOS + (mayBegin(nowNanos) ? nowNanos : mayBeginNanos);
+    heldUntilNanos = nowNanos + HELD_NANOS;
     hasBegun = true;
+  }
+
+  /** When it goes on, having stood since {@link #begins}, if nobody says so before. */
+  long heldUntilNanos() {
+    return heldUntilNanos;
   }
 
   /** Whether it has for long enough: chance is small beside what is allowed, or time is up. */

@@ -238,7 +238,7 @@ class OfflineGateTest {
     shared.onOpened(opened::incrementAndGet);
     look(shared, 6, SEGMENT);
     assertEquals(0, shared.allowed());
-    assertEquals(OfflineGate.UNTIL_TOLD, shared.waitNanos(SEGMENT, now.get()));
+    assertTrue(shared.waitNanos(SEGMENT, now.get()) > 10 * SECOND);
     assertFalse(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
     assertFalse(shared.allowsShare());
@@ -251,6 +251,22 @@ class OfflineGateTest {
     assertTrue(opened.get() > before);
     assertEquals(1, shared.allowed());
     assertTrue(shared.mayBegin());
+  }
+
+  /** Else a look that never comes back would hold offline work for ever. */
+  @Test
+  void trialMeasuresOnlineWorkAloneAndNobodyLooks_offlineWorkGoesOn() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
+    look(shared, 6, SEGMENT);
+    assertFalse(shared.mayBegin());
+    long wait = shared.waitNanos(SEGMENT, now.get());
+    assertTrue(wait > 10 * SECOND && wait <= 20 * SECOND, wait + " ns");
+    now.addAndGet(wait);
+    assertEquals(1, shared.allowed());
+    assertEquals(0, shared.waitNanos(SEGMENT, now.get() - SEGMENT));
+    assertTrue(shared.mayBegin());
+    assertTrue(shared.allowsShare());
   }
 
   /** Whether a trial gets on by requests that are answered, each so. */
