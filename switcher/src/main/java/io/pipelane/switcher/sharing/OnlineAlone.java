@@ -17,7 +17,7 @@ final class OnlineAlone {
    *
    * Each time offline work stands takes a time after it, so it is once in that at most, by the mean:
    * SHORTEST_APART, and twice as long with each measurement that was of no use, up to LONGEST_APART;
-   * half as long again with each two stretches that agree.
+   * and half of that with each two stretches that agree.
    */
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
   private static final long LONGEST_NANOS = 10L * 1_000_000_000;
