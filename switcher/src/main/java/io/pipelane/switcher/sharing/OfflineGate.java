@@ -223,7 +223,7 @@ public final class OfflineGate {
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (!state.stopsOfflineWork() && !trial.holdsOffline() && share > LEAST_SPEED);
+        || (!state.stopsOfflineWork() && trialHoldsNanos() == 0 && share > LEAST_SPEED);
   }
 
   /** A run begins in that lane. */
@@ -244,7 +244,12 @@ public final class OfflineGate {
   }
 
   private boolean takesOfflineWork() {
-    return state.takesOfflineWork() && !trial.holdsOffline();
+    return state.takesOfflineWork() && trialHoldsNanos() == 0;
+  }
+
+  /** How long the trial has offline work stand at most, from now on. */
+  private long trialHoldsNanos() {
+    return trial.holdsOffline() ? trial.holdsOfflineNanos(nanoClock.getAsLong()) : 0;
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
@@ -260,26 +265,35 @@ public final class OfflineGate {
     if (!heeds() || online.isWaitingForMemory()) {
       return 1;
     }
-    if (state.stopsOfflineWork() || trial.holdsOffline()) {
+    return trialHoldsNanos() > 0 ? 0 : speed();
+  }
+
+  /** What it may have, but for the trial. */
+  private double speed() {
+    if (state.stopsOfflineWork()) {
       return 0;
     }
     return online.isInFlight() ? Math.min(leastShare, share) : share;
   }
 
   /**
-   * How long the next segment of a run has to wait; 0 for not at all, {@link #UNTIL_TOLD} for until
-   * the listener is told.
+   * How long the next segment of a run has to wait before it asks again; 0 for not at all, {@link
+   * #UNTIL_TOLD} for until the listener is told.
    *
    * @param segmentNanos what the run's latest segment took; 0 for its first
    * @param endedNanos when that ended
    */
   public long waitNanos(long segmentNanos, long endedNanos) {
-    double allowed = allowed();
-    if (allowed <= 0) {
-      return UNTIL_TOLD;
-    }
     if (!heeds() || online.isWaitingForMemory()) {
       return 0;
+    }
+    long held = trialHoldsNanos();
+    if (held > 0) {
+      return held;
+    }
+    double allowed = speed();
+    if (allowed <= 0) {
+      return UNTIL_TOLD;
     }
     long now = nanoClock.getAsLong();
     long pause = (long) (segmentNanos * (1 / allowed - 1)) - (now - endedNanos);

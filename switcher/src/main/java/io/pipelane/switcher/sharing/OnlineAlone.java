@@ -12,14 +12,19 @@ final class OnlineAlone {
   /*
    * What drifts (code that is compiled yet, captures, clocks) makes what was measured before a share
    * too slow for it. So two stretches in a row have to agree before it is steady, that is, not to
-   * differ by more than half of what is allowed, beyond their error; the faster of them counts.
+   * differ by more than half of what is allowed, beyond their error; the faster of them counts. What
+   * they agree on may have drifted a while after, so it stays steady for STEADY only.
    *
-   * Each time offline work stands takes APART of the time after it, so it is once in that at most, by
-   * the mean.
+   * Each time offline work stands takes a time after it, so it is once in that at most, by the mean:
+   * SHORTEST_APART, and twice as long with each measurement that was of no use, up to LONGEST_APART;
+   * and half of that with each two stretches that agree.
    */
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
   private static final long LONGEST_NANOS = 10L * 1_000_000_000;
-  private static final long APART_NANOS = 60L * 1_000_000_000;
+  private static final long HELD_NANOS = 2 * LONGEST_NANOS;
+  private static final long STEADY_NANOS = 60L * 1_000_000_000;
+  private static final long SHORTEST_APART_NANOS = 60L * 1_000_000_000;
+  private static final long LONGEST_APART_NANOS = 16 * SHORTEST_APART_NANOS;
   private static final int ENOUGH_COMPARED = 25;
 
   /** What is allowed where no owner of a model says. */
@@ -34,6 +39,8 @@ final class OnlineAlone {
   private long knownNanos;
   private boolean hasBegun;
   private long mayBeginNanos;
+  private long heldUntilNanos;
+  private long apartNanos = SHORTEST_APART_NANOS;
 
   /** Nothing is known; requests wait for each other by a load. */
   OnlineAlone(OnlineLoad load) {
@@ -53,15 +60,18 @@ final class OnlineAlone {
         change.answers() >= ENOUGH_COMPARED
             && change.atLeast() <= 1 + borne
             && change.atMost() >= 1 - borne;
+    if (steady) {
+      apartNanos = Math.max(apartNanos / 2, SHORTEST_APART_NANOS);
+    }
     alone = steady && change.slower() > 1 ? latest : stretch;
     latest = stretch;
     known = true;
     knownNanos = nowNanos;
   }
 
-  /** Whether the two stretches that were measured last agree. */
-  boolean isSteady() {
-    return steady;
+  /** Whether the two stretches that were measured last agree, the latter a short while ago. */
+  boolean isSteady(long nowNanos) {
+    return steady && nowNanos - knownNanos < STEADY_NANOS;
   }
 
   /** Whether offline work may be made to stand: that was not so lately. */
@@ -71,20 +81,38 @@ final class OnlineAlone {
 
   /** It does, from now on. */
   void begins(long nowNanos) {
-    mayBeginNanos = APART_NANOS + (mayBegin(nowNanos) ? nowNanos : mayBeginNanos);
+    mayBeginNanos = apartNanos + (mayBegin(nowNanos) ? nowNanos : mayBeginNanos);
+    heldUntilNanos = nowNanos + HELD_NANOS;
     hasBegun = true;
+  }
+
+  /** When it goes on, having stood since {@link #begins}, if nobody says so before. */
+  long heldUntilNanos() {
+    return heldUntilNanos;
   }
 
   /** Whether it has for long enough: chance is small beside what is allowed, or time is up. */
   boolean isEnough(Stretch stretch, long passedNanos) {
-    Comparison itself = stretch.with(stretch);
-    boolean tells = itself.answers() >= ENOUGH_COMPARED && itself.error() <= allowedExcess() / 2;
+    boolean tells = isComparable(stretch) && stretch.with(stretch).error() <= allowedExcess() / 2;
     return tells || passedNanos >= LONGEST_NANOS;
+  }
+
+  /** Whether answers like those in it could be compared with them at all. */
+  boolean isComparable(Stretch stretch) {
+    return stretch.with(stretch).answers() >= ENOUGH_COMPARED;
   }
 
   /** Others ask now, or they take another time. */
   void forget() {
     known = false;
+    steady = false;
+  }
+
+  /** What was measured is of no use: it is measured again later than the last time. */
+  void isOfNoUse(long nowNanos) {
+    forget();
+    apartNanos = Math.min(2 * apartNanos, LONGEST_APART_NANOS);
+    mayBeginNanos = Math.max(mayBeginNanos - nowNanos, apartNanos) + nowNanos;
   }
 
   /** Whether it was measured lately. */

@@ -120,6 +120,11 @@ final class ShareSizes {
     return sizes.get(size).pays;
   }
 
+  /** None has, of what is known from now on. */
+  void forgetWhatPays() {
+    sizes.forEach(size -> size.pays = false);
+  }
+
   /** An offline run has ended well in a size. */
   void hasRun(int size) {
     sizes.get(size).hasRun = true;

@@ -35,6 +35,7 @@ public final class ShareTrial {
   private final TrialCourse course; // guarded by this
   private volatile int open;
   private volatile boolean holds;
+  private volatile long holdsUntilNanos; // written before it holds
 
   private ShareTrial(Multiprocessors rule, ShareSizes sizes, int first, int lanes) {
     this.rule = rule;
@@ -81,9 +82,17 @@ public final class ShareTrial {
     return open;
   }
 
-  /** Whether all offline work is to stand, to be compared with. */
+  /** Whether online work alone is being measured: what offline work is beside does not count. */
   boolean holdsOffline() {
     return holds;
+  }
+
+  /**
+   * How long all offline work is to stand from now on, to be compared with, if nobody says
+   * otherwise before; 0 for not at all.
+   */
+  long holdsOfflineNanos(long nowNanos) {
+    return holds ? Math.max(0, holdsUntilNanos - nowNanos) : 0;
   }
 
   /** Whether it is told of answers. */
@@ -154,6 +163,7 @@ public final class ShareTrial {
       course.look(nowNanos);
       boolean changes = open != course.open() || holds != course.holdsOffline();
       open = course.open();
+      holdsUntilNanos = alone.heldUntilNanos();
       holds = course.holdsOffline();
       return changes;
     }

@@ -59,6 +59,7 @@ final class SizeChoice {
   /** All are tried anew. */
   void forgetKept() {
     kept = NONE;
+    sizes.forgetWhatPays();
   }
 
   /** The size to begin with, at this load. */

@@ -30,10 +30,12 @@ final class TrialCourse {
    *
    * What online work takes alone may change meanwhile, most of all after a start. So before a size
    * is kept offline work stands once more, behind the share (BEHIND), unless the two stretches that
-   * were measured last agree; if these do not, that is no verdict, and all is measured anew.
+   * were measured last agree, the latter a short while ago; if these do not, that is no verdict, and
+   * all is measured anew, each time later.
    *
    * Then the share stays, and each further stretch is compared with that alone, and closes it where
-   * it is too much beyond the error; after KEPT all is measured anew. Sizes that do not pay are tried
+   * it is too much beyond the error; after KEPT, or once what is compared with is too old, all is
+   * measured anew, each size that opens then. Sizes that do not pay are tried
    * again after a pause, which doubles each time. A size whose first run fails is not used, but the
    * next smaller. Offline work is held once a minute at most, by the mean, and once in KEPT while the
    * same is asked and nothing drifts.
@@ -162,7 +164,7 @@ final class TrialCourse {
       case ALONE -> {
         if (isOver && (!hasOnlineWork || alone.isEnough(now, passed))) {
           if (hasOnlineWork) {
-            alone.measured(now, nowNanos);
+            measuredAlone(nowNanos);
           }
           tryOrMeasureAlone(nowNanos);
         }
@@ -194,7 +196,9 @@ final class TrialCourse {
       }
       case KEPT -> {
         int size = choice.byLoad(isOver, nowNanos);
-        if (size != choice.open()) {
+        if (isOutdated(nowNanos)) {
+          measureAnew(nowNanos);
+        } else if (size != choice.open()) {
           use(size, nowNanos);
         } else if (isOver) {
           watch(choice.isOpen() && hasOnlineWork, isEnough, passed, nowNanos);
@@ -219,6 +223,16 @@ final class TrialCourse {
     }
   }
 
+  /** Offline work has stood for long enough. */
+  private void measuredAlone(long nowNanos) {
+    if (alone.isComparable(now)) {
+      alone.measured(now, nowNanos);
+    } else {
+      figures.tellAllDifferent();
+      alone.isOfNoUse(nowNanos);
+    }
+  }
+
   /** What the stretch under way has come to, with the share that is open. */
   private SharedStretch shared(long nowNanos) {
     return new SharedStretch(choice.open(), now, now.offlineRate(nowNanos - beganNanos));
@@ -237,7 +251,7 @@ final class TrialCourse {
       compared(with, nowNanos);
       figures.tell(with, rateWithout, "too little");
       useOrMeasureAnew(choice.insteadOf(size, nowNanos), nowNanos);
-    } else if (!alone.isSteady()) {
+    } else if (!alone.isSteady(nowNanos)) {
       before = with;
       choice.open(NONE);
       begin(Phase.BEHIND, nowNanos);
@@ -252,11 +266,11 @@ final class TrialCourse {
 
   /** What a share was compared with is known from both sides. */
   private void judgeBehind(SharedStretch with, long nowNanos) {
-    if (alone.isSteady()) {
+    if (alone.isSteady(nowNanos)) {
       judge(with, nowNanos);
     } else {
       figures.tellChanged(with.size());
-      alone.forget();
+      alone.isOfNoUse(nowNanos);
       measureAnew(nowNanos);
     }
   }
@@ -267,6 +281,11 @@ final class TrialCourse {
     alone.forget();
     sizes.pause(size, nowNanos);
     measureAnew(nowNanos);
+  }
+
+  /** Whether what is kept, or what it was compared with, is to be measured anew. */
+  private boolean isOutdated(long nowNanos) {
+    return nowNanos - keptSinceNanos >= KEPT_NANOS || !alone.isKnown(nowNanos);
   }
 
   /**
@@ -286,8 +305,6 @@ final class TrialCourse {
     }
     if (tells && alone.isTooMuch(now)) {
       slowed(shared(nowNanos), nowNanos);
-    } else if (nowNanos - keptSinceNanos >= KEPT_NANOS) {
-      measureAnew(nowNanos);
     } else {
       int larger = tells && isEnough ? choice.larger(choice.open(), nowNanos) : NONE;
       if (larger == NONE) {

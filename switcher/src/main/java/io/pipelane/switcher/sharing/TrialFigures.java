@@ -69,6 +69,13 @@ final class TrialFigures {
         sizes.percent(size));
   }
 
+  void tellAllDifferent() {
+    LOG.log(
+        Level.INFO,
+        "too few online requests are alike to tell what offline work on some of the multiprocessors"
+            + " would cost them: none is tried for now");
+  }
+
   void tellChanged(int size) {
     LOG.log(
         Level.INFO,

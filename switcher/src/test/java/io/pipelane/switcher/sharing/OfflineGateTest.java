@@ -238,7 +238,7 @@ class OfflineGateTest {
     shared.onOpened(opened::incrementAndGet);
     look(shared, 6, SEGMENT);
     assertEquals(0, shared.allowed());
-    assertEquals(OfflineGate.UNTIL_TOLD, shared.waitNanos(SEGMENT, now.get()));
+    assertTrue(shared.waitNanos(SEGMENT, now.get()) > 10 * SECOND);
     assertFalse(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
     assertFalse(shared.allowsShare());
@@ -251,6 +251,22 @@ class OfflineGateTest {
     assertTrue(opened.get() > before);
     assertEquals(1, shared.allowed());
     assertTrue(shared.mayBegin());
+  }
+
+  /** Else a look that never comes back would hold offline work for ever. */
+  @Test
+  void trialMeasuresOnlineWorkAloneAndNobodyLooks_offlineWorkGoesOn() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
+    look(shared, 6, SEGMENT);
+    assertFalse(shared.mayBegin());
+    long wait = shared.waitNanos(SEGMENT, now.get());
+    assertTrue(wait > 10 * SECOND && wait <= 20 * SECOND, wait + " ns");
+    now.addAndGet(wait);
+    assertEquals(1, shared.allowed());
+    assertEquals(0, shared.waitNanos(SEGMENT, now.get() - SEGMENT));
+    assertTrue(shared.mayBegin());
+    assertTrue(shared.allowsShare());
   }
 
   /** Whether a trial gets on by requests that are answered, each so. */
@@ -326,17 +342,19 @@ class OfflineGateTest {
     }
   }
 
-  /** Without gates offline work runs anywhere until the share has been opened. */
   @Test
-  void measuredShareWithoutGates_isAllThereIsWhileItIsOpen() {
-    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
-    OfflineGate shared = new OfflineGate(false, 0, 1, online, measured, now::get);
-    assertTrue(shared.mayBegin());
-    assertFalse(shared.mayBeginInShare());
-    look(shared, 11, SEGMENT);
+  void shareWithoutGates_isAllThereIsUntilTheGateIsClosed() {
+    ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
+    OfflineGate shared = new OfflineGate(false, 0, 1, online, always, now::get);
+    assertFalse(shared.mayBegin());
+    assertTrue(shared.mayBeginInShare(), "online work need not be in flight");
+    online.begin(new Ignored());
     assertFalse(shared.mayBegin());
     assertTrue(shared.mayBeginInShare());
-    look(shared, 10, 2 * SEGMENT);
+    shared.setState(SharingState.UNHEALTHY);
+    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.mayBegin());
+    shared.close();
     assertTrue(shared.mayBegin());
     assertFalse(shared.mayBeginInShare());
   }

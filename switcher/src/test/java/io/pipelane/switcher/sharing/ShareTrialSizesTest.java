@@ -145,6 +145,29 @@ class ShareTrialSizesTest {
     assertTrue(open(0) > 560, openSeconds.toString());
   }
 
+  /** What five per cent were worth was found before online work changed. */
+  @Test
+  void allIsMeasuredAnew_smallerSizeIsKeptOnlyOnceItIsMeasuredToo() {
+    size(5, 1.0, 1.05);
+    size(10, 1.08, 1.2);
+    size(20, 1.2, 1.3);
+    run(35);
+    assertChosen(5, State.KEPT);
+    size(10, 1.01, 1.2);
+    run(120);
+    assertChosen(10, State.KEPT);
+    for (int i = 0; i < 4000 && trial.phase() != ShareTrial.Phase.WITHOUT; i++) {
+      run(0.1);
+    }
+    assertEquals(ShareTrial.Phase.WITHOUT, trial.phase());
+    size(5, 1.07, 1.05);
+    size(10, 1.08, 1.2);
+    for (int i = 0; i < 600; i++) {
+      run(0.1);
+      assertFalse(trial.phase() == ShareTrial.Phase.KEPT && trial.isOpen());
+    }
+  }
+
   /** What each size costs is known; only the load changes. */
   @Test
   void loadRisesAndFalls_sizeFollowsWithoutATrial() {
