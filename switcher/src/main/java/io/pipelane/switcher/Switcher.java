@@ -193,6 +193,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.buildAhead(version);
   }
 
+  /**
+   * Whether a session keeps what offline work's first runs in it have loaded and captured, for
+   * online work as well.
+   */
+  public boolean firstRunsStay() {
+    return parts.worker.firstRunsStay();
+  }
+
   /** Whether a model has its session here, so that it need not be built; any thread, at once. */
   public boolean hasSession(ModelVersion version) {
     return session(version) != null;

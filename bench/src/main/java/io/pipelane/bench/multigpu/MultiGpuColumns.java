@@ -13,12 +13,15 @@ final class MultiGpuColumns {
   static final Column REPLICAS = new Column("replicas", "replicas", 0);
   static final Column REQUESTS = new Column("requests", "requests", 0);
   static final Column FAILED = new Column("failed", "failed", 0);
+  static final Column SESSIONS = new Column("sessions", "sessions left", 0);
   static final Column REROUTED = new Column("rerouted", "answered by others", 0);
   static final Column PAUSE = new Column("pause_ms", "longest time without an answer ms", 1);
   static final Column RECOVERY = new Column("slowest_ms", "slowest after ms", 1);
 
   static final List<Column> ALL =
-      List.of(P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, REROUTED, PAUSE, RECOVERY);
+      List.of(
+          P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, SESSIONS, REROUTED, PAUSE,
+          RECOVERY);
 
   static final String TITLE = "Several devices in one server";
 
@@ -36,7 +39,8 @@ final class MultiGpuColumns {
           "On the CPU, devices have memory, a link and lanes of their own, but share the processors"
               + " and the memory bus: this says how requests are spread, not what more devices bring.",
           "one device lost: the last device is lost in the middle of the trace, as if it had fallen"
-              + " off the bus; failed: requests without an answer; answered by others: those that"
+              + " off the bus; failed: requests without an answer; sessions left: those that the other"
+              + " devices had at that moment, of all models; answered by others: those that"
               + " had been given to it; the slowest of all requests that were answered after the"
               + " loss, and the longest time in which none was.");
 

@@ -12,11 +12,13 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.switcher.simulator.TracedUse;
+import io.pipelane.switcher.worker.SessionOverview;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /** Requests for all models of a server with several devices, and what became of them. */
@@ -60,6 +62,7 @@ final class SpreadLoad {
     List<TracedUse> requests = requests(length, seed);
     String lost = List.copyOf(server.devices().states().keySet()).getLast();
     double before = movedBytes();
+    AtomicLong sessions = new AtomicLong();
     long lossNanos = length.toNanos() / 2;
     long due = System.nanoTime() + lossNanos;
     Thread fate =
@@ -72,11 +75,13 @@ final class SpreadLoad {
                       early = due - System.nanoTime()) {
                     LockSupport.parkNanos(early);
                   }
+                  sessions.set(sessionsBeside(lost));
                   server.devices().lose(lost);
                 });
     Answered answered = new OpenLoad(callers, requests).run();
     ThreadEnd.await(fate);
     tell(row, answered, before, results);
+    results.add(row, MultiGpuColumns.SESSIONS, sessions.get());
     results.add(row, MultiGpuColumns.REROUTED, server.total(state -> state.member().rerouted()));
     double[] ends = endsAfter(requests, answered, lossNanos / 1e6);
     double pause = 0;
@@ -85,6 +90,14 @@ final class SpreadLoad {
     }
     results.add(row, MultiGpuColumns.PAUSE, pause);
     results.add(row, MultiGpuColumns.RECOVERY, slowest(requests, answered, lossNanos / 1e6));
+  }
+
+  private long sessionsBeside(String device) {
+    return server.devices().states().entrySet().stream()
+        .filter(state -> !state.getKey().equals(device))
+        .flatMap(state -> state.getValue().memory().sessions().entries().stream())
+        .mapToLong(SessionOverview.Entry::sessions)
+        .sum();
   }
 
   /** When answers came, in milliseconds, from the loss on, which is the first. */

@@ -80,8 +80,9 @@ final class ReadySessions {
    * Looks at all models, and builds one session at most.
    *
    * @param uses how often each is asked for, as {@link SwitcherGroup#uses} has it
+   * @return whether it has tried to build one
    */
-  void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
+  boolean review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     long now = nanoClock.getAsLong();
     failures.removeIf(failure -> now - failure.sinceNanos >= REST_NANOS);
     stays.forEach((member, ofIt) -> ofIt.look(route -> stays(route, member, routes), now));
@@ -92,23 +93,29 @@ final class ReadySessions {
             .filter(builder -> builder.ready < most)
             .toList();
     if (builders.isEmpty()) {
-      return;
+      return false;
     }
     List<Route> wanting =
         routes.stream()
-            .filter(route -> usesOf(route, uses) >= LEAST_USES && !canMove(route))
+            .filter(route -> isAskedFor(route, uses) && !canMove(route))
             .sorted(Comparator.comparingDouble(route -> -usesOf(route, uses)))
             .toList();
     for (Route route : wanting) {
       Optional<Member> builder = builderFor(route, builders);
       if (builder.isPresent()) {
         build(route, builder.get());
-        return;
+        return true;
       }
     }
+    return false;
   }
 
-  private static double usesOf(Route route, Map<ModelVersion, Double> uses) {
+  /** Whether a model is asked for often enough that something should stand ready for it. */
+  static boolean isAskedFor(Route route, Map<ModelVersion, Double> uses) {
+    return usesOf(route, uses) >= LEAST_USES;
+  }
+
+  static double usesOf(Route route, Map<ModelVersion, Double> uses) {
     return uses.getOrDefault(route.version, Double.NEGATIVE_INFINITY);
   }
 

@@ -1,12 +1,15 @@
 package io.pipelane.switcher.placement;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.residency.Usage;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where requests for one version may go. Its devices are those that are meant to have its weights;
@@ -26,6 +29,7 @@ final class Route {
   private final Usage[] couldSave;
   private final Usage[] saves;
   private final Usage[] asked;
+  private volatile @Nullable AskedForm form;
   private volatile List<Integer> devices;
   private volatile List<Integer> candidates;
   private long changedNanos;
@@ -110,6 +114,19 @@ final class Route {
    */
   synchronized void asked(int device, long nowNanos) {
     asked[device].used(nowNanos);
+  }
+
+  /** A request has asked for the model in this form, which is remembered until there is another. */
+  void askedAs(InferenceRequest request) {
+    @Nullable AskedForm latest = form;
+    if (!request.isOnDevice() && (latest == null || !latest.isOf(request))) {
+      form = AskedForm.of(request);
+    }
+  }
+
+  /** In which form the model was asked for last. */
+  Optional<AskedForm> form() {
+    return Optional.ofNullable(form);
   }
 
   /** How often online work has asked for the model on a device each second, lately. */

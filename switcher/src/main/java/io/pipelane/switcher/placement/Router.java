@@ -71,10 +71,11 @@ final class Router {
     return new Choice(member, stall + execution);
   }
 
-  /** Counts a request, once, for the device that it goes to first. */
+  /** Counts a request, once, for the device that it goes to first, and keeps what it looks like. */
   void count(Route route, InferenceRequest request, Member first) {
     if (request.priority() == Priority.ONLINE) {
       route.asked(first.index, nanoClock.getAsLong());
+      route.askedAs(request);
     }
   }
 

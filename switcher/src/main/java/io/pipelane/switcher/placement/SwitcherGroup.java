@@ -108,12 +108,21 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               config.readySessions(),
               (member, bytes) -> member.switcher.freeWorkingShare(bytes),
               nanoClock);
-      Runnable review = () -> ready.review(routes.values(), uses());
-      reviews.add(new ReviewThread("ready-sessions", review, REVIEW));
+      RunsAhead runsAhead =
+          new RunsAhead(members, member -> member.switcher::submit, RunsAhead.LONGEST, nanoClock);
+      reviews.add(new ReviewThread("ready-sessions", () -> makeReady(ready, runsAhead), REVIEW));
     }
     Lodgings lodgings = new Lodgings(members);
     if (config.peerMemory() && lodgings.arePossible()) {
       reviews.add(new ReviewThread("lodgings", lodgings::review, REVIEW));
+    }
+  }
+
+  private void makeReady(ReadySessions sessions, RunsAhead runsAhead) {
+    Map<ModelVersion, Double> uses = uses();
+    boolean builds = sessions.review(routes.values(), uses);
+    if (!builds && members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
+      runsAhead.review(routes.values(), uses);
     }
   }
 

@@ -220,6 +220,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean firstRunsStay() {
+    return sessions.boundToLane() && !sessions.runsOfflineApart();
+  }
+
+  @Override
   public boolean hasSession(Lease lease) {
     return table.isBuilt(new PooledSession.Key(lease.range(), null));
   }

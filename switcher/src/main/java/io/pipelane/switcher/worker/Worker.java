@@ -67,6 +67,12 @@ public interface Worker extends AutoCloseable {
    */
   boolean isUsable();
 
+  /**
+   * Whether a session keeps what a first run has loaded and captured, and runs of both classes have
+   * it in common.
+   */
+  boolean firstRunsStay();
+
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 
