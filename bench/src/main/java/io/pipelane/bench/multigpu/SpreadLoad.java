@@ -81,7 +81,7 @@ final class SpreadLoad {
     Answered answered = new OpenLoad(callers, requests).run();
     ThreadEnd.await(fate);
     tell(row, answered, before, results);
-    results.add(row, MultiGpuColumns.SESSIONS, sessions.get());
+    results.add(row, MultiGpuColumns.SESSIONS, (double) sessions.get());
     results.add(row, MultiGpuColumns.REROUTED, server.total(state -> state.member().rerouted()));
     double[] ends = endsAfter(requests, answered, lossNanos / 1e6);
     double pause = 0;
