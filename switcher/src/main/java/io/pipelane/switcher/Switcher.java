@@ -164,7 +164,13 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void forgetUses(ModelVersion version, Priority priority) {
-    parts.daemon.forgetUses(version, priority);
+    parts.daemon.forgetUses(version, Optional.of(priority));
+  }
+
+  /** Has a model and its session count as what nobody has asked for, whatever they have run. */
+  public void forgetAllUses(ModelVersion version) {
+    parts.daemon.forgetUses(version, Optional.empty());
+    parts.worker.forgetUses(version);
   }
 
   /**
@@ -193,12 +199,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.buildAhead(version);
   }
 
-  /**
-   * Whether a session keeps what offline work's first runs in it have loaded and captured, for
-   * online work as well.
-   */
+  /** Whether sessions keep what first runs capture, and offline work has none of its own. */
   public boolean firstRunsStay() {
-    return parts.worker.firstRunsStay();
+    return parts.working.shareLanes().isEmpty() && parts.worker.firstRunsStay();
   }
 
   /** Whether a model has its session here, so that it need not be built; any thread, at once. */

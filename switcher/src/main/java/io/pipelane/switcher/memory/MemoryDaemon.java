@@ -19,6 +19,7 @@ import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -336,15 +337,18 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Has a model count as used once by work of a class, and just now, whatever it was used for
-   * before.
+   * Has a model count as used once by work of a class, and just now, or never where none is named,
+   * whatever it was used for before.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public void forgetUses(ModelVersion version, Priority priority) {
+  public void forgetUses(ModelVersion version, Optional<Priority> by) {
     lock.lock();
     try {
-      holdings.usedOnce(known(version).holding, priority, nanoClock.getAsLong());
+      Holding used = known(version).holding;
+      long now = nanoClock.getAsLong();
+      by.ifPresentOrElse(
+          priority -> holdings.usedOnce(used, priority, now), () -> holdings.unused(used, now));
     } finally {
       lock.unlock();
     }

@@ -17,6 +17,9 @@ record AskedForm(List<Input> inputs, List<String> outputs) {
   private static final int ALIGNMENT = 64;
   private static final int SEED = 20260101;
 
+  /** What may be made up for a request. */
+  private static final long MOST_BYTES = 64L << 20;
+
   /** An input without its data. */
   record Input(String name, TensorType type, Shape shape, long byteSize) {
     static Input of(InputTensor tensor) {
@@ -31,7 +34,7 @@ record AskedForm(List<Input> inputs, List<String> outputs) {
     }
 
     private boolean canBeMadeUp() {
-      return type != TensorType.BYTES;
+      return type != TensorType.BYTES && type != TensorType.BF16;
     }
   }
 
@@ -55,13 +58,14 @@ record AskedForm(List<Input> inputs, List<String> outputs) {
   }
 
   /**
-   * Such a request with made-up numbers, as offline work; none for strings, which cannot be made
-   * up.
+   * Such a request with made-up numbers, as offline work; none where there are types of which none
+   * can be made up, such as strings, or very much would have to be.
    *
    * @param arena where its inputs lie
    */
   Optional<InferenceRequest> madeUp(ModelVersion version, Arena arena) {
-    if (!inputs.stream().allMatch(Input::canBeMadeUp)) {
+    if (!inputs.stream().allMatch(Input::canBeMadeUp)
+        || inputs.stream().mapToLong(Input::byteSize).sum() > MOST_BYTES) {
       return Optional.empty();
     }
     Random random = new Random(SEED);

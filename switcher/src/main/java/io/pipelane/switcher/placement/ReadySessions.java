@@ -80,9 +80,8 @@ final class ReadySessions {
    * Looks at all models, and builds one session at most.
    *
    * @param uses how often each is asked for, as {@link SwitcherGroup#uses} has it
-   * @return whether it has tried to build one
    */
-  boolean review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
+  void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     long now = nanoClock.getAsLong();
     failures.removeIf(failure -> now - failure.sinceNanos >= REST_NANOS);
     stays.forEach((member, ofIt) -> ofIt.look(route -> stays(route, member, routes), now));
@@ -93,7 +92,7 @@ final class ReadySessions {
             .filter(builder -> builder.ready < most)
             .toList();
     if (builders.isEmpty()) {
-      return false;
+      return;
     }
     List<Route> wanting =
         routes.stream()
@@ -104,10 +103,9 @@ final class ReadySessions {
       Optional<Member> builder = builderFor(route, builders);
       if (builder.isPresent()) {
         build(route, builder.get());
-        return true;
+        return;
       }
     }
-    return false;
   }
 
   /** Whether a model is asked for often enough that something should stand ready for it. */

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.placement;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
@@ -9,108 +10,222 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.memory.StructureRange;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Has models run where their sessions stand ready, so that what a first run loads, tries out and
- * captures is there when the device takes over. Not safe for several threads; blocks while one
- * runs.
+ * captures is there when the device takes over. Not safe for several threads; waits for nothing.
  */
 final class RunsAhead {
   /*
    * They are offline requests on made-up numbers, in the form in which the model was asked for last:
-   * they give way to what is asked for, have the weights come in behind those that are, and leave
-   * them to whoever needs the room. Nothing that stays depends on the numbers. A model that could
-   * not be run so is left alone: what its inputs must be like, nobody knows here.
+   * they give way to what is asked for, have the weights come in behind those that are, and are no
+   * uses, so session and weights go before all that somebody has asked for. One run is under way at
+   * a time, and the next begins in a later look: a capture is made behind its run's answer, and a
+   * run beside it would have another lane build a session.
+   *
+   * What a model's inputs must be like, nobody knows here. One that refuses what was made up is left
+   * until it is asked for in another form, one that costs a worker process for good.
    */
   private static final System.Logger LOG = System.getLogger(RunsAhead.class.getName());
 
-  /** One that loads and tries out, one that is captured, one that replays it. */
-  static final int RUNS = 3;
+  /**
+   * One that loads and tries out, and one that is captured. No more: two captures that fail in a
+   * row would be the session's last.
+   */
+  static final int RUNS = 2;
 
-  /** How long those of one model may take. */
-  static final Duration LONGEST = Duration.ofSeconds(10);
+  /** How long those of one model may take, and others wait for them. */
+  static final long LONGEST_NANOS = Duration.ofSeconds(10).toNanos();
 
   /** How long a model is let alone for which there was no time. */
   static final long REST_NANOS = Duration.ofSeconds(30).toNanos();
 
   private final List<Member> members;
   private final Function<Member, Hold> devices;
-  private final Duration longest;
   private final LongSupplier nanoClock;
-  private final List<Tried> tried = new ArrayList<>();
+  private final Map<Place, Tried> tried = new HashMap<>();
+  private @Nullable Attempt current;
 
   /**
    * Nothing has run yet.
    *
    * @param devices what takes a request there
-   * @param longest how long one model's runs may take, by {@link System#nanoTime}
-   * @param nanoClock counts how long models rest
    */
-  RunsAhead(
-      List<Member> members,
-      Function<Member, Hold> devices,
-      Duration longest,
-      LongSupplier nanoClock) {
+  RunsAhead(List<Member> members, Function<Member, Hold> devices, LongSupplier nanoClock) {
     this.members = members;
     this.devices = devices;
-    this.longest = longest;
     this.nanoClock = nanoClock;
   }
 
-  /** What became of a model's first runs on a device. */
-  private record Tried(Route route, Member member, End end, long sinceNanos) {
-    boolean isOver(Collection<Route> routes, long nowNanos) {
-      return !routes.contains(route)
-          || switch (end) {
-            case DONE -> !member.switcher.hasSession(route.version);
-            case LATER -> nowNanos - sinceNanos >= REST_NANOS;
-            case REFUSED -> false;
-          };
-    }
-  }
+  /** A session on a device, whichever of the models that share it. */
+  private record Place(Member member, StructureRange session) {}
 
   private enum End {
     DONE,
     LATER,
-    REFUSED
+    REFUSED,
+    HARMFUL
   }
 
-  /** A model that is to run on a device. */
-  private record Wanted(Route route, Member member, AskedForm form) {}
+  /** What became of a session's first runs. */
+  private record Tried(Route route, Place place, AskedForm form, End end, long sinceNanos) {
+    boolean isOver(Collection<Route> routes) {
+      boolean isGone = !place.session.equals(place.member.switcher.session(route.version));
+      return !routes.contains(route)
+          || switch (end) {
+            case DONE -> isGone;
+            case REFUSED -> isGone || !route.form().equals(Optional.of(form));
+            case LATER, HARMFUL -> false;
+          };
+    }
+
+    boolean rests(long nowNanos) {
+      return end != End.LATER || nowNanos - sinceNanos < REST_NANOS;
+    }
+  }
+
+  /** Runs of a model on a device, one of which may be under way. */
+  private final class Attempt {
+    final Route route;
+    final Place place;
+    final AskedForm form;
+    final long sinceNanos = nanoClock.getAsLong();
+    private int begun;
+    private Answer answer = new Answer();
+    private Ticket ticket = Ticket.ENDED;
+
+    Attempt(Route route, Place place, AskedForm form) {
+      this.route = route;
+      this.place = place;
+      this.form = form;
+    }
+
+    /** Begins a run, or says how all of them have ended. */
+    @Nullable End goOn() {
+      boolean isLate = nanoClock.getAsLong() - sinceNanos >= LONGEST_NANOS;
+      if (begun > 0 && !answer.end.isDone()) {
+        return isLate ? givenUp() : null;
+      }
+      if (begun > 0 && answer.end.isCompletedExceptionally()) {
+        return endOf(answer.failure());
+      }
+      if (begun == RUNS) {
+        return End.DONE;
+      }
+      if (isLate || !place.session.equals(place.member.switcher.session(route.version))) {
+        return End.LATER;
+      }
+      return place.member.backlog.requests() == 0 ? begin() : null;
+    }
+
+    private End givenUp() {
+      ticket.cancel();
+      return End.LATER;
+    }
+
+    private @Nullable End begin() {
+      Arena arena = Arena.ofAuto(); // A run that is cancelled may read its inputs for a while.
+      Optional<InferenceRequest> request = form.madeUp(route.version, arena);
+      if (request.isEmpty()) {
+        return End.REFUSED;
+      }
+      begun++;
+      answer = new Answer();
+      try {
+        ticket = devices.apply(place.member).submit(request.get(), answer);
+        return null;
+      } catch (RuntimeException e) { // It may have been taken out meanwhile.
+        return endOf(e);
+      }
+    }
+
+    private End endOf(Throwable failure) {
+      LOG.log(
+          Level.DEBUG,
+          "{0} has not run ahead on {1}: {2}",
+          route.version,
+          place.member.name,
+          failure.getMessage());
+      if (place.member.switcher.quarantine(route.version).isPresent()) {
+        place.member.switcher.trust(route.version); // It was not before, and nobody has asked.
+        return End.HARMFUL;
+      }
+      if (failure.getCause() instanceof WorkerLostException lost && isToBlame(lost)) {
+        return End.HARMFUL;
+      }
+      return failure instanceof StatusException known
+          ? switch (known.status()) {
+            case UNAVAILABLE, INSUFFICIENT_MEMORY, NOT_FOUND, CANCELLED, DEADLINE_EXCEEDED ->
+                End.LATER;
+            default -> End.REFUSED;
+          }
+          : End.REFUSED;
+    }
+  }
+
+  private static boolean isToBlame(WorkerLostException lost) {
+    return switch (lost.blame()) {
+      case NAMED, ALONE -> true;
+      case OTHERS, UNKNOWN -> false;
+    };
+  }
 
   /**
-   * Looks at all models, and runs one at most.
+   * Looks how a run gets on, or begins one.
    *
-   * @param uses how often each is asked for, as {@link SwitcherGroup#uses} has it
+   * @param uses how often each model is asked for, as {@link SwitcherGroup#uses} has it
    */
   void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
-    tried.removeIf(each -> each.isOver(routes, nanoClock.getAsLong()));
-    routes.stream()
-        .filter(route -> !route.keepsState)
-        .filter(route -> ReadySessions.isAskedFor(route, uses))
-        .sorted(Comparator.comparingDouble(route -> -ReadySessions.usesOf(route, uses)))
-        .flatMap(route -> wanted(route).stream())
-        .findFirst()
-        .ifPresent(this::run);
+    tried.values().removeIf(each -> each.isOver(routes));
+    if (current == null) {
+      current = next(routes, uses).orElse(null);
+    }
+    @Nullable Attempt attempt = current;
+    @Nullable End end = attempt == null ? null : attempt.goOn();
+    if (attempt != null && end != null) {
+      current = null;
+      forgetUses(attempt);
+      tried.put(
+          attempt.place,
+          new Tried(attempt.route, attempt.place, attempt.form, end, nanoClock.getAsLong()));
+    }
   }
 
-  private Optional<Wanted> wanted(Route route) {
+  private static void forgetUses(Attempt attempt) {
+    if (!attempt.route.devices().contains(attempt.place.member.index)) {
+      try {
+        attempt.place.member.switcher.forgetAllUses(attempt.route.version);
+      } catch (StatusException e) { // It has been taken out meanwhile.
+        LOG.log(Level.DEBUG, "{0} is gone: {1}", attempt.route.version, e.getMessage());
+      }
+    }
+  }
+
+  /** Those that were never tried first, of those the one that is asked for most. */
+  private Optional<Attempt> next(Collection<Route> routes, Map<ModelVersion, Double> uses) {
+    return routes.stream()
+        .filter(route -> !route.keepsState && ReadySessions.isAskedFor(route, uses))
+        .sorted(Comparator.comparingDouble(route -> -ReadySessions.usesOf(route, uses)))
+        .flatMap(route -> wanted(route, routes).stream())
+        .min(Comparator.comparing(attempt -> tried.containsKey(attempt.place)));
+  }
+
+  private Optional<Attempt> wanted(Route route, Collection<Route> routes) {
     return route
         .form()
         .flatMap(
@@ -118,68 +233,30 @@ final class RunsAhead {
                 route.candidates().stream()
                     .filter(device -> !route.devices().contains(device))
                     .map(members::get)
-                    .filter(member -> member.isUsable() && !member.backlog.isOnline())
-                    .filter(member -> member.switcher.hasSession(route.version))
-                    .filter(member -> !hasTried(route, member))
+                    .filter(member -> member.isUsable() && member.backlog.requests() == 0)
+                    .filter(member -> member.switcher.quarantine(route.version).isEmpty())
+                    .flatMap(member -> place(route, member, routes).stream())
                     .findFirst()
-                    .map(member -> new Wanted(route, member, form)));
+                    .map(place -> new Attempt(route, place, form)));
   }
 
-  private boolean hasTried(Route route, Member member) {
-    return tried.stream().anyMatch(each -> each.route.equals(route) && each.member.equals(member));
-  }
-
-  private void run(Wanted wanted) {
-    long until = System.nanoTime() + longest.toNanos();
-    End end = End.DONE;
-    for (int run = 0; run < RUNS && end == End.DONE; run++) {
-      end = runOnce(wanted, until);
+  /** Where a model's session stands ready that none of the device's own models runs in. */
+  private Optional<Place> place(Route route, Member member, Collection<Route> routes) {
+    @Nullable StructureRange session = member.switcher.session(route.version);
+    if (session == null || isOwn(session, member, routes)) {
+      return Optional.empty();
     }
-    tried.add(new Tried(wanted.route, wanted.member, end, nanoClock.getAsLong()));
+    Place place = new Place(member, session);
+    @Nullable Tried before = tried.get(place);
+    return before != null && before.rests(nanoClock.getAsLong())
+        ? Optional.empty()
+        : Optional.of(place);
   }
 
-  private End runOnce(Wanted wanted, long until) {
-    Answer answer = new Answer();
-    Arena arena = Arena.ofAuto(); // A run that is cancelled may read its inputs for a while.
-    Optional<InferenceRequest> request = wanted.form.madeUp(wanted.route.version, arena);
-    if (request.isEmpty()) {
-      return End.REFUSED;
-    }
-    try {
-      Ticket ticket = devices.apply(wanted.member).submit(request.get(), answer);
-      return await(answer, ticket, until);
-    } catch (StatusException e) {
-      return endOf(wanted, e);
-    } catch (ExecutionException e) {
-      return e.getCause() instanceof StatusException status ? endOf(wanted, status) : End.REFUSED;
-    }
-  }
-
-  private static End await(Answer answer, Ticket ticket, long until) throws ExecutionException {
-    try {
-      answer.end.get(until - System.nanoTime(), TimeUnit.NANOSECONDS);
-      return End.DONE;
-    } catch (TimeoutException e) {
-      ticket.cancel();
-      return End.LATER;
-    } catch (InterruptedException e) {
-      ticket.cancel();
-      Thread.currentThread().interrupt();
-      return End.LATER;
-    }
-  }
-
-  private static End endOf(Wanted wanted, StatusException e) {
-    LOG.log(
-        Level.DEBUG,
-        "{0} has not run ahead on {1}: {2}",
-        wanted.route.version,
-        wanted.member.name,
-        e.getMessage());
-    return switch (e.status()) {
-      case UNAVAILABLE, NOT_FOUND, CANCELLED, DEADLINE_EXCEEDED -> End.LATER;
-      default -> End.REFUSED;
-    };
+  private static boolean isOwn(StructureRange session, Member member, Collection<Route> routes) {
+    return routes.stream()
+        .filter(route -> route.devices().contains(member.index))
+        .anyMatch(route -> session.equals(member.switcher.session(route.version)));
   }
 
   /** Nobody reads it. */
@@ -199,6 +276,10 @@ final class RunsAhead {
     @Override
     public void failed(StatusException error) {
       end.completeExceptionally(error);
+    }
+
+    Throwable failure() {
+      return end.exceptionNow();
     }
   }
 }

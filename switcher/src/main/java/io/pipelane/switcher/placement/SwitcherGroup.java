@@ -108,8 +108,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               config.readySessions(),
               (member, bytes) -> member.switcher.freeWorkingShare(bytes),
               nanoClock);
-      RunsAhead runsAhead =
-          new RunsAhead(members, member -> member.switcher::submit, RunsAhead.LONGEST, nanoClock);
+      RunsAhead runsAhead = new RunsAhead(members, member -> member.switcher::submit, nanoClock);
       reviews.add(new ReviewThread("ready-sessions", () -> makeReady(ready, runsAhead), REVIEW));
     }
     Lodgings lodgings = new Lodgings(members);
@@ -120,10 +119,10 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   private void makeReady(ReadySessions sessions, RunsAhead runsAhead) {
     Map<ModelVersion, Double> uses = uses();
-    boolean builds = sessions.review(routes.values(), uses);
-    if (!builds && members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
-      runsAhead.review(routes.values(), uses);
+    if (members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
+      runsAhead.review(routes.values(), uses); // First, so that it sees what has left.
     }
+    sessions.review(routes.values(), uses);
   }
 
   /**

@@ -113,6 +113,15 @@ public final class Holdings {
     used(holding, priority, nowNanos);
   }
 
+  /** Has a model count as one that was never used. */
+  public void unused(Holding holding, long nowNanos) {
+    holders.remove(holding);
+    holding.offline = true;
+    holding.usage = new Usage(halfLife, nowNanos);
+    holding.publish();
+    rank(holding);
+  }
+
   /** Notes how many leading pages a model holds from now on. */
   public void setPages(Holding holding, int pages) {
     holders.remove(holding);

@@ -150,6 +150,19 @@ final class SessionTable {
     }
   }
 
+  /** Has a range's sessions count as what nobody has asked for. */
+  void forgetUses(StructureRange range) {
+    lock.lock();
+    try {
+      long now = nanoClock.getAsLong();
+      sessions.values().stream()
+          .filter(session -> session.key.range() == range)
+          .forEach(session -> session.usage.used(now, -session.usage.at(now)));
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Whether a session is there and built; at once. */
   boolean isBuilt(PooledSession.Key key) {
     lock.lock();

@@ -220,6 +220,14 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public void forgetUses(ModelVersion version) {
+    @Nullable Variant variant = models.get(version);
+    if (variant != null) {
+      table.forgetUses(variant.range());
+    }
+  }
+
+  @Override
   public boolean firstRunsStay() {
     return sessions.boundToLane() && !sessions.runsOfflineApart();
   }

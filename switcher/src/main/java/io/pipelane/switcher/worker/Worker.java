@@ -73,6 +73,9 @@ public interface Worker extends AutoCloseable {
    */
   boolean firstRunsStay();
 
+  /** Has a model's session count as one that nobody has asked for, whatever has run in it. */
+  void forgetUses(ModelVersion version);
+
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);
 

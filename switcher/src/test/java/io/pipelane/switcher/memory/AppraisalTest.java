@@ -8,6 +8,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -81,7 +82,7 @@ class AppraisalTest extends DaemonTest {
     use(there);
     clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
     assertTrue(displaced(large.version()) > 0);
-    daemon.forgetUses(there.version(), Priority.OFFLINE);
+    daemon.forgetUses(there.version(), Optional.of(Priority.OFFLINE));
     assertEquals(0, displaced(large.version()));
   }
 

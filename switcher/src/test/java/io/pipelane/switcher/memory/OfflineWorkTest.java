@@ -108,7 +108,7 @@ class OfflineWorkTest extends DaemonTest {
   void forgetUses_ofAnOfflineModelThatWasWarmedUp_leavesItToOfflineWork() {
     ImportedModel model = registered("offline", 2);
     use(model);
-    daemon.forgetUses(model.version(), Priority.OFFLINE);
+    daemon.forgetUses(model.version(), Optional.of(Priority.OFFLINE));
     assertEquals(2 * PAGE, daemon.takeBackOffline());
   }
 
