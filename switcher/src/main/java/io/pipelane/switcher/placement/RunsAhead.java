@@ -34,8 +34,8 @@ final class RunsAhead {
   /*
    * They are offline requests on made-up numbers, in the form in which the model was asked for last:
    * they give way to what is asked for, have the weights come in behind those that are, and are no
-   * uses, so session and weights go before all that somebody has asked for. One run is under way at
-   * a time, and the next begins in a later look: a capture is made behind its run's answer, and a
+   * uses, so session and weights go before all that somebody has asked for. On each device one run is
+   * under way at a time, and the next begins in a later look: a capture is made behind its run's answer, and a
    * run beside it would have another lane build a session.
    *
    * What a model's inputs must be like, nobody knows here. One that refuses what was made up is left
@@ -59,7 +59,7 @@ final class RunsAhead {
   private final Function<Member, Hold> devices;
   private final LongSupplier nanoClock;
   private final Map<Place, Tried> tried = new HashMap<>();
-  private @Nullable Attempt current;
+  private final Map<Member, Attempt> current = new HashMap<>();
 
   /**
    * Nothing has run yet.
@@ -186,19 +186,29 @@ final class RunsAhead {
   }
 
   /**
-   * Looks how a run gets on, or begins one.
+   * Looks how runs get on, and begins others.
    *
    * @param uses how often each model is asked for, as {@link SwitcherGroup#uses} has it
    */
   void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     tried.values().removeIf(each -> each.isOver(routes));
-    if (current == null) {
-      current = next(routes, uses).orElse(null);
+    for (Member member : members) {
+      @Nullable Attempt attempt = current.get(member);
+      if (attempt == null && member.isUsable() && member.backlog.requests() == 0) {
+        attempt = next(member, routes, uses).orElse(null);
+      }
+      if (attempt != null) {
+        goOn(member, attempt);
+      }
     }
-    @Nullable Attempt attempt = current;
-    @Nullable End end = attempt == null ? null : attempt.goOn();
-    if (attempt != null && end != null) {
-      current = null;
+  }
+
+  private void goOn(Member member, Attempt attempt) {
+    @Nullable End end = attempt.goOn();
+    if (end == null) {
+      current.put(member, attempt);
+    } else {
+      current.remove(member);
       forgetUses(attempt);
       tried.put(
           attempt.place,
@@ -217,27 +227,24 @@ final class RunsAhead {
   }
 
   /** Those that were never tried first, of those the one that is asked for most. */
-  private Optional<Attempt> next(Collection<Route> routes, Map<ModelVersion, Double> uses) {
+  private Optional<Attempt> next(
+      Member member, Collection<Route> routes, Map<ModelVersion, Double> uses) {
     return routes.stream()
         .filter(route -> !route.keepsState && ReadySessions.isAskedFor(route, uses))
+        .filter(route -> route.candidates().contains(member.index))
+        .filter(route -> !route.devices().contains(member.index))
         .sorted(Comparator.comparingDouble(route -> -ReadySessions.usesOf(route, uses)))
-        .flatMap(route -> wanted(route, routes).stream())
+        .flatMap(route -> wanted(route, member, routes).stream())
         .min(Comparator.comparing(attempt -> tried.containsKey(attempt.place)));
   }
 
-  private Optional<Attempt> wanted(Route route, Collection<Route> routes) {
-    return route
-        .form()
-        .flatMap(
-            form ->
-                route.candidates().stream()
-                    .filter(device -> !route.devices().contains(device))
-                    .map(members::get)
-                    .filter(member -> member.isUsable() && member.backlog.requests() == 0)
-                    .filter(member -> member.switcher.quarantine(route.version).isEmpty())
-                    .flatMap(member -> place(route, member, routes).stream())
-                    .findFirst()
-                    .map(place -> new Attempt(route, place, form)));
+  private Optional<Attempt> wanted(Route route, Member member, Collection<Route> routes) {
+    return member.switcher.quarantine(route.version).isPresent()
+        ? Optional.empty()
+        : route
+            .form()
+            .flatMap(
+                form -> place(route, member, routes).map(place -> new Attempt(route, place, form)));
   }
 
   /** Where a model's session stands ready that none of the device's own models runs in. */

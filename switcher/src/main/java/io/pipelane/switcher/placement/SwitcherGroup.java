@@ -45,6 +45,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private static final System.Logger LOG = System.getLogger(SwitcherGroup.class.getName());
 
   private static final Duration REVIEW = Duration.ofMillis(200);
+  private static final Duration BETWEEN_RUNS = Duration.ofMillis(50);
 
   private final List<Member> members;
   private final @Nullable Switcher only;
@@ -108,21 +109,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
               config.readySessions(),
               (member, bytes) -> member.switcher.freeWorkingShare(bytes),
               nanoClock);
-      RunsAhead runsAhead = new RunsAhead(members, member -> member.switcher::submit, nanoClock);
-      reviews.add(new ReviewThread("ready-sessions", () -> makeReady(ready, runsAhead), REVIEW));
+      Runnable review = () -> ready.review(routes.values(), uses());
+      reviews.add(new ReviewThread("ready-sessions", review, REVIEW));
+      if (members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
+        RunsAhead ahead = new RunsAhead(members, member -> member.switcher::submit, nanoClock);
+        Runnable look = () -> ahead.review(routes.values(), uses());
+        reviews.add(new ReviewThread("runs-ahead", look, BETWEEN_RUNS));
+      }
     }
     Lodgings lodgings = new Lodgings(members);
     if (config.peerMemory() && lodgings.arePossible()) {
       reviews.add(new ReviewThread("lodgings", lodgings::review, REVIEW));
     }
-  }
-
-  private void makeReady(ReadySessions sessions, RunsAhead runsAhead) {
-    Map<ModelVersion, Double> uses = uses();
-    if (members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
-      runsAhead.review(routes.values(), uses); // First, so that it sees what has left.
-    }
-    sessions.review(routes.values(), uses);
   }
 
   /**
