@@ -34,9 +34,9 @@ final class RunsAhead {
   /*
    * They are offline requests on made-up numbers, in the form in which the model was asked for last:
    * they give way to what is asked for, have the weights come in behind those that are, and are no
-   * uses, so session and weights go before all that somebody has asked for. On each device one run is
-   * under way at a time, and the next begins in a later look: a capture is made behind its run's answer, and a
-   * run beside it would have another lane build a session.
+   * uses, so session and weights go before all that somebody has asked for. On each device one run
+   * is under way at a time, and the next begins in a later look: a capture is made behind its run's
+   * answer, and a run beside it would have another lane build a session.
    *
    * What a model's inputs must be like, nobody knows here. One that refuses what was made up is left
    * until it is asked for in another form, one that costs a worker process for good.
