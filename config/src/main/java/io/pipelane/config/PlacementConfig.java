@@ -36,9 +36,10 @@ public record PlacementConfig(
                 "How many sessions of other devices' models, which variants share, stand ready on each"
                     + " device, of those asked for most, so that it answers for them soon when"
                     + " theirs is lost; they are built while the device has no online work and a"
-                    + " quarter of its working memory stays free, run as offline work on a GPU, so"
-                    + " that they are captured, and give way to whatever needs the memory; with 0"
-                    + " there are none. Where there are several devices",
+                    + " quarter of its working memory stays free, on a GPU in each of its lanes while"
+                    + " half of it does, run there as offline work, so that they are captured, and"
+                    + " give way to whatever needs the memory; with 0 there are none. Where there are"
+                    + " several devices",
             standard = "32",
             min = "0",
             max = "10000")

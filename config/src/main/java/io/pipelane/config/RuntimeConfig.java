@@ -41,4 +41,9 @@ public record RuntimeConfig(
     BASIC,
     NONE
   }
+
+  /** Runs of one shape in a session, the last of which is captured, or loads all there is. */
+  public int firstRuns() {
+    return capture ? captureAfter : 1;
+  }
 }

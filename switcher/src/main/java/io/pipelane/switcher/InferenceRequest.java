@@ -1,5 +1,6 @@
 package io.pipelane.switcher;
 
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.modelstore.ModelVersion;
@@ -26,6 +27,8 @@ import java.util.OptionalLong;
  *     inputs lie on it
  * @param keeper who takes outputs over that stay on the device
  * @param job what it is an item of, for policies that go by jobs; none for a request by itself
+ * @param lane where it is to run, alone, in a session that stands ready there, which is no use of
+ *     it; refused as unavailable where either cannot be had at once. Any lane where none is named
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -37,7 +40,8 @@ public record InferenceRequest(
     Optional<StateNumber> stateNumber,
     Optional<String> device,
     Optional<Keeper> keeper,
-    Optional<JobWork> job) {
+    Optional<JobWork> job,
+    Optional<EphemeralRegion> lane) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
@@ -64,6 +68,7 @@ public record InferenceRequest(
         stateNumber,
         device,
         keeper,
+        Optional.empty(),
         Optional.empty());
   }
 
@@ -119,13 +124,33 @@ public record InferenceRequest(
   /** The same in a class. */
   public InferenceRequest inClass(Priority other) {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, other, sequence, stateNumber, device, keeper, job);
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        other,
+        sequence,
+        stateNumber,
+        device,
+        keeper,
+        job,
+        lane);
   }
 
   /** The same as a step of something else. */
   public InferenceRequest asStep(Optional<SequenceStep> step) {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, priority, step, stateNumber, device, keeper, job);
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        step,
+        stateNumber,
+        device,
+        keeper,
+        job,
+        lane);
   }
 
   /** The same as an item of a job. */
@@ -140,7 +165,24 @@ public record InferenceRequest(
         stateNumber,
         device,
         keeper,
-        Optional.of(work));
+        Optional.of(work),
+        lane);
+  }
+
+  /** The same in a lane where a session stands ready, and in no other. */
+  public InferenceRequest in(EphemeralRegion only) {
+    return new InferenceRequest(
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        sequence,
+        stateNumber,
+        device,
+        keeper,
+        job,
+        Optional.of(only));
   }
 
   /** Whether its deadline has passed. */

@@ -14,7 +14,6 @@ import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.PeerMemory;
-import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.Preemptions;
@@ -28,7 +27,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Answers requests for every registered model from one device: the front door of this module.
@@ -167,12 +165,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
     parts.daemon.forgetUses(version, Optional.of(priority));
   }
 
-  /** Has a model and its session count as what nobody has asked for, whatever they have run. */
-  public void forgetAllUses(ModelVersion version) {
-    parts.daemon.forgetUses(version, Optional.empty());
-    parts.worker.forgetUses(version);
-  }
-
   /**
    * Has everything on the device that runs of a model need, its session and its weights; blocks
    * until it is there.
@@ -199,22 +191,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.buildAhead(version);
   }
 
-  /** Whether sessions keep what first runs capture, and offline work has none of its own. */
-  public boolean firstRunsStay() {
-    return parts.working.shareLanes().isEmpty() && parts.worker.firstRunsStay();
+  /** The sessions that stand ready here for models that have not been asked for. */
+  public StandingSessions standing() {
+    return parts.standing;
   }
 
   /** Whether a model has its session here, so that it need not be built; any thread, at once. */
   public boolean hasSession(ModelVersion version) {
-    return session(version) != null;
-  }
-
-  /**
-   * What a model's session here is built for, which models that share one have in common; null
-   * where none is built. Any thread, at once.
-   */
-  public @Nullable StructureRange session(ModelVersion version) {
-    return parts.worker.session(version);
+    return parts.worker.session(version) != null;
   }
 
   /**
@@ -228,12 +212,6 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** What building a model's session took here lately; 0 where none was. Any thread, at once. */
   public long buildNanos(ModelVersion version) {
     return parts.worker.buildNanos(version);
-  }
-
-  /** How much of the working memory nobody would have taken if so much more of it were, up to 1. */
-  public double freeWorkingShare(long takenBytes) {
-    long free = parts.working.lanes().freeBytes() - takenBytes;
-    return (double) free / parts.working.lanes().capacityBytes();
   }
 
   /** How much models are asked for here, and what they lose by missing weights. */

@@ -42,6 +42,7 @@ final class SwitcherParts implements AutoCloseable {
   final WorkingMemory working;
   final MemoryDaemon daemon;
   final Worker worker;
+  final StandingSessions standing;
   final Estimates estimates;
   final RequestQueue queue;
   final KeptTensors kept;
@@ -121,6 +122,7 @@ final class SwitcherParts implements AutoCloseable {
             clock);
     laneMemory.borrowFrom(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
+    standing = new StandingSessions(worker, working, daemon);
     boolean comeAhead = settings.residency().config().prefetch();
     estimates =
         new Estimates(

@@ -79,6 +79,7 @@ class MovingSequencesTest {
               switchers,
               new PlacementConfig(
                   Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
+              2,
               System::nanoTime);
       model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
       group.register(model, SequencesTest.keeping(Map.of("t", "s")));

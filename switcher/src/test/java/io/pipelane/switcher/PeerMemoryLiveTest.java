@@ -80,6 +80,7 @@ class PeerMemoryLiveTest {
             switchers,
             new PlacementConfig(
                 Routing.PREDICTED, false, Duration.ofSeconds(30), true, 0, Duration.ZERO),
+            2,
             System::nanoTime)) {
       for (int i = 0; i < 4; i++) {
         ImportedModel model = TestImports.of(TestModels.chain(LAYERS, WIDTH, i), "m" + i, folder);

@@ -62,6 +62,7 @@ class RefusingDeviceTest {
             switchers,
             new PlacementConfig(
                 Routing.ROUND_ROBIN, false, Duration.ofSeconds(30), true, 0, Duration.ZERO),
+            2,
             System::nanoTime);
   }
 

@@ -88,6 +88,7 @@ class SpanningModelsTest {
             switchers,
             new PlacementConfig(
                 Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
+            2,
             System::nanoTime);
     groups.add(group);
     return group;

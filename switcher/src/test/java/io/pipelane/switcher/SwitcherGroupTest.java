@@ -105,6 +105,7 @@ class SwitcherGroupTest {
         new SwitcherGroup(
             switchers,
             new PlacementConfig(routing, true, halfLife, true, readySessions, Duration.ZERO),
+            2,
             System::nanoTime);
     groups.add(group);
     return group;

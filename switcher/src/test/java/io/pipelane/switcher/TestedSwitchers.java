@@ -61,7 +61,7 @@ record TestedSwitchers(
     PlacementConfig placement =
         new PlacementConfig(
             Routing.PREDICTED, false, Duration.ofSeconds(30), true, 0, Duration.ZERO);
-    SwitcherGroup group = new SwitcherGroup(switchers, placement, System::nanoTime);
+    SwitcherGroup group = new SwitcherGroup(switchers, placement, 2, System::nanoTime);
     return new TestedSwitchers(
         group,
         List.copyOf(devices),

@@ -53,6 +53,7 @@ class UnequalDevicesTest {
             switchers,
             new PlacementConfig(
                 Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
+            2,
             System::nanoTime);
   }
 

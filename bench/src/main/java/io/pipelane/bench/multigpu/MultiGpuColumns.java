@@ -14,14 +14,16 @@ final class MultiGpuColumns {
   static final Column REQUESTS = new Column("requests", "requests", 0);
   static final Column FAILED = new Column("failed", "failed", 0);
   static final Column SESSIONS = new Column("sessions", "sessions left", 0);
+  static final Column READY = new Column("ready", "of these never asked", 0);
+  static final Column RAN_AHEAD = new Column("ran_ahead", "of these ran ahead", 0);
   static final Column REROUTED = new Column("rerouted", "answered by others", 0);
   static final Column PAUSE = new Column("pause_ms", "longest time without an answer ms", 1);
   static final Column RECOVERY = new Column("slowest_ms", "slowest after ms", 1);
 
   static final List<Column> ALL =
       List.of(
-          P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, SESSIONS, REROUTED, PAUSE,
-          RECOVERY);
+          P50, MEAN, P99, STALL, MOVED, REPLICAS, REQUESTS, FAILED, SESSIONS, READY, RAN_AHEAD,
+          REROUTED, PAUSE, RECOVERY);
 
   static final String TITLE = "Several devices in one server";
 
@@ -40,7 +42,9 @@ final class MultiGpuColumns {
               + " and the memory bus: this says how requests are spread, not what more devices bring.",
           "one device lost: the last device is lost in the middle of the trace, as if it had fallen"
               + " off the bus; failed: requests without an answer; sessions left: those that the other"
-              + " devices had at that moment, of all models; answered by others: those that"
+              + " devices had at that moment, of all models, one for each lane on a GPU; of these"
+              + " those that no request had asked for so far, and of these those in which runs ahead"
+              + " had been begun; answered by others: those that"
               + " had been given to it; the slowest of all requests that were answered after the"
               + " loss, and the longest time in which none was.");
 

@@ -18,8 +18,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.ToIntFunction;
 
 /** Requests for all models of a server with several devices, and what became of them. */
 final class SpreadLoad {
@@ -62,7 +63,7 @@ final class SpreadLoad {
     List<TracedUse> requests = requests(length, seed);
     String lost = List.copyOf(server.devices().states().keySet()).getLast();
     double before = movedBytes();
-    AtomicLong sessions = new AtomicLong();
+    AtomicReference<List<SessionOverview.Entry>> sessions = new AtomicReference<>(List.of());
     long lossNanos = length.toNanos() / 2;
     long due = System.nanoTime() + lossNanos;
     Thread fate =
@@ -81,7 +82,7 @@ final class SpreadLoad {
     Answered answered = new OpenLoad(callers, requests).run();
     ThreadEnd.await(fate);
     tell(row, answered, before, results);
-    results.add(row, MultiGpuColumns.SESSIONS, (double) sessions.get());
+    tell(row, sessions.get(), results);
     results.add(row, MultiGpuColumns.REROUTED, server.total(state -> state.member().rerouted()));
     double[] ends = endsAfter(requests, answered, lossNanos / 1e6);
     double pause = 0;
@@ -92,12 +93,22 @@ final class SpreadLoad {
     results.add(row, MultiGpuColumns.RECOVERY, slowest(requests, answered, lossNanos / 1e6));
   }
 
-  private long sessionsBeside(String device) {
+  private static void tell(String row, List<SessionOverview.Entry> sessions, Results results) {
+    results.add(row, MultiGpuColumns.SESSIONS, sum(sessions, SessionOverview.Entry::sessions));
+    results.add(row, MultiGpuColumns.READY, sum(sessions, SessionOverview.Entry::unasked));
+    results.add(row, MultiGpuColumns.RAN_AHEAD, sum(sessions, SessionOverview.Entry::ranAhead));
+  }
+
+  private static double sum(
+      List<SessionOverview.Entry> entries, ToIntFunction<SessionOverview.Entry> figure) {
+    return entries.stream().mapToInt(figure).sum();
+  }
+
+  private List<SessionOverview.Entry> sessionsBeside(String device) {
     return server.devices().states().entrySet().stream()
         .filter(state -> !state.getKey().equals(device))
         .flatMap(state -> state.getValue().memory().sessions().entries().stream())
-        .mapToLong(SessionOverview.Entry::sessions)
-        .sum();
+        .toList();
   }
 
   /** When answers came, in milliseconds, from the loss on, which is the first. */

@@ -12,6 +12,7 @@ import io.pipelane.lanes.assignment.Job;
 import io.pipelane.lanes.assignment.LaneId;
 import io.pipelane.lanes.assignment.LaneTable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -141,6 +142,16 @@ final class LaneSpace implements AutoCloseable {
   /** Whether a lane of so many bytes could be opened now, and nobody waits for one. */
   boolean hasRoom(long ephemeralBytes) {
     return !table.hasPending() && !parked.isEmpty() && ephemeralBytes <= table.headroomBytes();
+  }
+
+  /** Whether nobody has a region, nor waits for it. */
+  boolean isParked(EphemeralRegion region) {
+    return parked.has(region);
+  }
+
+  /** All regions, open or parked; for any thread. */
+  List<EphemeralRegion> regions() {
+    return Collections.unmodifiableList(regions);
   }
 
   /** Memory of all regions, open or parked. */

@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -205,7 +206,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       String iteration = "iteration " + iterations++;
       space.arrive(iteration, ephemeralBytes, preferredRegions);
       LaneSpace.Lane lane = awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
-      return leased(lane, iteration, true);
+      return leased(lane, iteration, bytes -> grow(lane, iteration, bytes));
     } finally {
       lock.unlock();
     }
@@ -229,24 +230,50 @@ public final class Lanes implements Reservations, AutoCloseable {
       // Where there is room a lane is opened, so nobody else is in it.
       LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
       lane.busy = true;
-      return leased(lane, iteration, false);
+      return leased(lane, iteration, bytes -> false);
     } finally {
       lock.unlock();
     }
   }
 
+  /**
+   * Enters the lane of a region if nobody is in it and there is room for it now; never blocks. It
+   * may grow into what is free, and borrows nothing.
+   *
+   * @param region one of {@link #regions}
+   * @param ephemeralBytes what the iteration is known to need
+   * @return null when it cannot be had
+   */
+  public @Nullable LaneLease tryEnter(EphemeralRegion region, long ephemeralBytes) {
+    lock.lock();
+    try {
+      if (!hasRoom(ephemeralBytes) || !space.isParked(region)) {
+        return null;
+      }
+      String iteration = "iteration " + iterations++;
+      space.arrive(iteration, ephemeralBytes, Set.of(region));
+      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
+      lane.busy = true;
+      return leased(lane, iteration, bytes -> growWithin(lane, iteration, bytes));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The memory of each lane that may ever be open. */
+  public List<EphemeralRegion> regions() {
+    return space.regions();
+  }
+
   /** A lane that cannot have its memory after all is left at once. */
-  private LaneLease leased(LaneSpace.Lane lane, String iteration, boolean mayGrow) {
+  private LaneLease leased(LaneSpace.Lane lane, String iteration, MemoryTarget.Growth growth) {
     boolean leased = false;
     try {
       space.limit(lane);
       lane.region.resetPeak();
       leased = true;
       return new LaneLease(
-          lane.region,
-          mayGrow ? bytes -> grow(lane, iteration, bytes) : bytes -> false,
-          reason -> isStuck(lane, reason),
-          () -> leave(lane, iteration));
+          lane.region, growth, reason -> isStuck(lane, reason), () -> leave(lane, iteration));
     } finally {
       if (!leased) {
         leave(lane, iteration);

@@ -22,6 +22,10 @@ final class ParkedRegions {
     return parked.isEmpty();
   }
 
+  boolean has(EphemeralRegion region) {
+    return parked.contains(region);
+  }
+
   /** Memory of all of them. */
   long bytes() {
     long bytes = 0;

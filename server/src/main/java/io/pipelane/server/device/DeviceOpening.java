@@ -157,7 +157,11 @@ public final class DeviceOpening {
     ServingDevices serving =
         opened.add(
             new ServingDevices(
-                places, hostTier, config.placement(), config.switching().shareStructures()));
+                places,
+                hostTier,
+                config.placement(),
+                config.runtime().firstRuns(),
+                config.switching().shareStructures()));
     if (config.residency().idlePrefetch()) {
       opened.add(
           new IdleReading(serving::demands, hostTier::readAhead, serving::isIdle, System::nanoTime)

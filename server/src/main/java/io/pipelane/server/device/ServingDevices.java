@@ -63,14 +63,23 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
       @Nullable ProcessSessionFactory workers,
       @Nullable LosableSessions losable) {}
 
+  /**
+   * The devices as one.
+   *
+   * @param firstRuns after which a session has loaded and captured what it keeps
+   */
   ServingDevices(
-      List<Place> places, HostTier hostTier, PlacementConfig placement, boolean shareStructures) {
+      List<Place> places,
+      HostTier hostTier,
+      PlacementConfig placement,
+      int firstRuns,
+      boolean shareStructures) {
     this.shareStructures = shareStructures;
     this.places = List.copyOf(places);
     this.hostTier = hostTier;
     Map<String, Switcher> switchers = new LinkedHashMap<>();
     places.forEach(place -> switchers.put(place.name, place.switcher));
-    this.group = new SwitcherGroup(switchers, placement, System::nanoTime);
+    this.group = new SwitcherGroup(switchers, placement, firstRuns, System::nanoTime);
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */

@@ -15,12 +15,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the sessions of models that are asked for stand ready on a device that is not theirs, so that
- * it can take them over without building any. Not safe for several threads; blocks while one is
- * built.
+ * Has the sessions of models that are asked for stand ready on a device that is not theirs, in each
+ * of its lanes, so that it can take them over without building any. Not safe for several threads;
+ * blocks while one is built.
  */
 final class ReadySessions {
   /*
@@ -29,12 +30,18 @@ final class ReadySessions {
    * remembered here of what is there: that is counted anew each time. Variants of one structure
    * share a session, so sessions are counted, not models.
    *
+   * Where sessions are bound to lanes each model has one first. Those in other lanes come behind
+   * all of these, and leave them room.
+   *
    * One is built in each look at most, so that who asks meanwhile waits for one at most.
    */
   private static final System.Logger LOG = System.getLogger(ReadySessions.class.getName());
 
   /** How much of a device's working memory stays free beside one that is built. */
   private static final double LEAST_FREE = 0.25;
+
+  /** The same beside one of a model that has one in another lane. */
+  private static final double LEAST_FREE_BESIDE_OTHERS = 0.5;
 
   /** A model that was asked for less often than this, by a count that fades, has none. */
   private static final double LEAST_USES = Math.log(0.5);
@@ -54,7 +61,8 @@ final class ReadySessions {
   /**
    * Nothing is built yet.
    *
-   * @param most sessions on each device at most that none of its own models has
+   * @param most sessions on each device at most that none of its own models has; those of one model
+   *     in several lanes count once
    */
   ReadySessions(List<Member> members, int most, FreeShare freeShare, LongSupplier nanoClock) {
     this.members = members;
@@ -84,28 +92,79 @@ final class ReadySessions {
   void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     long now = nanoClock.getAsLong();
     failures.removeIf(failure -> now - failure.sinceNanos >= REST_NANOS);
-    stays.forEach((member, ofIt) -> ofIt.look(route -> stays(route, member, routes), now));
+    stays.forEach((member, ofIt) -> ofIt.look(stay -> stays(stay, member, routes), now));
+    List<Member> willing = members.stream().filter(member -> mayBuild(member, now)).toList();
+    if (willing.isEmpty()) {
+      return;
+    }
+    List<Route> asked =
+        routes.stream()
+            .filter(route -> isAskedFor(route, uses))
+            .sorted(Comparator.comparingDouble(route -> -usesOf(route, uses)))
+            .toList();
+    if (!buildFirst(asked, willing, routes)) {
+      buildBesideOthers(asked, willing, routes);
+    }
+  }
+
+  /** Builds a model's first session on a device that is not its own; false where none is wanted. */
+  private boolean buildFirst(List<Route> asked, List<Member> willing, Collection<Route> routes) {
     List<Builder> builders =
-        members.stream()
-            .filter(member -> mayBuild(member, now))
+        willing.stream()
             .map(member -> new Builder(member, readyOn(member, routes)))
             .filter(builder -> builder.ready < most)
             .toList();
-    if (builders.isEmpty()) {
-      return;
-    }
-    List<Route> wanting =
-        routes.stream()
-            .filter(route -> isAskedFor(route, uses) && !canMove(route))
-            .sorted(Comparator.comparingDouble(route -> -usesOf(route, uses)))
-            .toList();
-    for (Route route : wanting) {
-      Optional<Member> builder = builderFor(route, builders);
-      if (builder.isPresent()) {
-        build(route, builder.get());
-        return;
+    for (Route route : asked) {
+      if (!canMove(route)) {
+        Optional<Member> builder = builderFor(route, builders);
+        if (builder.isPresent()) {
+          build(route, builder.get(), member -> member.switcher.buildAhead(route.version));
+          return true;
+        }
       }
     }
+    return false;
+  }
+
+  /** Builds one in a lane more for the model that has the fewest, but not none. */
+  private void buildBesideOthers(
+      List<Route> asked, List<Member> willing, Collection<Route> routes) {
+    @Nullable Beside best = null;
+    for (Member member : willing) {
+      for (Route route : asked) {
+        int sessions = member.switcher.standing().count(route.version);
+        if ((best == null || sessions < best.sessions)
+            && lacksLanes(route, member, sessions, routes)) {
+          best = new Beside(route, member, sessions);
+        }
+      }
+    }
+    if (best != null) {
+      Route route = best.route;
+      build(
+          route,
+          best.member,
+          member -> member.switcher.standing().buildInAnotherLane(route.version));
+    }
+  }
+
+  /** A model that stands ready on a device in some of its lanes. */
+  private record Beside(Route route, Member member, int sessions) {}
+
+  private boolean lacksLanes(Route route, Member member, int sessions, Collection<Route> routes) {
+    return sessions > 0
+        && sessions < member.switcher.standing().most()
+        && route.candidates().contains(member.index)
+        && !isOwn(member.switcher.standing().of(route.version), member, routes)
+        && !hasFailed(route, member)
+        && freeShare.beside(member, expectedBytes(route)) >= LEAST_FREE_BESIDE_OTHERS;
+  }
+
+  /** Whether one of a device's own models has a session. */
+  static boolean isOwn(@Nullable StructureRange session, Member member, Collection<Route> routes) {
+    return routes.stream()
+        .filter(route -> route.devices().contains(member.index))
+        .anyMatch(route -> Objects.equals(session, member.switcher.standing().of(route.version)));
   }
 
   /** Whether a model is asked for often enough that something should stand ready for it. */
@@ -118,10 +177,10 @@ final class ReadySessions {
   }
 
   /** Whether a session that was built ahead is there, or has gone for no want of memory. */
-  private static boolean stays(Route route, Member member, Collection<Route> routes) {
-    return member.switcher.hasSession(route.version)
+  private static boolean stays(Stays.Stay stay, Member member, Collection<Route> routes) {
+    return member.switcher.standing().count(stay.route().version) >= stay.sessions()
         || !member.isUsable()
-        || !routes.contains(route);
+        || !routes.contains(stay.route());
   }
 
   private boolean mayBuild(Member member, long now) {
@@ -140,7 +199,7 @@ final class ReadySessions {
     Set<StructureRange> own = new HashSet<>();
     Set<StructureRange> ready = new HashSet<>();
     for (Route route : routes) {
-      @Nullable StructureRange session = member.switcher.session(route.version);
+      @Nullable StructureRange session = member.switcher.standing().of(route.version);
       if (session != null) {
         (route.devices().contains(member.index) ? own : ready).add(session);
       }
@@ -188,16 +247,17 @@ final class ReadySessions {
         .anyMatch(failure -> failure.route.equals(route) && failure.member.equals(member));
   }
 
-  private void build(Route route, Member member) {
+  private void build(Route route, Member member, Predicate<Member> way) {
     boolean isThere = false;
     try {
-      isThere = member.switcher.buildAhead(route.version);
+      isThere = way.test(member);
     } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
       LOG.log(
           Level.DEBUG, "{0} is not ready on {1}: {2}", route.version, member.name, e.getMessage());
     }
     if (isThere) {
-      staysOn(member).built(route, nanoClock.getAsLong());
+      int sessions = member.switcher.standing().count(route.version);
+      staysOn(member).built(route, sessions, nanoClock.getAsLong());
     } else {
       failures.add(new Failure(route, member, nanoClock.getAsLong()));
     }

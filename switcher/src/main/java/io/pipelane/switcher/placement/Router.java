@@ -32,12 +32,19 @@ final class Router {
    */
   private final List<Member> members;
   private final Routing routing;
+  private final boolean keepsForms;
   private final LongSupplier nanoClock;
   private final AtomicInteger turn = new AtomicInteger();
 
-  Router(List<Member> members, Routing routing, LongSupplier nanoClock) {
+  /**
+   * Has counted nothing yet.
+   *
+   * @param keepsForms whether somebody wants to know what requests look like
+   */
+  Router(List<Member> members, Routing routing, boolean keepsForms, LongSupplier nanoClock) {
     this.members = members;
     this.routing = routing;
+    this.keepsForms = keepsForms;
     this.nanoClock = nanoClock;
   }
 
@@ -71,11 +78,16 @@ final class Router {
     return new Choice(member, stall + execution);
   }
 
-  /** Counts a request, once, for the device that it goes to first, and keeps what it looks like. */
+  /**
+   * Counts a request, once, for the device that it goes to first, and keeps what it looks like
+   * where that is wanted.
+   */
   void count(Route route, InferenceRequest request, Member first) {
     if (request.priority() == Priority.ONLINE) {
       route.asked(first.index, nanoClock.getAsLong());
-      route.askedAs(request);
+      if (keepsForms) {
+        route.askedAs(request);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.placement;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
@@ -10,6 +11,7 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.StandingSessions;
 import io.pipelane.switcher.memory.StructureRange;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
@@ -27,27 +29,28 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has models run where their sessions stand ready, so that what a first run loads, tries out and
- * captures is there when the device takes over. Not safe for several threads; waits for nothing.
+ * Has models run in each lane where their sessions stand ready, so that what first runs load, try
+ * out and capture is there when the device takes over. Not safe for several threads; waits for
+ * nothing.
  */
 final class RunsAhead {
   /*
    * They are offline requests on made-up numbers, in the form in which the model was asked for last:
    * they give way to what is asked for, have the weights come in behind those that are, and are no
-   * uses, so session and weights go before all that somebody has asked for. On each device one run
-   * is under way at a time, and the next begins in a later look: a capture is made behind its run's
-   * answer, and a run beside it would have another lane build a session.
+   * uses, so session and weights go before all that somebody has asked for. Each names its lane, so
+   * none has a session built, and nobody gives way to its session or its lane. On each device one
+   * run is under way at a time, and the next begins in a later look: a capture is made behind its
+   * run's answer, in its lane, and keeps others of the device from being made.
+   *
+   * All models run in one lane before any does in a second one.
    *
    * What a model's inputs must be like, nobody knows here. One that refuses what was made up is left
    * until it is asked for in another form, one that costs a worker process for good.
    */
   private static final System.Logger LOG = System.getLogger(RunsAhead.class.getName());
 
-  /**
-   * One that loads and tries out, and one that is captured. No more: two captures that fail in a
-   * row would be the session's last.
-   */
-  static final int RUNS = 2;
+  /** Where a session is captured later than this, it is left with what one run loads. */
+  static final int MOST_RUNS = 16;
 
   /** How long those of one model may take, and others wait for them. */
   static final long LONGEST_NANOS = Duration.ofSeconds(10).toNanos();
@@ -57,6 +60,10 @@ final class RunsAhead {
 
   private final List<Member> members;
   private final Function<Member, Hold> devices;
+
+  /** No more than have it captured: two captures that fail in a row would be a session's last. */
+  private final int runs;
+
   private final LongSupplier nanoClock;
   private final Map<Place, Tried> tried = new HashMap<>();
   private final Map<Member, Attempt> current = new HashMap<>();
@@ -65,15 +72,28 @@ final class RunsAhead {
    * Nothing has run yet.
    *
    * @param devices what takes a request there
+   * @param firstRuns the last of which is captured, or loads what there is to load where nothing is
    */
-  RunsAhead(List<Member> members, Function<Member, Hold> devices, LongSupplier nanoClock) {
+  RunsAhead(
+      List<Member> members, Function<Member, Hold> devices, int firstRuns, LongSupplier nanoClock) {
     this.members = members;
     this.devices = devices;
+    this.runs = firstRuns <= MOST_RUNS ? firstRuns : 1;
     this.nanoClock = nanoClock;
   }
 
-  /** A session on a device, whichever of the models that share it. */
-  private record Place(Member member, StructureRange session) {}
+  /** A session in a device's lane, whichever of the models that share it. */
+  private record Place(Member member, StructureRange session, EphemeralRegion lane) {
+    boolean isOfSameSessions(Place other) {
+      return member.equals(other.member) && session.equals(other.session);
+    }
+
+    boolean isThereFor(Route route) {
+      StandingSessions standing = member.switcher.standing();
+      return session.equals(standing.of(route.version))
+          && standing.lanes(route.version).contains(lane);
+    }
+  }
 
   private enum End {
     DONE,
@@ -82,20 +102,36 @@ final class RunsAhead {
     HARMFUL
   }
 
-  /** What became of a session's first runs. */
-  private record Tried(Route route, Place place, AskedForm form, End end, long sinceNanos) {
+  /**
+   * What became of a session's first runs.
+   *
+   * @param begun of them, in the session that is there
+   */
+  private record Tried(
+      Route route, Place place, AskedForm form, End end, int begun, long sinceNanos) {
     boolean isOver(Collection<Route> routes) {
-      boolean isGone = !place.session.equals(place.member.switcher.session(route.version));
       return !routes.contains(route)
           || switch (end) {
-            case DONE -> isGone;
-            case REFUSED -> isGone || !route.form().equals(Optional.of(form));
+            case DONE -> !place.isThereFor(route);
+            case REFUSED -> !place.isThereFor(route) || !route.form().equals(Optional.of(form));
             case LATER, HARMFUL -> false;
           };
     }
 
-    boolean rests(long nowNanos) {
-      return end != End.LATER || nowNanos - sinceNanos < REST_NANOS;
+    /** The session's end is that of what has run in it. */
+    Tried lookedAt() {
+      return begun == 0 || place.isThereFor(route)
+          ? this
+          : new Tried(route, place, form, end, 0, sinceNanos);
+    }
+
+    /** Whether nothing is to be begun in a place: what goes wrong in one lane may in all. */
+    boolean forbids(Place other, long nowNanos) {
+      return switch (end) {
+        case DONE -> place.equals(other);
+        case LATER -> place.isOfSameSessions(other) && nowNanos - sinceNanos < REST_NANOS;
+        case REFUSED, HARMFUL -> place.isOfSameSessions(other);
+      };
     }
   }
 
@@ -105,29 +141,37 @@ final class RunsAhead {
     final Place place;
     final AskedForm form;
     final long sinceNanos = nanoClock.getAsLong();
-    private int begun;
+    int begun;
     private Answer answer = new Answer();
     private Ticket ticket = Ticket.ENDED;
 
-    Attempt(Route route, Place place, AskedForm form) {
+    private boolean isUnderWay;
+
+    /**
+     * Nothing is under way.
+     *
+     * @param begun runs in the session before, of which no more is known
+     */
+    Attempt(Route route, Place place, AskedForm form, int begun) {
       this.route = route;
       this.place = place;
       this.form = form;
+      this.begun = begun;
     }
 
     /** Begins a run, or says how all of them have ended. */
     @Nullable End goOn() {
       boolean isLate = nanoClock.getAsLong() - sinceNanos >= LONGEST_NANOS;
-      if (begun > 0 && !answer.end.isDone()) {
+      if (isUnderWay && !answer.end.isDone()) {
         return isLate ? givenUp() : null;
       }
-      if (begun > 0 && answer.end.isCompletedExceptionally()) {
+      if (isUnderWay && answer.end.isCompletedExceptionally()) {
         return endOf(answer.failure());
       }
-      if (begun == RUNS) {
+      if (begun >= runs) {
         return End.DONE;
       }
-      if (isLate || !place.session.equals(place.member.switcher.session(route.version))) {
+      if (isLate || !place.isThereFor(route)) {
         return End.LATER;
       }
       return place.member.backlog.requests() == 0 ? begin() : null;
@@ -145,9 +189,10 @@ final class RunsAhead {
         return End.REFUSED;
       }
       begun++;
+      isUnderWay = true;
       answer = new Answer();
       try {
-        ticket = devices.apply(place.member).submit(request.get(), answer);
+        ticket = devices.apply(place.member).submit(request.get().in(place.lane), answer);
         return null;
       } catch (RuntimeException e) { // It may have been taken out meanwhile.
         return endOf(e);
@@ -155,6 +200,7 @@ final class RunsAhead {
     }
 
     private End endOf(Throwable failure) {
+      begun--; // What has failed is captured no sooner for it.
       LOG.log(
           Level.DEBUG,
           "{0} has not run ahead on {1}: {2}",
@@ -192,6 +238,7 @@ final class RunsAhead {
    */
   void review(Collection<Route> routes, Map<ModelVersion, Double> uses) {
     tried.values().removeIf(each -> each.isOver(routes));
+    tried.replaceAll((_, each) -> each.lookedAt());
     for (Member member : members) {
       @Nullable Attempt attempt = current.get(member);
       if (attempt == null && member.isUsable() && member.backlog.requests() == 0) {
@@ -210,23 +257,40 @@ final class RunsAhead {
     } else {
       current.remove(member);
       forgetUses(attempt);
-      tried.put(
-          attempt.place,
-          new Tried(attempt.route, attempt.place, attempt.form, end, nanoClock.getAsLong()));
+      Tried ended =
+          new Tried(
+              attempt.route,
+              attempt.place,
+              attempt.form,
+              end,
+              attempt.begun,
+              nanoClock.getAsLong());
+      tried.put(attempt.place, ended);
+      LOG.log(
+          Level.DEBUG,
+          "{0} has begun {1} runs ahead on {2} in the lane at {3}: {4}",
+          attempt.route.version,
+          attempt.begun,
+          member.name,
+          attempt.place.lane.address(),
+          end);
     }
   }
 
   private static void forgetUses(Attempt attempt) {
     if (!attempt.route.devices().contains(attempt.place.member.index)) {
       try {
-        attempt.place.member.switcher.forgetAllUses(attempt.route.version);
+        attempt.place.member.switcher.standing().forgetUses(attempt.route.version);
       } catch (StatusException e) { // It has been taken out meanwhile.
         LOG.log(Level.DEBUG, "{0} is gone: {1}", attempt.route.version, e.getMessage());
       }
     }
   }
 
-  /** Those that were never tried first, of those the one that is asked for most. */
+  /**
+   * Those that were never tried first, of those the ones that have run in the fewest lanes, of
+   * those the one that is asked for most.
+   */
   private Optional<Attempt> next(
       Member member, Collection<Route> routes, Map<ModelVersion, Double> uses) {
     return routes.stream()
@@ -235,35 +299,40 @@ final class RunsAhead {
         .filter(route -> !route.devices().contains(member.index))
         .sorted(Comparator.comparingDouble(route -> -ReadySessions.usesOf(route, uses)))
         .flatMap(route -> wanted(route, member, routes).stream())
-        .min(Comparator.comparing(attempt -> tried.containsKey(attempt.place)));
+        .min(
+            Comparator.comparing((Attempt attempt) -> tried.containsKey(attempt.place))
+                .thenComparingLong(attempt -> lanesTried(attempt.place)));
   }
 
-  private Optional<Attempt> wanted(Route route, Member member, Collection<Route> routes) {
-    return member.switcher.quarantine(route.version).isPresent()
-        ? Optional.empty()
-        : route
-            .form()
-            .flatMap(
-                form -> place(route, member, routes).map(place -> new Attempt(route, place, form)));
+  private long lanesTried(Place place) {
+    return tried.keySet().stream().filter(place::isOfSameSessions).count();
   }
 
-  /** Where a model's session stands ready that none of the device's own models runs in. */
-  private Optional<Place> place(Route route, Member member, Collection<Route> routes) {
-    @Nullable StructureRange session = member.switcher.session(route.version);
-    if (session == null || isOwn(session, member, routes)) {
-      return Optional.empty();
-    }
-    Place place = new Place(member, session);
+  private List<Attempt> wanted(Route route, Member member, Collection<Route> routes) {
+    Optional<AskedForm> form = route.form();
+    return form.isEmpty() || member.switcher.quarantine(route.version).isPresent()
+        ? List.of()
+        : places(route, member, routes).stream()
+            .map(place -> new Attempt(route, place, form.get(), begunBefore(place, form.get())))
+            .toList();
+  }
+
+  private int begunBefore(Place place, AskedForm form) {
     @Nullable Tried before = tried.get(place);
-    return before != null && before.rests(nanoClock.getAsLong())
-        ? Optional.empty()
-        : Optional.of(place);
+    return before == null || !before.form.equals(form) ? 0 : before.begun;
   }
 
-  private static boolean isOwn(StructureRange session, Member member, Collection<Route> routes) {
-    return routes.stream()
-        .filter(route -> route.devices().contains(member.index))
-        .anyMatch(route -> session.equals(member.switcher.session(route.version)));
+  /** Where a model's sessions stand ready that none of the device's own models runs in. */
+  private List<Place> places(Route route, Member member, Collection<Route> routes) {
+    @Nullable StructureRange session = member.switcher.standing().of(route.version);
+    if (session == null || ReadySessions.isOwn(session, member, routes)) {
+      return List.of();
+    }
+    long now = nanoClock.getAsLong();
+    return member.switcher.standing().lanes(route.version).stream()
+        .map(lane -> new Place(member, session, lane))
+        .filter(place -> tried.values().stream().noneMatch(each -> each.forbids(place, now)))
+        .toList();
   }
 
   /** Nobody reads it. */

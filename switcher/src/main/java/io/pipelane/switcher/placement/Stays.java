@@ -31,25 +31,30 @@ final class Stays {
   private int leftInTurn;
   private long restUntilNanos;
 
-  private record Stay(Route route, long sinceNanos) {}
+  /**
+   * What was built ahead.
+   *
+   * @param sessions that the model had then
+   */
+  record Stay(Route route, int sessions, long sinceNanos) {}
 
   /** Of a device on which nothing was built. */
   Stays(long nowNanos) {
     this.restUntilNanos = nowNanos;
   }
 
-  /** A model's session was built ahead. */
-  void built(Route route, long nowNanos) {
-    young.add(new Stay(route, nowNanos));
+  /** A model's session was built ahead, with which it has so many. */
+  void built(Route route, int sessions, long nowNanos) {
+    young.add(new Stay(route, sessions, nowNanos));
   }
 
   /**
    * Looks for those that have left.
    *
-   * @param stays whether a model's session that was built is there
+   * @param stays whether what was built is there
    */
-  void look(Predicate<Route> stays, long nowNanos) {
-    if (!young.stream().allMatch(stay -> stays.test(stay.route))) {
+  void look(Predicate<Stay> stays, long nowNanos) {
+    if (!young.stream().allMatch(stays)) {
       int doublings = Math.min(leftInTurn, MOST_DOUBLINGS);
       restUntilNanos = nowNanos + (FIRST_REST.toNanos() << doublings);
       leftInTurn = doublings + 1;

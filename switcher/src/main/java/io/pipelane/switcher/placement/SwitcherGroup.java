@@ -56,6 +56,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final Spans spans;
   private final @Nullable MovingSequences sequences;
   private final PlacementConfig config;
+  private final int firstRuns;
   private final LongSupplier nanoClock;
   private final List<ReviewThread> reviews = new ArrayList<>();
 
@@ -63,20 +64,25 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    * A group without models.
    *
    * @param switchers by the devices' names, no two alike; stay the caller's to close, afterwards
+   * @param firstRuns after which a session has loaded and captured what it keeps
    * @param nanoClock counts how long replicas are there
    */
   public SwitcherGroup(
-      Map<String, Switcher> switchers, PlacementConfig config, LongSupplier nanoClock) {
+      Map<String, Switcher> switchers,
+      PlacementConfig config,
+      int firstRuns,
+      LongSupplier nanoClock) {
     List<Member> opened = new ArrayList<>();
     switchers.forEach((name, switcher) -> opened.add(new Member(opened.size(), name, switcher)));
     this.members = List.copyOf(opened);
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
     this.registration = new Registration(members, homes);
-    this.router = new Router(members, config.routing(), nanoClock);
+    this.router = new Router(members, config.routing(), runsAhead(config), nanoClock);
     this.spans = new Spans(members, this::confine, this::asked);
     this.sequences = only == null ? moving(nanoClock) : null;
     this.config = config;
+    this.firstRuns = firstRuns;
     this.nanoClock = nanoClock;
     if (only == null) {
       members.forEach(
@@ -95,6 +101,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     return route != null && route.devices().contains(device);
   }
 
+  /** Whether models run ahead where their sessions stand ready. */
+  private boolean runsAhead(PlacementConfig placement) {
+    return members.size() > 1
+        && placement.readySessions() > 0
+        && members.stream().allMatch(member -> member.switcher.standing().keepFirstRuns());
+  }
+
   private void startReviews() {
     if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
       Duration halfLife = config.replicaHalfLife();
@@ -107,12 +120,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
           new ReadySessions(
               members,
               config.readySessions(),
-              (member, bytes) -> member.switcher.freeWorkingShare(bytes),
+              (member, bytes) -> member.switcher.standing().freeShare(bytes),
               nanoClock);
       Runnable review = () -> ready.review(routes.values(), uses());
       reviews.add(new ReviewThread("ready-sessions", review, REVIEW));
-      if (members.stream().allMatch(member -> member.switcher.firstRunsStay())) {
-        RunsAhead ahead = new RunsAhead(members, member -> member.switcher::submit, nanoClock);
+      if (runsAhead(config)) {
+        RunsAhead ahead =
+            new RunsAhead(members, member -> member.switcher::submit, firstRuns, nanoClock);
         Runnable look = () -> ahead.review(routes.values(), uses());
         reviews.add(new ReviewThread("runs-ahead", look, BETWEEN_RUNS));
       }

@@ -114,7 +114,8 @@ final class Batch implements ResultHandler {
         Optional.empty(),
         Optional.empty(),
         first.keeper().map(CutApart::new),
-        first.job());
+        first.job(),
+        Optional.empty());
   }
 
   private InputTensor joined(int input) {

@@ -15,7 +15,10 @@ import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
+import java.time.Duration;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Runs requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
@@ -26,6 +29,8 @@ final class LaneRuns {
    * compute with, the run has to let go of its own before it waits, which is its caller's to do. A run whose session has to be
    * built where there is no room leaves its lane, waits for the room, and is begun anew with it.
    */
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final Lanes lanes;
   private final OfflineWorkingMemory offline;
   private final LaneLoans loans;
@@ -182,9 +187,26 @@ final class LaneRuns {
   }
 
   private LaneLease enter(InferenceRequest request, long needed, Lease lease, Turn turn) {
+    Supplier<LaneLease> lane =
+        () ->
+            request
+                .lane()
+                .map(only -> enterOnly(only, request, needed))
+                .orElseGet(() -> enterAny(request, needed, lease, turn));
     return request.priority() == Priority.OFFLINE
-        ? offline.enter(needed, turn::leave, () -> enterAny(request, needed, lease, turn))
-        : enterAny(request, needed, lease, turn);
+        ? offline.enter(needed, turn::leave, lane)
+        : lane.get();
+  }
+
+  /** Nobody gives way to it, and it waits for nobody. */
+  private LaneLease enterOnly(EphemeralRegion lane, InferenceRequest request, long needed) {
+    @Nullable LaneLease entered = lanes.tryEnter(lane, needed);
+    if (entered == null) {
+      throw StatusException.unavailable(
+          "the lane that a run of %s is for cannot be had now".formatted(request.model()),
+          RETRY_AFTER);
+    }
+    return entered;
   }
 
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */

@@ -328,7 +328,8 @@ final class Sequence {
           kept.nextNumber(),
           request.device(),
           request.keeper(),
-          request.job());
+          request.job(),
+          request.lane());
     }
 
     private KeptState kept() {

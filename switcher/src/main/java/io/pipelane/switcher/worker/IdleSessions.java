@@ -17,7 +17,7 @@ record IdleSessions(List<PooledSession> all, long nowNanos) {
   /** Those that nobody has asked for since they were built. */
   IdleSessions unasked() {
     return new IdleSessions(
-        all.stream().filter(session -> session.usage.at(nowNanos) == 0).toList(), nowNanos);
+        all.stream().filter(session -> session.isUnasked(nowNanos)).toList(), nowNanos);
   }
 
   /** What closing all of them would free. */

@@ -19,6 +19,9 @@ final class PooledSession {
   /** What is reserved for it. */
   long bytes;
 
+  /** Whether it has run what nobody had asked for. */
+  boolean hasRunAhead;
+
   /** What building it took. */
   long buildNanos;
 
@@ -48,6 +51,11 @@ final class PooledSession {
   /** Whether it may be closed, and closing it frees something. */
   boolean canGo() {
     return isBuilt() && runs == 0 && bytes > 0;
+  }
+
+  /** Whether nobody has asked for it since it was built. */
+  boolean isUnasked(long nowNanos) {
+    return usage.at(nowNanos) == 0;
   }
 
   /** The session itself; stays while a run is under way. */

@@ -30,6 +30,8 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
    * @param structure its hash
    * @param variants registered models that share them
    * @param sessions how many there are: one, or one for each lane that has run it
+   * @param unasked those of them that stand ready, without a request so far
+   * @param ranAhead those of these that have run all the same, ahead of any request
    * @param bytes working memory that they take
    * @param frameworkBytes what libraries hold of that
    * @param buildMillis what building one took at most
@@ -38,15 +40,22 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
       String structure,
       int variants,
       int sessions,
+      int unasked,
+      int ranAhead,
       long bytes,
       long frameworkBytes,
       double buildMillis) {
 
-    static Entry of(Structure structure, int variants, List<PooledSession> sessions) {
+    static Entry of(
+        Structure structure, int variants, List<PooledSession> sessions, long nowNanos) {
+      List<PooledSession> unasked =
+          sessions.stream().filter(session -> session.isUnasked(nowNanos)).toList();
       return new Entry(
           structure.hash(),
           variants,
           sessions.size(),
+          unasked.size(),
+          (int) unasked.stream().filter(session -> session.hasRunAhead).count(),
           sessions.stream().mapToLong(session -> session.bytes).sum(),
           sessions.stream().mapToLong(PooledSession::frameworkBytes).sum(),
           sessions.stream().mapToLong(session -> session.buildNanos).max().orElse(0) / 1e6);

@@ -82,6 +82,14 @@ final class SessionPool {
     }
   }
 
+  /**
+   * Takes a session for a run that nobody has asked for; to be given back by {@link
+   * #giveBackReady}. Null where none is built.
+   */
+  @Nullable PooledSession takeReady(StructureRange range, EphemeralRegion lane) {
+    return table.takeReady(new PooledSession.Key(range, lane));
+  }
+
   private void buildOrAbandon(
       ImportedModel model, PooledSession session, Priority priority, Charging charging) {
     boolean done = false;
@@ -104,18 +112,23 @@ final class SessionPool {
   /** Ends a run in a session; what the run added to it is charged, or the session has to go. */
   void giveBack(PooledSession session) {
     boolean mayGrow = factory.boundToLane(); // Others share it, and keep to their account.
-    table.giveBack(session, mayGrow && !charge(session));
+    table.giveBack(session, mayGrow && !charge(session, table::recharge));
+  }
+
+  /** The same where nobody gives way to what the run has added. */
+  void giveBackReady(PooledSession session) {
+    table.giveBack(session, !charge(session, table::rechargeFromFree));
   }
 
   /** A session that has grown beyond what can be had is asked to do with less. */
-  private boolean charge(PooledSession session) {
-    if (table.recharge(session, session.deviceBytes())) {
+  private boolean charge(PooledSession session, Charging charging) {
+    if (charging.recharge(session, session.deviceBytes())) {
       return true;
     }
     session.shrink();
     long bytes = session.deviceBytes();
     table.budget(session.key.range().structure()).observed(bytes);
-    return table.recharge(session, bytes);
+    return charging.recharge(session, bytes);
   }
 
   private void build(

@@ -24,6 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,14 +92,24 @@ final class SessionTable {
     orphans.forEach(this::close);
   }
 
-  /** The lanes that a structure's sessions are bound to. */
+  /** The lanes that a range's sessions are bound to, those that are being built included. */
   Set<EphemeralRegion> lanesOf(StructureRange range) {
+    return lanesOf(range, session -> true);
+  }
+
+  /** The same of those that are built. */
+  Set<EphemeralRegion> readyLanesOf(StructureRange range) {
+    return lanesOf(range, PooledSession::isBuilt);
+  }
+
+  private Set<EphemeralRegion> lanesOf(StructureRange range, Predicate<PooledSession> which) {
     Set<EphemeralRegion> found = new HashSet<>();
     lock.lock();
     try {
-      for (PooledSession.Key key : sessions.keySet()) {
-        if (key.range() == range && key.lane() != null) {
-          found.add(key.lane());
+      for (PooledSession session : sessions.values()) {
+        @Nullable EphemeralRegion lane = session.key.lane();
+        if (session.key.range() == range && lane != null && which.test(session)) {
+          found.add(lane);
         }
       }
     } finally {
@@ -117,6 +128,25 @@ final class SessionTable {
       PooledSession taken = open(key);
       taken.usage.used(nanoClock.getAsLong());
       return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Takes a session for a run that nobody has asked for, which is no use of it; null where none is
+   * built.
+   */
+  @Nullable PooledSession takeReady(PooledSession.Key key) {
+    lock.lock();
+    try {
+      @Nullable PooledSession found = sessions.get(key);
+      if (found == null || !found.isBuilt()) {
+        return null;
+      }
+      found.runs++;
+      found.hasRunAhead = true;
+      return found;
     } finally {
       lock.unlock();
     }
@@ -150,19 +180,6 @@ final class SessionTable {
     }
   }
 
-  /** Has a range's sessions count as what nobody has asked for. */
-  void forgetUses(StructureRange range) {
-    lock.lock();
-    try {
-      long now = nanoClock.getAsLong();
-      sessions.values().stream()
-          .filter(session -> session.key.range() == range)
-          .forEach(session -> session.usage.used(now, -session.usage.at(now)));
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /** Whether a session is there and built; at once. */
   boolean isBuilt(PooledSession.Key key) {
     lock.lock();
@@ -174,11 +191,11 @@ final class SessionTable {
     }
   }
 
-  /** Whether a range has a session that is built; at once. */
-  boolean isBuilt(StructureRange range) {
+  /** How many sessions of a range are built; at once. */
+  int builtIn(StructureRange range) {
     lock.lock();
     try {
-      return builtIn.containsKey(range);
+      return builtIn.getOrDefault(range, 0);
     } finally {
       lock.unlock();
     }
@@ -392,11 +409,12 @@ final class SessionTable {
   SessionOverview overview() {
     lock.lock();
     try {
+      long now = nanoClock.getAsLong();
       List<SessionOverview.Entry> entries = new ArrayList<>();
       budgets.forEach(
           (structure, budget) -> {
             entries.add(
-                SessionOverview.Entry.of(structure, budget.variants, sessionsOf(structure)));
+                SessionOverview.Entry.of(structure, budget.variants, sessionsOf(structure), now));
           });
       entries.sort(Comparator.comparing(SessionOverview.Entry::structure));
       return new SessionOverview(entries, built, evicted);

@@ -22,6 +22,7 @@ import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.worker.SessionBuilder.Wanted;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +34,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -51,6 +51,7 @@ public final class SessionWorker implements Worker {
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
+  private final SessionBuilder builder;
   private final LongSupplier nanoClock;
   private final KeptTensors kept;
   private final SegmentProfiles profiles;
@@ -68,7 +69,8 @@ public final class SessionWorker implements Worker {
           Thread.ofPlatform().daemon().name("session-evictor").factory(),
           new ThreadPoolExecutor.DiscardPolicy());
 
-  private final Map<ModelVersion, Variant> models = new ConcurrentHashMap<>();
+  /** Each with one of the ranges of its structure, whose sessions it runs in. */
+  private final Map<ModelVersion, Wanted> models = new ConcurrentHashMap<>();
 
   /**
    * Makes a worker without models.
@@ -97,6 +99,7 @@ public final class SessionWorker implements Worker {
     this.rooms = new SessionRooms(table, lanes, kept, writeOut);
     kept.tellWhenIdle(table::changed);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
+    this.builder = new SessionBuilder(sessions, lanes, table, rooms, pool);
   }
 
   @Override
@@ -104,8 +107,9 @@ public final class SessionWorker implements Worker {
     table.join(model, range.structure());
     boolean built = false;
     try {
-      build(model, range, priority, retries.preparing(model.version(), priority));
-      models.put(model.version(), new Variant(model, range, priority));
+      Wanted variant = new Wanted(model, range, priority);
+      builder.build(variant, retries.preparing(model.version(), priority));
+      models.put(model.version(), variant);
       built = true;
     } finally {
       if (!built) {
@@ -127,86 +131,41 @@ public final class SessionWorker implements Worker {
       }
     }
     retries.forget(model.version());
-    models.put(model.version(), new Variant(model, range, priority));
+    models.put(model.version(), new Wanted(model, range, priority));
   }
 
   @Override
   public boolean buildAhead(ModelVersion version) {
-    Variant variant = known(version);
+    return buildAhead(version, builder::buildAhead);
+  }
+
+  @Override
+  public boolean buildInAnotherLane(ModelVersion version) {
+    return buildAhead(version, builder::buildInAnotherLane);
+  }
+
+  private boolean buildAhead(ModelVersion version, Predicate<Wanted> build) {
+    Wanted variant = known(version);
     AtomicBoolean hadRoom = new AtomicBoolean();
     try {
-      retries.build(version, variant.priority(), () -> hadRoom.set(buildAhead(variant)));
+      retries.build(version, variant.priority(), () -> hadRoom.set(build.test(variant)));
       return hadRoom.get();
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  /** Returns false where all lanes are in use, by those who have something to do. */
-  private boolean buildAhead(Variant variant) {
-    if (!sessions.boundToLane()) {
-      pool.buildAhead(variant.model(), variant.range(), null, variant.priority());
-      return true;
-    }
-    if (!table.lanesOf(variant.range()).isEmpty()) {
-      return true;
-    }
-    try (@Nullable LaneLease lane = lanes.tryEnter(0)) {
-      if (lane != null) {
-        pool.buildAhead(variant.model(), variant.range(), lane.region(), variant.priority());
-      }
-      return lane != null;
-    }
-  }
-
   @Override
   public void makeReady(ModelVersion version, Lease lease) {
-    Variant variant = known(version);
+    Wanted variant = known(version);
     Priority priority = variant.priority();
-    build(variant.model(), lease.range(), priority, work -> retries.build(version, priority, work));
-  }
-
-  /**
-   * Builds a session, so that a model that cannot be run is refused before it has requests.
-   *
-   * @param attempts does what may lose its worker process, perhaps several times, and has others
-   *     wait for it: they hold lanes, so all that is waited for is waited for before
-   */
-  private void build(
-      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
-    boolean built = tryBuild(model, range, priority, attempts);
-    while (!built) { // What room was made for may be lost with a process, or turn out larger.
-      try (SessionRoom _ = rooms.makeRoom(range.structure(), 0, Priority.ONLINE)) {
-        built = tryBuild(model, range, priority, attempts);
-      }
-    }
-  }
-
-  /** Returns false when there is no room for the session. */
-  private boolean tryBuild(
-      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
-    try {
-      buildInLane(model, range, priority, attempts);
-      return true;
-    } catch (NoSessionRoomException e) {
-      return false;
-    }
-  }
-
-  private void buildInLane(
-      ImportedModel model, StructureRange range, Priority priority, Consumer<Runnable> attempts) {
-    if (!sessions.boundToLane()) {
-      attempts.accept(() -> pool.giveBack(pool.take(model, range, null, priority)));
-    } else if (table.lanesOf(range).isEmpty()) {
-      try (LaneLease lane = lanes.enter(0)) {
-        attempts.accept(() -> pool.giveBack(pool.take(model, range, lane.region(), priority)));
-      }
-    }
+    Wanted wanted = new Wanted(variant.model(), lease.range(), priority);
+    builder.build(wanted, work -> retries.build(version, priority, work));
   }
 
   @Override
   public boolean runsAtOnce(ModelVersion version) {
-    Variant variant = models.get(version);
+    Wanted variant = models.get(version);
     if (variant == null || !sessions.computesOnCaller()) {
       return false;
     }
@@ -217,14 +176,6 @@ public final class SessionWorker implements Worker {
   @Override
   public boolean isUsable() {
     return !sessions.isLost();
-  }
-
-  @Override
-  public void forgetUses(ModelVersion version) {
-    @Nullable Variant variant = models.get(version);
-    if (variant != null) {
-      table.forgetUses(variant.range());
-    }
   }
 
   @Override
@@ -239,14 +190,31 @@ public final class SessionWorker implements Worker {
 
   @Override
   public @Nullable StructureRange session(ModelVersion version) {
-    @Nullable Variant variant = models.get(version);
-    return variant != null && table.isBuilt(variant.range()) ? variant.range() : null;
+    @Nullable Wanted variant = models.get(version);
+    return variant != null && table.builtIn(variant.range()) > 0 ? variant.range() : null;
+  }
+
+  @Override
+  public int sessions(ModelVersion version) {
+    @Nullable Wanted variant = models.get(version);
+    return variant == null ? 0 : table.builtIn(variant.range());
+  }
+
+  @Override
+  public Set<EphemeralRegion> readyLanes(ModelVersion version) {
+    @Nullable Wanted variant = models.get(version);
+    return variant == null ? Set.of() : table.readyLanesOf(variant.range());
+  }
+
+  @Override
+  public int lanesForSessions() {
+    return sessions.boundToLane() ? lanes.regions().size() : 1;
   }
 
   @Override
   public long buildNanos(ModelVersion version) {
-    @Nullable Variant variant = models.get(version);
-    return variant == null ? 0 : table.buildNanos(variant.structure());
+    @Nullable Wanted variant = models.get(version);
+    return variant == null ? 0 : table.buildNanos(variant.range().structure());
   }
 
   @Override
@@ -266,8 +234,8 @@ public final class SessionWorker implements Worker {
 
   @Override
   public long sessionBytes(ModelVersion version) {
-    @Nullable Variant variant = models.get(version);
-    return variant == null ? 0 : table.expectedBytes(variant.structure());
+    @Nullable Wanted variant = models.get(version);
+    return variant == null ? 0 : table.expectedBytes(variant.range().structure());
   }
 
   @Override
@@ -337,7 +305,9 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       ResultHandler handler,
       Caller caller) {
-    PooledSession session = take(model, lease, lane, request.priority());
+    boolean isAhead = request.lane().isPresent();
+    PooledSession session =
+        isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
     Invocation invocation =
         new RequestInvocation(request, sessions.owner(model), handler, kept, caller::placed);
     try {
@@ -348,8 +318,21 @@ public final class SessionWorker implements Worker {
         run(session.session(), invocation, lane, request, lease);
       }
     } finally {
-      pool.giveBack(session);
+      if (isAhead) {
+        pool.giveBackReady(session);
+      } else {
+        pool.giveBack(session);
+      }
     }
+  }
+
+  private PooledSession takeReady(ImportedModel model, Lease lease, LaneLease lane) {
+    @Nullable PooledSession session = pool.takeReady(lease.range(), lane.region());
+    if (session == null) {
+      throw StatusException.unavailable(
+          "no session of %s stands ready in the lane".formatted(model.version()), RETRY_AFTER);
+    }
+    return session;
   }
 
   private void runFilledUp(
@@ -431,9 +414,9 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void discard(ModelVersion version) {
-    Variant variant = models.remove(version);
+    Wanted variant = models.remove(version);
     if (variant != null) {
-      table.leave(variant.structure());
+      table.leave(variant.range().structure());
       sessions.forget(variant.model());
       retries.forget(version);
     }
@@ -456,8 +439,8 @@ public final class SessionWorker implements Worker {
 
   @Override
   public List<String> notes(ModelVersion version) {
-    Variant variant = models.get(version);
-    return variant == null ? List.of() : table.notes(variant.structure());
+    Wanted variant = models.get(version);
+    return variant == null ? List.of() : table.notes(variant.range().structure());
   }
 
   @Override
@@ -477,23 +460,11 @@ public final class SessionWorker implements Worker {
   }
 
   /** A request that came before a version was deregistered may run while it is registered anew. */
-  private Variant known(ModelVersion version) {
-    Variant variant = models.get(version);
+  private Wanted known(ModelVersion version) {
+    Wanted variant = models.get(version);
     if (variant == null) {
       throw new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
     }
     return variant;
-  }
-
-  /**
-   * A model.
-   *
-   * @param range one of those of its structure, whose sessions it runs in
-   * @param priority the class of requests that name none
-   */
-  private record Variant(ImportedModel model, StructureRange range, Priority priority) {
-    Structure structure() {
-      return range.structure();
-    }
   }
 }

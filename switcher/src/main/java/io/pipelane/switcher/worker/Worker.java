@@ -50,6 +50,27 @@ public interface Worker extends AutoCloseable {
   boolean buildAhead(ModelVersion version);
 
   /**
+   * The same in a lane that has no session for the model yet, where sessions are bound to lanes.
+   *
+   * @return false when there was no room for it, or no such lane that nobody is in; true where
+   *     every lane has one
+   * @throws StatusException as {@link #buildAhead}
+   */
+  boolean buildInAnotherLane(ModelVersion version);
+
+  /** How many sessions there may be for a model: one, or one in each lane. At once. */
+  int lanesForSessions();
+
+  /** How many of them are built. For any thread, and at once. */
+  int sessions(ModelVersion version);
+
+  /**
+   * The lanes in which a model's sessions are built; none where they are bound to none. For any
+   * thread, and at once.
+   */
+  Set<EphemeralRegion> readyLanes(ModelVersion version);
+
+  /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
    *
    * @throws StatusException when there is no room for it, and never can be
@@ -72,9 +93,6 @@ public interface Worker extends AutoCloseable {
    * it in common.
    */
   boolean firstRunsStay();
-
-  /** Has a model's session count as one that nobody has asked for, whatever has run in it. */
-  void forgetUses(ModelVersion version);
 
   /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
   boolean hasSession(Lease lease);

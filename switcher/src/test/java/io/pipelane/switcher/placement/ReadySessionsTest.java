@@ -71,9 +71,11 @@ class ReadySessionsTest {
   }
 
   private void open() {
-    devices.open(
-        new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
-        this::weights);
+    devices.open(settings(), this::weights);
+  }
+
+  private static SwitcherSettings settings() {
+    return new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
   }
 
   @AfterEach
@@ -186,6 +188,72 @@ class ReadySessionsTest {
     other.backlog.came(Priority.OFFLINE, 1_000);
     ready.review(routes, uses);
     assertTrue(isOn(1, route));
+  }
+
+  /** A third device, whose sessions belong to lanes; it has none of the models. */
+  private Member openSeated() {
+    devices.openSeated(settings(), this::weights);
+    devices.lose(1);
+    return members.get(2);
+  }
+
+  private int sessionsOn(Member member, Route route) {
+    return member.switcher.standing().count(route.version);
+  }
+
+  @Test
+  void review_sessionsOfLanes_eachModelHasOneFirst_thenAllHaveOneInEveryLane() throws IOException {
+    Member seated = openSeated();
+    Route most = model(5);
+    Route some = model(2);
+    ReadySessions ready = ready(2);
+    for (int i = 0; i < 2; i++) {
+      ready.review(routes, uses);
+    }
+    assertEquals(1, sessionsOn(seated, most));
+    assertEquals(1, sessionsOn(seated, some));
+    int lanes = seated.switcher.standing().most();
+    for (int i = 0; i < 2 * lanes; i++) {
+      ready.review(routes, uses);
+    }
+    assertEquals(lanes, sessionsOn(seated, most));
+    assertEquals(lanes, sessionsOn(seated, some));
+    assertEquals(2L * lanes, seated.switcher.memory().sessions().built());
+    assertEquals(0, seated.switcher.memory().weights().lentBytes());
+  }
+
+  @Test
+  void review_whereHalfWouldNotStayFree_noModelHasASecondSession() throws IOException {
+    Member seated = openSeated();
+    Route most = model(5);
+    Route some = model(2);
+    freeShare = 0.5;
+    ReadySessions ready = ready(32);
+    for (int i = 0; i < 4; i++) {
+      ready.review(routes, uses);
+    }
+    assertEquals(1, sessionsOn(seated, most));
+    assertEquals(1, sessionsOn(seated, some));
+    freeShare = 0.75;
+    ready.review(routes, uses);
+    assertEquals(2, sessionsOn(seated, most));
+  }
+
+  @Test
+  void review_aSecondSessionThatLeavesSoon_hasTheDeviceRest() throws IOException {
+    Member seated = openSeated();
+    Route route = model(5);
+    ReadySessions ready = ready(32);
+    ready.review(routes, uses);
+    ready.review(routes, uses);
+    assertEquals(2, sessionsOn(seated, route));
+    leave(2, route);
+    assertTrue(seated.switcher.buildAhead(route.version));
+    ready.review(routes, uses);
+    assertEquals(1, sessionsOn(seated, route));
+    now += Stays.FIRST_REST.toNanos();
+    ready.review(routes, uses);
+    assertEquals(2, sessionsOn(seated, route));
   }
 
   @Test
@@ -377,7 +445,7 @@ class ReadySessionsTest {
     Route route = model(2);
     assertTrue(members.get(2).switcher.buildAhead(route.version));
     devices.lose(0);
-    Router router = new Router(members, Routing.PREDICTED, () -> now);
+    Router router = new Router(members, Routing.PREDICTED, true, () -> now);
     assertEquals(members.get(2), router.choose(route, request(route)).member());
   }
 }

@@ -9,6 +9,7 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 
 /** Devices of the processor, each with a switcher, that can be lost. */
 final class TestMembers implements AutoCloseable {
@@ -27,12 +29,31 @@ final class TestMembers implements AutoCloseable {
   private final List<LosableSessions> sessions = new ArrayList<>();
 
   void open(SwitcherSettings settings, HostWeights weights) {
+    open(settings, weights, built -> built);
+  }
+
+  /** The same with a session for each lane, as on a GPU. */
+  SeatedSessions openSeated(SwitcherSettings settings, HostWeights weights) {
+    List<SeatedSessions> seated = new ArrayList<>();
+    open(
+        settings,
+        weights,
+        built -> {
+          seated.add(new SeatedSessions(built));
+          return seated.getFirst();
+        });
+    return seated.getFirst();
+  }
+
+  private void open(
+      SwitcherSettings settings, HostWeights weights, UnaryOperator<SessionFactory> seats) {
     int index = all.size();
     String name = "cpu:" + index;
     ByteSize memory = new ByteSize(settings.weightBytes());
     CpuDevice device = CpuDevice.open(name, memory, new ByteSize(16 << 10), Bandwidth.UNLIMITED);
     DeviceMemory accounts = new DeviceMemory(device.persistent());
-    LosableSessions losable = new LosableSessions(runtime.sessions(device, accounts, 1));
+    LosableSessions losable =
+        new LosableSessions(seats.apply(runtime.sessions(device, accounts, 1)));
     devices.add(device);
     sessions.add(losable);
     all.add(new Member(index, name, new Switcher(device, accounts, losable, settings, weights)));

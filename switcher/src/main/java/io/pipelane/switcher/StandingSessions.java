@@ -1,0 +1,87 @@
+package io.pipelane.switcher;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.MemoryDaemon;
+import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.memory.WorkingMemory;
+import io.pipelane.switcher.worker.Worker;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of a device that are there, and how more come to stand ready before anybody asks for
+ * them. Safe for any thread, and at once but for building.
+ */
+public final class StandingSessions {
+  private final Worker worker;
+  private final WorkingMemory working;
+  private final MemoryDaemon daemon;
+
+  StandingSessions(Worker worker, WorkingMemory working, MemoryDaemon daemon) {
+    this.worker = worker;
+    this.working = working;
+    this.daemon = daemon;
+  }
+
+  /** Whether sessions keep what first runs capture, and offline work has none of its own. */
+  public boolean keepFirstRuns() {
+    return working.shareLanes().isEmpty() && worker.firstRunsStay();
+  }
+
+  /**
+   * What a model's sessions are built for, which models that share them have in common; null where
+   * none is built.
+   */
+  public @Nullable StructureRange of(ModelVersion version) {
+    return worker.session(version);
+  }
+
+  /** How many of a model's sessions are built: one at most, or one in each lane. */
+  public int count(ModelVersion version) {
+    return worker.sessions(version);
+  }
+
+  /** How many there may be of each model. */
+  public int most() {
+    return worker.lanesForSessions();
+  }
+
+  /**
+   * The lanes in which a model's sessions are built, for {@link InferenceRequest#in}; none where
+   * sessions are bound to none.
+   */
+  public Set<EphemeralRegion> lanes(ModelVersion version) {
+    return worker.readyLanes(version);
+  }
+
+  /**
+   * Builds one more of a model's sessions, in a lane that has none, from working memory that is
+   * free; blocks a platform thread. The caller sees to it that the model is not deregistered
+   * meanwhile.
+   *
+   * @return false when there was no room, or no lane to build it in
+   * @throws StatusException as {@link Switcher#buildAhead}
+   */
+  public boolean buildInAnotherLane(ModelVersion version) {
+    return worker.buildInAnotherLane(version);
+  }
+
+  /**
+   * Has a model's weights count as what nobody has asked for, whatever has run.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void forgetUses(ModelVersion version) {
+    daemon.forgetUses(version, Optional.empty());
+  }
+
+  /** How much of the working memory nobody would have taken if so much more of it were, up to 1. */
+  public double freeShare(long takenBytes) {
+    long free = working.lanes().freeBytes() - takenBytes;
+    return (double) free / working.lanes().capacityBytes();
+  }
+}
