@@ -47,6 +47,32 @@ public record InferenceRequest(
     outputs = List.copyOf(outputs);
   }
 
+  /** A request for any lane. */
+  public InferenceRequest(
+      ModelVersion model,
+      List<InputTensor> inputs,
+      List<String> outputs,
+      OptionalLong deadlineNanos,
+      Priority priority,
+      Optional<SequenceStep> sequence,
+      Optional<StateNumber> stateNumber,
+      Optional<String> device,
+      Optional<Keeper> keeper,
+      Optional<JobWork> job) {
+    this(
+        model,
+        inputs,
+        outputs,
+        deadlineNanos,
+        priority,
+        sequence,
+        stateNumber,
+        device,
+        keeper,
+        job,
+        Optional.empty());
+  }
+
   /** A request of no job. */
   public InferenceRequest(
       ModelVersion model,
