@@ -282,13 +282,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /**
    * Takes a model's weights off the device that are not wanted there any more, once its last run
-   * has ended; waits for nothing.
+   * and all copies of it have ended, unless it is asked for before; waits for nothing.
    *
-   * @return false while copies of it are under way, to be asked again
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public boolean tryEvict(ModelVersion version) {
-    return parts.daemon.tryEvict(version);
+  public void evictOnceIdle(ModelVersion version) {
+    parts.daemon.evictOnceIdle(version);
   }
 
   /** Whether the settings let anything come in ahead of requests. */

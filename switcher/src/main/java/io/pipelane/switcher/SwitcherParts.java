@@ -182,9 +182,12 @@ final class SwitcherParts implements AutoCloseable {
     return kept.giveIdleBack() || worker.evictUnused(bytes);
   }
 
-  private void makeRoomForStates() {
-    boolean _ = kept.giveIdleBack();
-    worker.evictIdleBeside();
+  /** What keeps offline work from more may be its share, which no session's end makes larger. */
+  private void makeRoomForStates(long bytes, Priority inFavourOf) {
+    if (inFavourOf == Priority.ONLINE || working.offline().hasShareFor(bytes)) {
+      boolean _ = kept.giveIdleBack();
+      worker.evictIdleBeside(bytes);
+    }
   }
 
   /** Has something leave working memory that nobody uses now; false when there is nothing. */

@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -48,7 +49,7 @@ final class FetchAhead {
   private final PeerMemory peers;
   private final IdleMoves idleMoves;
   private final StagedPage staged;
-  private final Runnable whenOver;
+  private final Consumer<Residency> whenOver;
   private final Wishes wishes = new Wishes();
   private final Pacing pacing;
   private final LongSupplier nanoClock;
@@ -59,7 +60,7 @@ final class FetchAhead {
    * Fetches nothing yet.
    *
    * @param pacing of what no request waits for
-   * @param whenOver called when a page has arrived, on any thread, without the daemon's lock
+   * @param whenOver told a model when a page of it has arrived, on any thread
    */
   FetchAhead(
       PagePool pages,
@@ -69,7 +70,7 @@ final class FetchAhead {
       IdleMoves idleMoves,
       StagedPage staged,
       Pacing pacing,
-      Runnable whenOver,
+      Consumer<Residency> whenOver,
       LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
     this.pages = pages;
@@ -261,7 +262,7 @@ final class FetchAhead {
         () -> {
           arrivedNanos = nanoClock.getAsLong();
           origin.close();
-          whenOver.run();
+          whenOver.accept(residency);
         });
     return bytes;
   }

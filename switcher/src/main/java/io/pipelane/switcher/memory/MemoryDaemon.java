@@ -113,7 +113,7 @@ public final class MemoryDaemon implements AutoCloseable {
     Pacing pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, copies, memory, peers, idleMoves, staged, pacing, this::signal, nanoClock);
+            pages, copies, memory, peers, idleMoves, staged, pacing, this::transferOver, nanoClock);
     this.fetchOnDemand =
         new FetchOnDemand(
             changed,
@@ -209,26 +209,20 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /**
    * Takes a model's weights off the device that nobody has there any more, and what is wished of
-   * them with them: now, or when its last run has ended, unless it is asked for again before. Waits
-   * for nothing.
+   * them with them: now, or when its last run and all copies of it have ended, unless it is asked
+   * for again before. Waits for nothing.
    *
-   * @return false while copies of it are under way, to be asked again; nothing was taken then, but
-   *     nothing more is sent for unless somebody asks for it
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
-  public boolean tryEvict(ModelVersion version) {
+  public void evictOnceIdle(ModelVersion version) {
     lock.lock();
     try {
       Residency residency = known(version);
       fetchAhead.forgetWish(residency);
-      boolean goes = residency.leases > 0 || !residency.isBeingCopied();
-      if (goes) {
-        residency.leaves = true;
-        memory.settle(residency);
-        memory.takeIfLeftBehind(residency);
-        changed.signalAll();
-      }
-      return goes;
+      residency.leaves = true;
+      memory.settle(residency);
+      memory.takeIfLeftBehind(residency);
+      changed.signalAll();
     } finally {
       lock.unlock();
     }

@@ -185,10 +185,19 @@ public final class OfflineWorkingMemory implements Reservations {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      boolean fits =
-          laneBytes + stateBytes + bytes <= capacityBytes && lanes.tryReservePersistent(bytes);
+      boolean fits = hasShareFor(bytes) && lanes.tryReservePersistent(bytes);
       stateBytes += fits ? bytes : 0;
       return fits;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Whether offline work may hold so much more now, be it free or not. */
+  public boolean hasShareFor(long bytes) {
+    lock.lock();
+    try {
+      return laneBytes + stateBytes + bytes <= capacityBytes;
     } finally {
       lock.unlock();
     }

@@ -336,8 +336,8 @@ final class WeightMemory {
   }
 
   /**
-   * Takes all of a model that is to go, or whose unit has gone, unless something runs on it; what
-   * reads or writes it is waited for, and this asked again.
+   * Takes all of a model that is to go, or whose unit has gone, unless something runs on it, reads
+   * it or writes it; asked again when that has ended.
    */
   void takeIfLeftBehind(Residency residency) {
     if (residency.leases == 0 && !residency.isBeingCopied()) {

@@ -27,8 +27,8 @@ final class Replicas {
    * there; where a device brings nothing in ahead of requests, as if a run waited, and once. What
    * is not there within a minute is left, and so is what the model may not have there any more. A
    * device that is taken away gets no more requests, then, once those that it had have ended,
-   * loses the weights: what was counted there would keep them for minutes. A page that is on its
-   * way is waited for by looking again: a read may hang.
+   * loses the weights: what was counted there would keep them for minutes. Nobody waits for
+   * a page that is on its way, as a read may hang: it leaves when it has come.
    *
    * What those that would give way are asked for is counted as the waiting is, from the same time
    * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in
@@ -313,10 +313,10 @@ final class Replicas {
       return false;
     }
     try {
-      return member.switcher.tryEvict(left.route.version);
+      member.switcher.evictOnceIdle(left.route.version);
     } catch (RuntimeException e) {
       LOG.log(Level.DEBUG, "{0} left {1}: {2}", left.route.version, member.name, e.getMessage());
-      return true;
     }
+    return true;
   }
 }

@@ -206,9 +206,10 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     }
   }
 
+  /** Waits for nothing: a run, or a read that hangs, may have the weights. */
   private static void takeOff(Member member, ModelVersion version) {
     try {
-      member.switcher.evict(version);
+      member.switcher.evictOnceIdle(version);
     } catch (StatusException e) { // It has been taken out meanwhile.
       LOG.log(Level.DEBUG, "{0} has left {1}: {2}", version, member.name, e.getMessage());
     }

@@ -46,12 +46,22 @@ final class KeptState {
       for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
         tensors.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
       }
+      takeMemory();
       if (memory.isOnDevice()) {
         number = memory.takeWord();
       }
     } catch (RuntimeException | Error e) {
       close();
       throw e;
+    }
+  }
+
+  private void takeMemory() {
+    long lacking = tensors.values().stream().mapToLong(StateTensor::lackingBytes).sum();
+    for (StateTensor tensor : tensors.values()) {
+      long own = tensor.lackingBytes();
+      tensor.takeMemory(lacking);
+      lacking -= own;
     }
   }
 
@@ -152,7 +162,7 @@ final class KeptState {
    */
   void bringBack() {
     try {
-      tensors.values().forEach(StateTensor::bringBack);
+      takeMemory();
       if (number == null && memory.isOnDevice()) {
         number = newNumber();
       }

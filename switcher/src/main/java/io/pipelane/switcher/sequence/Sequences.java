@@ -55,6 +55,15 @@ public final class Sequences implements AutoCloseable {
 
   private record Key(ModelVersion model, String owner, String id) {}
 
+  /** Whoever knows what else lies in the working memory. */
+  public interface MakingRoom {
+    /**
+     * Has other memory given back that nobody uses now, in favour of so many bytes of a class, if
+     * that would be enough; answers at once, and somebody else does it.
+     */
+    void makeRoom(long bytes, Priority inFavourOf);
+  }
+
   /**
    * Keeps nothing yet.
    *
@@ -65,7 +74,7 @@ public final class Sequences implements AutoCloseable {
    * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
    *     many bytes, which goes before states do; false when that would not be enough. It may take
    *     its time
-   * @param makeRoom has other memory given back that nobody uses now; answers at once
+   * @param makeRoom makes room for who asks again
    * @param queue takes steps
    */
   public Sequences(
@@ -74,18 +83,28 @@ public final class Sequences implements AutoCloseable {
       Reservations ofOffline,
       long hostBytes,
       LongPredicate giveUnasked,
-      Runnable makeRoom,
+      MakingRoom makeRoom,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
     this.online =
         new StateMemory(
-            device, working, host, giveUnasked, () -> writeOut(Priority.ONLINE), makeRoom);
+            device,
+            working,
+            host,
+            giveUnasked,
+            () -> writeOut(Priority.ONLINE),
+            bytes -> makeRoom.makeRoom(bytes, Priority.ONLINE));
     // What keeps offline work from more may be its share, which others' memory does not make
     // larger.
     this.offline =
         new StateMemory(
-            device, ofOffline, host, _ -> false, () -> writeOut(Priority.OFFLINE), makeRoom);
+            device,
+            ofOffline,
+            host,
+            _ -> false,
+            () -> writeOut(Priority.OFFLINE),
+            bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
     this.queue = queue;
     this.nanoClock = nanoClock;
   }

@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.Reservations;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
 /**
@@ -21,7 +22,7 @@ final class StateMemory {
   private final HostStates host;
   private final LongPredicate giveUnasked;
   private final BooleanSupplier writeOut;
-  private final Runnable makeRoom;
+  private final LongConsumer makeRoom;
 
   /**
    * Nothing is charged yet.
@@ -29,7 +30,8 @@ final class StateMemory {
    * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
    *     many bytes; false when that would not be enough. It may take its time
    * @param writeOut has a state written out that nobody needs now; false when there is none
-   * @param makeRoom has other memory given back that nobody uses now, for who asks again
+   * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
+   *     for who asks again, if that would be enough
    */
   StateMemory(
       DeviceStates device,
@@ -37,7 +39,7 @@ final class StateMemory {
       HostStates host,
       LongPredicate giveUnasked,
       BooleanSupplier writeOut,
-      Runnable makeRoom) {
+      LongConsumer makeRoom) {
     this.device = device;
     this.working = working;
     this.host = host;
@@ -54,10 +56,12 @@ final class StateMemory {
   /**
    * Takes memory of zeros, for which others are written out. Called under no lock.
    *
+   * @param togetherBytes with all that is to be taken besides, as part of one state: what is no use
+   *     to all of that is not given up for a part
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
-  State take(long bytes) {
-    if (!tryReserve(bytes)) {
+  State take(long bytes, long togetherBytes) {
+    if (!tryReserve(bytes, togetherBytes)) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
           "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
@@ -66,12 +70,12 @@ final class StateMemory {
     return reserved(bytes);
   }
 
-  private boolean tryReserve(long bytes) {
+  private boolean tryReserve(long bytes, long togetherBytes) {
     boolean mayWait = device.areOnDevice(); // An event loop may not, which takes those of a host.
     while (!working.tryReservePersistent(bytes)) {
-      boolean given = mayWait && giveUnasked.test(bytes);
+      boolean given = mayWait && giveUnasked.test(togetherBytes);
       if (!given && !writeOut.getAsBoolean()) {
-        makeRoom.run();
+        makeRoom.accept(togetherBytes);
         return false;
       }
     }
@@ -139,11 +143,12 @@ final class StateMemory {
   /**
    * The other way round.
    *
+   * @param togetherBytes as for {@link #take}
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is changed
    */
-  State bringBack(State waiting) {
+  State bringBack(State waiting, long togetherBytes) {
     long bytes = waiting.memory().byteSize();
-    if (!tryReserve(bytes)) {
+    if (!tryReserve(bytes, togetherBytes)) {
       throw StatusException.unavailable(
           "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
               .formatted(new ByteSize(bytes)),

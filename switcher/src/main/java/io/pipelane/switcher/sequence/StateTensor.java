@@ -24,20 +24,19 @@ final class StateTensor {
   private Shape shape;
   private Shape nextShape;
 
-  /** Null while it is written out. */
+  /** Null before {@link #takeMemory}, and while it is written out. */
   private @Nullable State data;
 
-  /** Null while it is written out: there is nothing in it that counts. */
+  /** Null at the same times: there is nothing in it that counts. */
   private @Nullable State next;
 
   /** What waits on the host instead. */
   private @Nullable State writtenOut;
 
   /**
-   * A state of zeros.
+   * A state of zeros, which has no memory yet.
    *
    * @param rows what its open dimensions are
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
    */
   StateTensor(StateMemory memory, TensorSpec spec, long rows) {
     this.memory = memory;
@@ -49,14 +48,6 @@ final class StateTensor {
     }
     this.shape = Shape.of(dimensions);
     this.nextShape = shape;
-    State zeros = memory.take(byteSize());
-    try {
-      this.next = memory.take(byteSize());
-    } catch (RuntimeException | Error e) {
-      memory.giveBack(zeros);
-      throw e;
-    }
-    this.data = zeros;
   }
 
   private long byteSize() {
@@ -102,7 +93,7 @@ final class StateTensor {
   private State nextOf(Shape written, long byteSize) {
     State place = next;
     if (place == null || byteSize != place.memory().byteSize()) {
-      State other = memory.take(byteSize);
+      State other = memory.take(byteSize, byteSize);
       if (place != null) {
         memory.giveBack(place);
       }
@@ -122,7 +113,7 @@ final class StateTensor {
   }
 
   /**
-   * Gives its working memory up until it is brought back; between steps.
+   * Gives its working memory up until it takes some again; between steps.
    *
    * @return false when it had none, or the host has no room for it
    */
@@ -145,25 +136,33 @@ final class StateTensor {
     return writtenOut != null;
   }
 
-  /** Whether a step has to wait for {@link #bringBack}. */
+  /** Whether a step has to wait for {@link #takeMemory}. */
   boolean lacksMemory() {
     return next == null;
   }
 
+  /** What {@link #takeMemory} would take. */
+  long lackingBytes() {
+    return (data == null ? byteSize() : 0) + (next == null ? byteSize() : 0);
+  }
+
   /**
-   * Has working memory again, for a step.
+   * Has working memory for a step, with what was written out in it.
    *
+   * @param togetherBytes what all tensors of its state lack
    * @throws StatusException {@link Status#UNAVAILABLE} or {@link Status#INSUFFICIENT_MEMORY} when
    *     there is no room; nothing is lost then
    */
-  void bringBack() {
-    State out = writtenOut;
-    if (out != null) {
-      data = memory.bringBack(out);
+  void takeMemory(long togetherBytes) {
+    long together = togetherBytes;
+    if (data == null) {
+      State out = writtenOut;
+      data = out == null ? memory.take(byteSize(), together) : memory.bringBack(out, together);
       writtenOut = null;
+      together -= byteSize();
     }
     if (next == null) {
-      next = memory.take(byteSize());
+      next = memory.take(byteSize(), together);
     }
   }
 

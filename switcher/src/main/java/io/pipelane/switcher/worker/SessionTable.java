@@ -262,12 +262,17 @@ final class SessionTable {
   boolean recharge(PooledSession session, long bytes) {
     long more = bytes - session.bytes;
     while (more > 0 && !lanes.tryReservePersistent(more)) {
-      if (lanes.freeBytes() + idleBytes() < more || !evict()) {
+      if (!evictTowards(more)) {
         return false;
       }
     }
     reserved(session, bytes);
     return true;
+  }
+
+  /** Closes the idle session of least value, if closing all of them would free so much. */
+  private boolean evictTowards(long bytes) {
+    return lanes.freeBytes() + idleBytes() >= bytes && evict();
   }
 
   /** The same where nobody has to give way. */
@@ -316,6 +321,17 @@ final class SessionTable {
   boolean evictUnused(long bytes) {
     return lanes.freeBytes() >= bytes
         || evict(idle -> idle.unasked().towards(bytes - lanes.freeBytes()));
+  }
+
+  /**
+   * Closes idle sessions until so many bytes are free; none where closing all of them would not be
+   * enough.
+   */
+  void evictIdle(long bytes) {
+    boolean goesOn = true;
+    while (goesOn && lanes.freeBytes() < bytes) {
+      goesOn = evictTowards(bytes);
+    }
   }
 
   private boolean evict(Function<IdleSessions, Optional<PooledSession>> choice) {

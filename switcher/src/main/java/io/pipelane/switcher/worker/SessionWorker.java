@@ -249,8 +249,8 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void evictIdleBeside() {
-    evictor.execute(table::evict);
+  public void evictIdleBeside(long bytes) {
+    evictor.execute(() -> table.evictIdle(bytes));
   }
 
   @Override

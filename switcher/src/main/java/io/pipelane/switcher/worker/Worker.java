@@ -135,8 +135,11 @@ public interface Worker extends AutoCloseable {
    */
   boolean evictUnused(long bytes);
 
-  /** Has an idle session be closed, if there is one, by another thread. */
-  void evictIdleBeside();
+  /**
+   * Has idle sessions be closed by another thread, in favour of so many bytes of working memory;
+   * none where closing all of them would not be enough.
+   */
+  void evictIdleBeside(long bytes);
 
   /**
    * Closes idle sessions, and has idle states leave, until a run of a model can have a lane of so

@@ -33,6 +33,28 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
+  void evictOnceIdle_pageUnderWay_waitsForNothingAndTheModelGoesWhenItHasCome() {
+    ImportedModel model = registered("a", 2, 2);
+    assertTrue(fetch(model));
+    device.completeAll();
+    assertTrue(fetch(model));
+    daemon.evictOnceIdle(model.version());
+    assertEquals(2, residentPages(model), "it is being written");
+    device.completeAll();
+    assertEquals(0, residentPages(model));
+  }
+
+  @Test
+  void evictOnceIdle_askedForBeforeThePageHasCome_stays() {
+    ImportedModel model = registered("a", 2, 2);
+    assertTrue(fetch(model));
+    daemon.evictOnceIdle(model.version());
+    daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
+    device.completeAll();
+    assertEquals(1, residentPages(model));
+  }
+
+  @Test
   void fetch_pageUnderWay_runsCopiesComeRightBehindIt() {
     ImportedModel next = registered("next", 4);
     ImportedModel urgent = registered("urgent", 2, 1);

@@ -157,6 +157,18 @@ class OfflineWorkingMemoryTest {
   }
 
   @Test
+  void share_leavesRoomForAState_whateverIsFree() {
+    assertTrue(offline.tryReservePersistent(MIB));
+    try (LaneLease _ = enter(MIB, OfflineWorkingMemoryTest::never);
+        LaneLease _ = lanes.enter(8 * MIB)) {
+      assertFalse(offline.tryReservePersistent(2 * MIB), "others have the rest");
+      assertTrue(offline.hasShareFor(2 * MIB));
+      assertFalse(offline.hasShareFor(2 * MIB + 1));
+    }
+    offline.releasePersistent(MIB);
+  }
+
+  @Test
   void laneThatCannotBeEntered_isNotCounted() {
     assertThrows(
         IllegalStateException.class,

@@ -109,7 +109,7 @@ class ExpiredStatesTest {
             working,
             0,
             _ -> false,
-            () -> {},
+            (_, _) -> {},
             ExpiredStatesTest::run,
             now::get);
     sequences.agree(model, Map.of("t", "s"));

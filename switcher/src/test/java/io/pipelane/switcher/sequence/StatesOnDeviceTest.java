@@ -34,6 +34,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -59,6 +60,7 @@ class StatesOnDeviceTest {
   private final CountedStates device = new CountedStates();
   private final AtomicLong reserved = new AtomicLong();
   private final AtomicLong unasked = new AtomicLong();
+  private final List<String> roomAskedFor = new CopyOnWriteArrayList<>();
   private ImportedModel model;
   private Sequences sequences;
   private volatile boolean failing;
@@ -75,7 +77,7 @@ class StatesOnDeviceTest {
             working,
             100 * STATE,
             this::giveUnasked,
-            () -> {},
+            (bytes, inFavourOf) -> roomAskedFor.add(inFavourOf + " " + bytes),
             this::run,
             System::nanoTime);
     sequences.agree(model, Map.of("t", "s"));
@@ -192,6 +194,10 @@ class StatesOnDeviceTest {
 
   /** The first number of an answer. */
   private float step(String sequence, boolean start, float value) {
+    return step(Priority.ONLINE, sequence, start, value);
+  }
+
+  private float step(Priority priority, String sequence, boolean start, float value) {
     float[] x = new float[WIDTH];
     x[0] = value;
     MemorySegment data = Arena.ofAuto().allocateFrom(JAVA_FLOAT, x);
@@ -203,7 +209,7 @@ class StatesOnDeviceTest {
                 List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
                 List.of("y"),
                 OptionalLong.empty(),
-                Priority.ONLINE,
+                priority,
                 Optional.of(new SequenceStep(sequence, start, false))),
             answer);
     return answer.await();
@@ -277,6 +283,28 @@ class StatesOnDeviceTest {
     assertEquals(1, step("b", true, 1));
     assertEquals(0, unasked.get());
     assertEquals(0, sequences.overview().timesWrittenOut());
+  }
+
+  @Test
+  void memoryThatNobodyHasAskedForYet_isNotGivenForOneOfTwoCopies() {
+    unasked.set(STATE);
+    reserved.addAndGet(WORKING);
+    StatusException error = assertThrows(StatusException.class, () -> step("a", true, 1));
+    assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
+    assertEquals(STATE, unasked.get());
+    reserved.set(0);
+  }
+
+  @Test
+  void stateThatHasNoRoom_hasOthersMakeAllThatItLacks() {
+    reserved.addAndGet(WORKING);
+    assertThrows(StatusException.class, () -> step("a", true, 1));
+    assertThrows(StatusException.class, () -> step(Priority.OFFLINE, "b", true, 1));
+    reserved.addAndGet(-STATE);
+    assertThrows(StatusException.class, () -> step("c", true, 1));
+    assertEquals(
+        List.of("ONLINE " + 2 * STATE, "OFFLINE " + 2 * STATE, "ONLINE " + STATE), roomAskedFor);
+    reserved.set(0);
   }
 
   /** A run has the rest of the memory, say: the half that is back gives its room up again. */

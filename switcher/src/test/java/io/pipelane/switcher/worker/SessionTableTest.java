@@ -133,6 +133,29 @@ class SessionTableTest {
   }
 
   @Test
+  void evictIdle_allOfThemAreNotEnough_closesNone() {
+    ready("ready", 2 * MIB);
+    asked("asked", 3 * MIB);
+    PooledSession inUse = table.take(key("in use"));
+    assertTrue(table.rechargeFromFree(inUse, MIB));
+    table.evictIdle(10 * MIB);
+    assertEquals(List.of(), closed);
+    table.abandon(inUse);
+  }
+
+  @Test
+  void evictIdle_closesThoseOfLeastValueUntilItIsEnough() {
+    asked("asked", 3 * MIB);
+    ready("ready", 2 * MIB);
+    table.evictIdle(5 * MIB);
+    assertEquals(List.of(), closed, "it is free");
+    table.evictIdle(6 * MIB);
+    assertEquals(List.of("ready"), closed);
+    table.evictIdle(10 * MIB);
+    assertEquals(List.of("ready", "asked"), closed);
+  }
+
+  @Test
   void evictUnused_oneIsNotEnough_closesTheLargestFirst() {
     ready("small", MIB);
     ready("large", 4 * MIB);
