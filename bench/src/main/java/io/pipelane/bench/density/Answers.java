@@ -10,23 +10,38 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Where the time of a number of requests went; written by lanes' threads, read once all are in. */
+/**
+ * Where the time of a number of requests went, of which one runs at a time; written by lanes'
+ * threads, read once all are in.
+ */
 final class Answers {
   private final long[] executeNanos;
   private final long[] stallNanos;
   private final long[] endNanos;
+  private final long[] missedBytes;
   private final Map<Integer, long[]> segmentNanos = new ConcurrentHashMap<>();
   private final Outputs outputs;
+  private final LongSupplier bytesLoaded;
   private final CountDownLatch missing;
+  private volatile long loadedBefore;
   private final AtomicReference<@Nullable StatusException> failure = new AtomicReference<>();
 
-  Answers(int count, Outputs outputs) {
+  /**
+   * None has come yet.
+   *
+   * @param bytesLoaded what all runs so far have sent for
+   */
+  Answers(int count, Outputs outputs, LongSupplier bytesLoaded) {
     this.executeNanos = new long[count];
     this.stallNanos = new long[count];
     this.endNanos = new long[count];
+    this.missedBytes = new long[count];
     this.outputs = outputs;
+    this.bytesLoaded = bytesLoaded;
+    this.loadedBefore = bytesLoaded.getAsLong();
     this.missing = new CountDownLatch(count);
   }
 
@@ -47,6 +62,9 @@ final class Answers {
           segmentNanos.put(request, segments);
         }
         endNanos[request] = System.nanoTime();
+        long loaded = bytesLoaded.getAsLong();
+        missedBytes[request] = loaded - loadedBefore;
+        loadedBefore = loaded;
         missing.countDown();
       }
 
@@ -89,6 +107,11 @@ final class Answers {
   /** How long each segment of a run computed; null where it has not told. */
   long @Nullable [] segmentNanos(int request) {
     return segmentNanos.get(request);
+  }
+
+  /** What each run has sent for. */
+  long[] missedBytes() {
+    return missedBytes.clone();
   }
 
   /** When an answer was there, by {@link System#nanoTime}. */

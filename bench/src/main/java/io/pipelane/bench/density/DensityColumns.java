@@ -67,13 +67,14 @@ final class DensityColumns {
               + " first quarter is not counted.",
           "x whole: variants over those that fit the device with all their weights.",
           "stall: what computation waited for weights, as the run itself has measured it at its"
-              + " gates (a server says the same in Pipelane-Stall-Us), and the same waiting in the"
-              + " simulator. What else makes a run long is in latency alone. without: up to 0.08 ms."
+              + " gates (a server says the same in Pipelane-Stall-Us); on a GPU all that a run which"
+              + " has to wait takes beyond the median of late ones that had not. The simulator counts"
+              + " likewise. What else makes a run long is in latency alone. without: up to 0.08 ms."
               + " latency: from the intended moment of sending, when it was"
               + " sent, to the answer.",
           "simulated: the same requests replayed without the device, which is empty on both sides at"
               + " first, from what was measured in this run: the link, what any transfer costs, what"
-              + " copies take from a run beside them, remapping, and, before and behind each row, the"
+              + " copies and runs beside them take from each other, remapping, and, before and behind each row, the"
               + " segments of warm runs that come as often as requests do. On both sides pages are kept"
               + " by the same profile. What a warm request takes beside its segments comes with the last"
               + " of them.",

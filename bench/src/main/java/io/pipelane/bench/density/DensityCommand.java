@@ -113,14 +113,10 @@ public final class DensityCommand implements Callable<Integer> {
               imported,
               HeldWeights.read(imported, accelerator::pinned),
               modelCase.inputs(imported));
+      Scene scene = new Scene(accelerator, subject, links.lendTo(accelerator));
+      CostProbe probe = new CostProbe(scene, rate);
       DensityRounds rounds =
-          new DensityRounds(
-              accelerator,
-              links.lendTo(accelerator),
-              subject,
-              results,
-              line -> Console.say(spec, line));
-      rounds.calibrate(rate);
+          new DensityRounds(scene, probe.measure(), results, line -> Console.say(spec, line));
       for (int round = 0; round < options.rounds(); round++) {
         for (int count : variants) {
           for (Policy policy : policies) {
@@ -131,7 +127,12 @@ public final class DensityCommand implements Callable<Integer> {
           }
         }
       }
-      options.publish(spec, results, runtime, accelerator.description());
+      options.publish(
+          spec,
+          results,
+          List.of(rounds.parts().results(), probe.results()),
+          runtime,
+          accelerator.description());
     }
     return 0;
   }

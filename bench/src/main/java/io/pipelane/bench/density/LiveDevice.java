@@ -115,19 +115,10 @@ final class LiveDevice implements AutoCloseable {
     }
   }
 
-  /** Runs that find no weight there, and in turns with them others that find all. */
-  void coldRuns(WarmRuns cold, List<Long> stalls, WarmRuns warm, Duration interval) {
-    for (int i = 0; i < WARMUP; i++) {
-      run(0, interval);
-    }
-    for (int i = 0; i < SAMPLES; i++) {
-      switcher.evict(subject.version(0));
-      accelerator.settle();
-      Run run = run(0, interval);
-      cold.add(run);
-      stalls.add(run.stallNanos);
-      warm.add(run(0, interval));
-    }
+  /** Takes a variant's pages off the device but for so many bytes of the first; waits for that. */
+  void evict(int variant, long keptBytes) {
+    switcher.evict(subject.version(variant), keptBytes);
+    accelerator.settle();
   }
 
   /**
@@ -141,11 +132,16 @@ final class LiveDevice implements AutoCloseable {
   record Run(
       long stallNanos, long computingNanos, long latencyNanos, long @Nullable [] segmentNanos) {}
 
-  /** Asks a variant when so long has passed since a run was asked for last. */
-  private Run run(int variant, Duration interval) {
+  /** Returns when so long has passed since a run was asked for last. */
+  void await(Duration interval) {
     awaitTime(lastNanos + interval.toNanos());
+  }
+
+  /** Asks a variant when so long has passed since a run was asked for last. */
+  Run run(int variant, Duration interval) {
+    await(interval);
     lastNanos = System.nanoTime();
-    Answers answers = new Answers(1, outputs);
+    Answers answers = new Answers(1, outputs, this::bytesLoaded);
     switcher.submit(requests.get(variant), answers.handler(0));
     answers.await();
     return new Run(
@@ -160,7 +156,7 @@ final class LiveDevice implements AutoCloseable {
    * are what runs themselves have found that they waited for weights.
    */
   Replay replay(List<TracedUse> trace) {
-    Answers answers = new Answers(trace.size(), outputs);
+    Answers answers = new Answers(trace.size(), outputs, this::bytesLoaded);
     TransferCounters before = switcher.transfers();
     long begin = System.nanoTime();
     for (int i = 0; i < trace.size(); i++) {
@@ -172,6 +168,8 @@ final class LiveDevice implements AutoCloseable {
     long[] stalls = new long[trace.size()];
     long[] latencies = new long[trace.size()];
     Arrays.setAll(stalls, answers::stallNanos);
+    long[] runs = new long[trace.size()];
+    Arrays.setAll(runs, answers::executeNanos);
     Arrays.setAll(latencies, i -> answers.endNanos(i) - begin - trace.get(i).nanos());
     int[] models = trace.stream().mapToInt(TracedUse::model).toArray();
     Map<CopyReason, Long> bytes =
@@ -179,7 +177,11 @@ final class LiveDevice implements AutoCloseable {
             CopyReason.DEMAND, after.bytesLoaded() - before.bytesLoaded(),
             CopyReason.QUEUED, after.bytesWanted() - before.bytesWanted(),
             CopyReason.IDLE, after.bytesPlanned() - before.bytesPlanned());
-    return new Replay(stalls, latencies, models, bytes);
+    return new Replay(stalls, latencies, runs, answers.missedBytes(), models, bytes);
+  }
+
+  private long bytesLoaded() {
+    return switcher.transfers().bytesLoaded();
   }
 
   private static void awaitTime(long nanos) {

@@ -5,6 +5,8 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.residency.RemapSteps;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -18,23 +20,49 @@ final class RemapProbe {
   private RemapProbe() {}
 
   /**
-   * Nanoseconds a page, of a device on which at most so many pages are lent for a while.
+   * What remapping costs.
+   *
+   * @param pageNanos a page of a variant, in {@link RemapSteps}
+   * @param heldNanos how much later the first lies there when a page's copy, and the mapping for
+   *     it, was sent for just before
+   */
+  record Costs(long pageNanos, long heldNanos) {}
+
+  /**
+   * Measures a device on which at most so many pages are lent for a while.
    *
    * @param pages of each of two variants
    */
-  static long pageNanos(Device device, int pages) {
+  static Costs measure(Device device, WeightSource weights, int pages) {
     List<List<Page>> variants = List.of(take(device, pages), take(device, pages));
-    List<Double> samples = new ArrayList<>();
-    try (AddressRange range = device.reserve(pages * device.pages().pageBytes(), 0)) {
+    List<Double> all = new ArrayList<>();
+    List<Double> first = new ArrayList<>();
+    List<Double> behind = new ArrayList<>();
+    long pageBytes = device.pages().pageBytes();
+    try (AddressRange range = device.reserve(pages * pageBytes, 0);
+        AddressRange other = device.reserve(pageBytes)) {
       long _ = map(range, variants.getFirst());
       for (int round = 1; round <= ROUNDS; round++) {
+        List<Page> variant = variants.get(round % 2);
         unmap(range, pages);
-        samples.add((double) map(range, variants.get(round % 2)) / pages);
+        all.add((double) map(range, variant) / pages);
+        unmap(range, pages);
+        first.add((double) map(range, variant.subList(0, 1)));
+        unmap(range, 1);
+        // The page goes where it is copied to as one that is fetched ahead does.
+        other.map(0, variant.getLast());
+        DeviceEvent copied = device.copies().copy(weights, 0, other, 0, pageBytes);
+        behind.add((double) map(range, variants.get((round + 1) % 2).subList(0, 1)));
+        copied.await();
+        other.unmap(0);
+        unmap(range, 1);
+        long _ = map(range, variant);
       }
       unmap(range, pages);
     }
     variants.forEach(variant -> variant.forEach(device.pages()::giveBack));
-    return Math.round(Medians.of(samples));
+    double held = Medians.of(behind) - Medians.of(first);
+    return new Costs(Math.round(Medians.of(all)), Math.max(0, Math.round(held)));
   }
 
   private static List<Page> take(Device device, int pages) {
@@ -50,12 +78,12 @@ final class RemapProbe {
     for (int slot = 0; slot < variant.size(); slot++) {
       range.map(slot, variant.get(slot));
     }
-    DeviceEvent settled = range.settled(variant.size());
-    if (settled.isDone()) {
+    List<DeviceEvent> steps = RemapSteps.ends(variant.size()).stream().map(range::settled).toList();
+    if (steps.getLast().isDone()) {
       return 0;
     }
     long begin = System.nanoTime();
-    settled.await();
+    steps.getLast().await();
     return System.nanoTime() - begin;
   }
 

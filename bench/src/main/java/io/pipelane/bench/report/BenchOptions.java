@@ -3,6 +3,7 @@ package io.pipelane.bench.report;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -95,5 +96,21 @@ public final class BenchOptions {
       CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
       throws IOException {
     files.publish(spec, results, runtimeVersion, device);
+  }
+
+  /**
+   * Prints the results and further tables and writes the files that were asked for.
+   *
+   * @param further tables below, each with a title of its own
+   * @param device what is to be known of it, by name
+   */
+  public void publish(
+      CommandSpec spec,
+      Results results,
+      List<Results> further,
+      String runtimeVersion,
+      Map<String, String> device)
+      throws IOException {
+    files.publish(spec, results, further, runtimeVersion, device);
   }
 }

@@ -105,41 +105,7 @@ public record PipelineModel(
    * @param ready in ascending order
    */
   public Prediction predict(List<Group> missing, List<Ready> ready) {
-    return predict(missing, ready, Slowdown.NONE);
-  }
-
-  /**
-   * Copies that take from a run what it computes with, as on the processor, where both go through
-   * the same memory.
-   *
-   * @param share of the time that they are beside it, what the run loses
-   * @param untilNanos when the last of them has come, since the run's begin
-   */
-  public record Slowdown(double share, long untilNanos) {
-    public static final Slowdown NONE = new Slowdown(0, 0);
-
-    public Slowdown {
-      if (!(share >= 0 && share < 1)) {
-        throw new IllegalArgumentException("no share of a time: " + share);
-      }
-    }
-
-    /** When something has been computed that begins at a time and takes so long undisturbed. */
-    long end(long begin, long nanos) {
-      long beside = Math.max(0, Math.min(untilNanos - begin, Math.round(nanos / (1 - share))));
-      return begin + nanos + Math.round(share * beside);
-    }
-  }
-
-  /**
-   * The same while copies slow it down.
-   *
-   * @param missing see {@link #predict(List)}
-   * @param ready in ascending order
-   */
-  public Prediction predict(List<Group> missing, List<Ready> ready, Slowdown slowdown) {
     long computed = 0;
-    long computing = 0;
     long arrived = leadNanos;
     long end = 0;
     int next = 0;
@@ -153,10 +119,8 @@ public record PipelineModel(
         arrived += link.copyNanos(missing.get(next).byteSize());
         computed = Math.max(computed, arrived) + waitNanos;
       }
-      long segmentEnd = slowdown.end(computed, segment.executionNanos);
-      computing += segmentEnd - computed;
-      computed = segmentEnd;
+      computed += segment.executionNanos;
     }
-    return new Prediction(computed, computing);
+    return new Prediction(computed, warmNanos());
   }
 }

@@ -10,12 +10,19 @@ import java.util.Map;
  * @param stallNanos that each run waited for weights
  * @param latencyNanos from each request's coming to the end of its run; {@link #REFUSED} where it
  *     had none
+ * @param runNanos that each run took
+ * @param missedBytes that each run has sent for
  * @param models that they asked
  * @param bytes moved, by reason
  */
 @SuppressWarnings("ArrayRecordComponent")
 public record Replay(
-    long[] stallNanos, long[] latencyNanos, int[] models, Map<CopyReason, Long> bytes) {
+    long[] stallNanos,
+    long[] latencyNanos,
+    long[] runNanos,
+    long[] missedBytes,
+    int[] models,
+    Map<CopyReason, Long> bytes) {
   /** A stall that nobody notices. */
   public static final long NO_STALL_NANOS = 80_000;
 
@@ -31,6 +38,8 @@ public record Replay(
     return new Replay(
         Arrays.copyOfRange(stallNanos, requests, stallNanos.length),
         Arrays.copyOfRange(latencyNanos, requests, latencyNanos.length),
+        Arrays.copyOfRange(runNanos, requests, runNanos.length),
+        Arrays.copyOfRange(missedBytes, requests, missedBytes.length),
         Arrays.copyOfRange(models, requests, models.length),
         bytes);
   }

@@ -1,10 +1,11 @@
 package io.pipelane.switcher.simulator;
 
+import io.pipelane.switcher.grouping.ContendedRun;
+import io.pipelane.switcher.grouping.ContendedRun.Course;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import io.pipelane.switcher.grouping.PipelineModel.Ready;
-import io.pipelane.switcher.grouping.PipelineModel.Slowdown;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
@@ -32,6 +33,9 @@ final class SimulatedMemory {
 
   /** When the page that was brought in ahead last is there. */
   private long aheadArrives;
+
+  /** When that page no longer keeps others from being mapped. */
+  private long mappingFree;
 
   /** A model in memory. */
   private static final class Resident {
@@ -63,8 +67,9 @@ final class SimulatedMemory {
    *
    * @param sent groups that are sent for
    * @param linkFree when they all are there
+   * @param waits whether it begins before all its weights can be read
    */
-  record Start(List<Group> sent, long linkFree, Prediction prediction) {}
+  record Start(List<Group> sent, long linkFree, Prediction prediction, boolean waits) {}
 
   /** A page that is brought in ahead. */
   record Page(Copied copied, long arrives) {}
@@ -72,7 +77,7 @@ final class SimulatedMemory {
   SimulatedMemory(SimulatorSettings settings, List<SimulatedModel> models) {
     this.settings = settings;
     this.freePages = settings.capacityPages();
-    this.pacing = new Pacing(settings.copySlowdown() > 0);
+    this.pacing = new Pacing(settings.friction().holdsBack());
     holdings =
         new Holdings(
             Policies.of(settings.residency().policy(), 0), settings.residency().halfLife());
@@ -147,33 +152,33 @@ final class SimulatedMemory {
     Resident resident = residents.get(index);
     SimulatedModel model = resident.model;
     List<Group> sent = missingGroups(resident);
-    List<Ready> remap = remap(resident);
-    setPages(resident, resident.holding.curve().pages());
-    resident.runs++;
-    List<Group> awaited = new ArrayList<>(sent);
+    List<Ready> ready = remap(resident, now);
     PipelineModel pipeline = model.pipeline();
     long begin = Math.max(now + pipeline.leadNanos(), linkFree);
-    long lead = begin - now;
-    if (!remap.isEmpty()) {
-      lead =
-          Math.max(lead, remap.getLast().nanos() + pipeline.leadNanos()); // One thread does both.
+    if (!ready.isEmpty()) { // One thread does both.
+      begin = Math.max(begin, now + ready.getLast().nanos() + pipeline.leadNanos());
     }
     if (resident.arrives > now) { // A page that was brought in ahead is on its way.
-      long offset = sent.isEmpty() ? model.plan().weightBytes() : sent.getFirst().offset();
-      Group page = new Group(Math.max(0, offset - settings.pageBytes()), offset);
-      awaited.addFirst(page);
-      lead = Math.max(0, linkFree - now - pipeline.link().copyNanos(page.byteSize()));
+      long page = (resident.holding.pages() - 1) * settings.pageBytes();
+      ready.add(new Ready(page, resident.arrives - now));
     }
+    setPages(resident, resident.holding.curve().pages());
+    resident.runs++;
+    Course course =
+        ContendedRun.predict(
+            new PipelineModel(
+                pipeline.link(), pipeline.segments(), begin - now, pipeline.waitNanos()),
+            sent,
+            ready,
+            settings.friction().contention(),
+            Math.max(0, linkFree - now));
+    Prediction undelayed = course.prediction();
     long lost = sent.isEmpty() ? 0 : model.transferNanos();
-    long end = begin;
-    for (Group group : sent) {
-      end += pipeline.link().copyNanos(group.byteSize());
-    }
-    long copying = (sent.isEmpty() ? linkFree : end) - now;
-    Slowdown slowdown = new Slowdown(settings.copySlowdown(), copying);
-    Prediction prediction = predict(model, awaited, lead, remap, lost, slowdown);
+    Prediction prediction =
+        new Prediction(undelayed.totalNanos() + lost, undelayed.computingNanos());
+    long end = sent.isEmpty() ? begin : now + course.copiedNanos();
     resident.arrives = sent.isEmpty() ? resident.arrives : end;
-    return new Start(sent, end, prediction);
+    return new Start(sent, end, prediction, !sent.isEmpty() || !ready.isEmpty());
   }
 
   private List<Group> missingGroups(Resident resident) {
@@ -185,30 +190,18 @@ final class SimulatedMemory {
   }
 
   /** Mounts a model; when its pages lie where they should, if they do not. */
-  private List<Ready> remap(Resident resident) {
+  private List<Ready> remap(Resident resident, long now) {
     Resident former = mounted.put(resident.model.plan().structureHash(), resident);
     List<Ready> ready = new ArrayList<>();
     if (former != resident && former != null && resident.model.remapPageNanos() > 0) {
+      long held = Math.max(0, mappingFree - now);
       long offset = 0;
       for (int pages : RemapSteps.ends(resident.holding.pages())) {
-        ready.add(new Ready(offset, pages * resident.model.remapPageNanos()));
+        ready.add(new Ready(offset, held + pages * resident.model.remapPageNanos()));
         offset = pages * settings.pageBytes();
       }
     }
     return ready;
-  }
-
-  private static Prediction predict(
-      SimulatedModel model,
-      List<Group> awaited,
-      long leadNanos,
-      List<Ready> ready,
-      long lostNanos,
-      Slowdown slowdown) {
-    PipelineModel own = model.pipeline();
-    PipelineModel late = new PipelineModel(own.link(), own.segments(), leadNanos, own.waitNanos());
-    Prediction prediction = late.predict(awaited, ready, slowdown);
-    return new Prediction(prediction.totalNanos() + lostNanos, prediction.computingNanos());
   }
 
   /** A run has ended. */
@@ -233,7 +226,7 @@ final class SimulatedMemory {
       Resident resident = residents.get(index);
       if (resident.missing() > 0 && resident.arrives <= now) {
         return makeRoom(1, resident, upcoming, now)
-            ? Optional.of(send(resident, CopyReason.QUEUED, now))
+            ? Optional.of(send(resident, CopyReason.QUEUED, runs, now))
             : Optional.empty();
       }
     }
@@ -251,7 +244,7 @@ final class SimulatedMemory {
         .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)
         .map(this::resident)
         .filter(into -> makeRoom(1, into, upcoming, now))
-        .map(into -> send(into, CopyReason.IDLE, now));
+        .map(into -> send(into, CopyReason.IDLE, runs, now));
   }
 
   /** When to ask again for what {@link #fetchAhead} has held back; 0 where nothing was. */
@@ -259,12 +252,16 @@ final class SimulatedMemory {
     return pacing.restNanos(now);
   }
 
-  private Page send(Resident resident, CopyReason reason, long now) {
+  private Page send(Resident resident, CopyReason reason, int runs, long now) {
     pacing.sent(now);
     long offset = resident.holding.pages() * settings.pageBytes();
     long end = Math.min(offset + settings.pageBytes(), resident.model.plan().weightBytes());
     setPages(resident, resident.holding.pages() + 1);
-    resident.arrives = now + resident.model.pipeline().link().copyNanos(end - offset);
+    Friction friction = settings.friction();
+    long copy = resident.model.pipeline().link().copyNanos(end - offset);
+    long besideRuns = runs > 0 ? friction.contention().copyNanos(copy) : copy;
+    resident.arrives = now + friction.aheadNanos() + besideRuns;
+    mappingFree = now + friction.heldNanos();
     aheadArrives = resident.arrives;
     return new Page(new Copied(resident.index, offset, end, reason), aheadArrives);
   }

@@ -1,7 +1,6 @@
 package io.pipelane.switcher.simulator;
 
 import io.pipelane.switcher.grouping.Grouping.Group;
-import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -43,7 +42,7 @@ public final class Simulator {
    *
    * @param endNanos as far as it is known
    */
-  private record Running(long stallNanos, long endNanos) {}
+  private record Running(long beginNanos, SimulatedMemory.Start start, long endNanos) {}
 
   /** Something happens; events of one moment in the order in which they were foreseen. */
   private record Event(long nanos, long number, Kind kind, int subject) {}
@@ -149,10 +148,18 @@ public final class Simulator {
       return;
     }
     running.remove(request);
-    recording.ran(request, run.stallNanos, now);
+    long warm = memory.warmNanos(trace.get(request).model());
+    recording.ran(request, stallNanos(run, warm), run.beginNanos, now);
     idleLanes++;
     line.ended(request);
     memory.ran(trace.get(request).model());
+  }
+
+  private long stallNanos(Running run, long warmNanos) {
+    if (!settings.friction().stallIsExcess()) {
+      return run.start.prediction().stallNanos();
+    }
+    return run.start.waits() ? Math.max(0, run.endNanos - run.beginNanos - warmNanos) : 0;
   }
 
   /** Copies are beside all that runs for a while. */
@@ -160,16 +167,16 @@ public final class Simulator {
     running.replaceAll(
         (_, run) -> {
           long beside = Math.max(0, Math.min(untilNanos, run.endNanos) - beginNanos);
-          long lost = Math.round(settings.copySlowdown() * beside);
-          return new Running(run.stallNanos, run.endNanos + lost);
+          double share = settings.friction().contention().computingLost();
+          long end = run.endNanos + Math.round(share * beside);
+          return new Running(run.beginNanos, run.start, end);
         });
   }
 
   private void run(int request, int model, Recording recording) {
     SimulatedMemory.Start start = memory.begin(model, now, linkFree);
     List<Group> sent = start.sent();
-    Prediction prediction = start.prediction();
-    long end = now + prediction.totalNanos();
+    long end = now + start.prediction().totalNanos();
     if (!sent.isEmpty()) {
       slowRuns(Math.max(now, linkFree), start.linkFree());
       for (Group group : sent) {
@@ -178,7 +185,8 @@ public final class Simulator {
       linkFree = start.linkFree();
       foresee(linkFree, Kind.LINK_FREE, model);
     }
-    running.put(request, new Running(prediction.stallNanos(), end));
+    recording.began(request, sent.stream().mapToLong(Group::byteSize).sum());
+    running.put(request, new Running(now, start, end));
     foresee(end, Kind.RAN, request);
   }
 

@@ -8,8 +8,7 @@ import io.pipelane.switcher.grouping.Grouping;
  *
  * @param capacityBytes of weights that it may hold, in whole pages
  * @param lanes runs at a time; they do not slow each other down
- * @param copySlowdown of the time that copies are beside a run, what it loses; 0 on a device whose
- *     copies take nothing from runs
+ * @param friction of copies and runs
  */
 public record SimulatorSettings(
     long capacityBytes,
@@ -17,12 +16,12 @@ public record SimulatorSettings(
     int lanes,
     Grouping grouping,
     ResidencyConfig residency,
-    double copySlowdown) {
+    Friction friction) {
 
-  /** A device whose copies take nothing from runs. */
+  /** A device whose copies and runs cost each other nothing. */
   public SimulatorSettings(
       long capacityBytes, long pageBytes, int lanes, Grouping grouping, ResidencyConfig residency) {
-    this(capacityBytes, pageBytes, lanes, grouping, residency, 0);
+    this(capacityBytes, pageBytes, lanes, grouping, residency, Friction.NONE);
   }
 
   int capacityPages() {

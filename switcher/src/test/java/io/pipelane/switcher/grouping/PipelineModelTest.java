@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.PipelineModel.Prediction;
 import io.pipelane.switcher.grouping.PipelineModel.Segment;
-import io.pipelane.switcher.grouping.PipelineModel.Slowdown;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -54,26 +53,6 @@ class PipelineModelTest {
     long arrived = 5 + LINK.copyNanos(100) + LINK.copyNanos(100);
     Prediction prediction = MODEL.predict(List.of(new Group(100, 200), new Group(200, 300)));
     assertEquals(Math.max(80 + 2, arrived) + 2 + 40, prediction.totalNanos());
-  }
-
-  @Test
-  void predict_copiesBesideTheWholeRun_computesLongerAndWaitsLess() {
-    PipelineModel even =
-        new PipelineModel(LINK, List.of(new Segment(100, 60), new Segment(1_000, 60)), 0, 0);
-    List<Group> missing = List.of(new Group(100, 1_100));
-    long copied = LINK.copyNanos(1_000);
-    Prediction prediction = even.predict(missing, List.of(), new Slowdown(0.25, copied));
-    assertEquals(copied + 60, prediction.totalNanos(), "the last one runs when they are over");
-    assertEquals(80 + 60, prediction.computingNanos());
-    assertEquals(copied - 80, prediction.stallNanos());
-  }
-
-  @Test
-  void predict_copiesEndAmidASegment_losesTheirShareOfWhatIsBesideThem() {
-    PipelineModel one = new PipelineModel(LINK, List.of(new Segment(100, 1_000)), 0, 0);
-    Prediction prediction = one.predict(List.of(), List.of(), new Slowdown(0.5, 400));
-    assertEquals(new Prediction(1_200, 1_200), prediction);
-    assertEquals(0, prediction.stallNanos());
   }
 
   @Test

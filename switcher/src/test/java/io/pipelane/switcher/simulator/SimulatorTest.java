@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.switcher.grouping.Contention;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,6 +19,7 @@ import java.util.Random;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SimulatorTest {
@@ -70,11 +72,64 @@ class SimulatorTest {
     List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
     SimulatorSettings undisturbed = settings(6, Policy.EXPECTED_STALL, true);
     Replay alone = replay(undisturbed, models, trace);
-    Replay slowed = replay(slowedBy(0.25, undisturbed), models, trace);
+    Contention contention = new Contention(0.25, 0);
+    Replay slowed =
+        replay(with(new Friction(contention, true, 0, 0, false), undisturbed), models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS; // Its own first one it waits for.
     assertEquals(alone.latencyNanos()[0] + copies / 4, slowed.latencyNanos()[0]);
     assertEquals(alone.latencyNanos()[1] + copies / 4, slowed.latencyNanos()[1], "it has waited");
     assertArrayEquals(alone.stallNanos(), slowed.stallNanos());
+    assertArrayEquals(new long[] {2 * PAGE, 0}, slowed.missedBytes());
+    assertEquals(40, slowed.runNanos()[1]);
+  }
+
+  @Test
+  void replay_runThatWaits_stallIsAllThatItTakesBeyondAWarmOne() {
+    List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
+    List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
+    Friction friction = new Friction(new Contention(0.25, 0), false, 0, 0, true);
+    SimulatorSettings settings = with(friction, settings(6, Policy.EXPECTED_STALL, true));
+    Replay replay = replay(settings, models, trace);
+    long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS;
+    assertArrayEquals(new long[] {COPY_NANOS + copies / 4, 0}, replay.stallNanos());
+  }
+
+  @Test
+  void replay_pagesFetchedBesideARun_takeLongerThanOthers() {
+    List<SimulatedModel> models = List.of(model("a", 2, 3_000), model("b", 8, 10));
+    List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
+    SimulatorSettings undisturbed = settings(10, Policy.EXPECTED_STALL, true);
+    assertEquals(5 * PAGE, queued(undisturbed, models, trace), "the last ends with the run");
+    assertEquals(3 * PAGE, queued(with(ahead(0, 1_000), undisturbed), models, trace));
+    assertEquals(2 * PAGE, queued(with(ahead(0.5, 0), undisturbed), models, trace), "its own, too");
+  }
+
+  private static Friction ahead(double copyingLost, long aheadNanos) {
+    return new Friction(new Contention(0, copyingLost), false, aheadNanos, 0, false);
+  }
+
+  private static long queued(
+      SimulatorSettings settings, List<SimulatedModel> models, List<TracedUse> trace) {
+    return replay(settings, models, trace).bytes().getOrDefault(CopyReason.QUEUED, 0L);
+  }
+
+  /** Two are there, and a page of a third is on its way when one takes the addresses over. */
+  @ParameterizedTest
+  @CsvSource({"0, 100", "400, 200"})
+  void replay_pageHoldsTheMapping_variantIsRemappedBehindIt(long heldNanos, long stall) {
+    SimulatedModel model = model("a", 1, 2_000);
+    SimulatedModel a = new SimulatedModel("a", model.plan(), model.pipeline(), 0, 100);
+    List<SimulatedModel> models = List.of(a, a.named("b"), a.named("c"));
+    List<TracedUse> trace = new ArrayList<>(inTurns(2, 4, Duration.ofMillis(1)));
+    trace.add(new TracedUse(5_000_000, 0)); // Until 5,002,100.
+    trace.add(new TracedUse(5_001_000, 1));
+    trace.add(new TracedUse(5_001_800, 2));
+    Friction friction = new Friction(Contention.NONE, false, 0, heldNanos, false);
+    SimulatorSettings settings = with(friction, settings(3, Policy.EXPECTED_STALL, true));
+    Replay replay = replay(settings, models, trace);
+    assertEquals(PAGE, replay.bytes().get(CopyReason.QUEUED));
+    assertEquals(100, replay.stallNanos()[4]);
+    assertEquals(stall, replay.stallNanos()[5]);
   }
 
   @Test
@@ -133,14 +188,14 @@ class SimulatorTest {
     assertTrue(with.after(10_000).meanStallNanos() > without.after(10_000).meanStallNanos());
   }
 
-  private static SimulatorSettings slowedBy(double share, SimulatorSettings settings) {
+  private static SimulatorSettings with(Friction friction, SimulatorSettings settings) {
     return new SimulatorSettings(
         settings.capacityBytes(),
         settings.pageBytes(),
         settings.lanes(),
         settings.grouping(),
         settings.residency(),
-        share);
+        friction);
   }
 
   private static double over(Replay replay, long nanos) {

@@ -1,0 +1,25 @@
+package io.pipelane.switcher.simulator;
+
+import io.pipelane.switcher.grouping.Contention;
+
+/**
+ * What copies and runs cost each other on a device, beside what each takes alone.
+ *
+ * @param contention while a run and copies are beside each other
+ * @param holdsBack whether copies that nobody waits for are held back while something runs, see
+ *     {@link io.pipelane.lanes.Device#copiesSlowRuns}
+ * @param aheadNanos what a page that is fetched ahead takes beside its copy: threads wake up, it is
+ *     mapped
+ * @param heldNanos how long such a page, from when it is sent for, keeps a variant from being put
+ *     under its structure's addresses, as one thread maps and copies
+ * @param stallIsExcess whether a run that waits for weights tells as its stall all that it takes
+ *     beyond a warm one, as a device does that waits by itself; else what it waits alone
+ */
+public record Friction(
+    Contention contention,
+    boolean holdsBack,
+    long aheadNanos,
+    long heldNanos,
+    boolean stallIsExcess) {
+  public static final Friction NONE = new Friction(Contention.NONE, false, 0, 0, false);
+}
