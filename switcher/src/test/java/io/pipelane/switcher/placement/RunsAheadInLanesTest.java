@@ -88,9 +88,14 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
             .findFirst()
             .orElseThrow();
     long built = devices.switcher(1).memory().sessions().built();
-    behaviour = (request, handler) -> devices.switcher(1).submit(request.in(without), handler);
+    AtomicInteger ends = new AtomicInteger();
+    behaviour =
+        (request, handler) ->
+            devices
+                .switcher(1)
+                .submit(request.in(without), new Forwarding(handler, ends::incrementAndGet));
     look(1);
-    TestMembers.await(() -> devices.switcher(1).isIdle());
+    TestMembers.await(() -> ends.get() == 1 && devices.switcher(1).isIdle());
     look(1);
     assertEquals(built, devices.switcher(1).memory().sessions().built());
     assertAsked(1, route);
