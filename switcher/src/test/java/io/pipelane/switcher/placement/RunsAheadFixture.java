@@ -173,6 +173,7 @@ abstract class RunsAheadFixture {
     @Override
     public void failed(StatusException error) {
       handler.failed(error);
+      end.run();
     }
   }
 
