@@ -212,6 +212,9 @@ final class MovingSequence {
     private final Function<Member, Hold> devices;
     private final StepTicket ticket;
 
+    /** Those that are made again for it are not asked for anew, nor is it on another device. */
+    private boolean isCounted;
+
     Step(
         InferenceRequest request,
         SequenceStep of,
@@ -290,7 +293,9 @@ final class MovingSequence {
               attempt.request,
               attempt,
               member -> attempt.at(member),
+              !isCounted,
               attempt::lost);
+      isCounted = true;
       ticket.becomes(routed); // Before it is submitted: it may end, and another attempt begin.
       routed.submit();
     }

@@ -31,6 +31,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
   private final InferenceRequest request;
   private final ResultHandler handler;
   private final Function<Member, Hold> devices;
+  private final boolean isAsked;
   private final @Nullable Consumer<StatusException> whenLost;
   private volatile Router.@Nullable Choice choice;
   private Ticket ticket = Ticket.ENDED;
@@ -48,7 +49,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
       InferenceRequest request,
       ResultHandler handler,
       Function<Member, Hold> devices) {
-    this(router, route, request, handler, devices, null);
+    this(router, route, request, handler, devices, true, null);
   }
 
   private RoutedRequest(
@@ -57,18 +58,21 @@ final class RoutedRequest implements ResultHandler, Ticket {
       InferenceRequest request,
       ResultHandler handler,
       Function<Member, Hold> devices,
+      boolean isAsked,
       @Nullable Consumer<StatusException> whenLost) {
     this.router = router;
     this.route = route;
     this.request = request;
     this.handler = new PlacedOnce(handler);
     this.devices = devices;
+    this.isAsked = isAsked;
     this.whenLost = whenLost;
   }
 
   /**
    * A request that goes to one device alone.
    *
+   * @param isAsked whether somebody asks for the model by it, and has not been counted
    * @param whenLost told instead of the handler when that is lost under it
    */
   static RoutedRequest staying(
@@ -77,8 +81,9 @@ final class RoutedRequest implements ResultHandler, Ticket {
       InferenceRequest request,
       ResultHandler handler,
       Function<Member, Hold> devices,
+      boolean isAsked,
       Consumer<StatusException> whenLost) {
-    return new RoutedRequest(router, route, request, handler, devices, whenLost);
+    return new RoutedRequest(router, route, request, handler, devices, isAsked, whenLost);
   }
 
   /**
@@ -112,7 +117,7 @@ final class RoutedRequest implements ResultHandler, Ticket {
     synchronized (this) {
       number = ++attempt;
     }
-    if (number == 1) {
+    if (number == 1 && isAsked) {
       router.count(route, request, chosen.member());
     }
     return number;

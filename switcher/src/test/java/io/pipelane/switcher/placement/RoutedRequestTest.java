@@ -8,16 +8,22 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -83,5 +89,40 @@ class RoutedRequestTest {
     submit(request(), member -> member.index == 0 ? losing : (_, _) -> Ticket.ENDED);
     assertEquals(List.of(1), route.devices());
     assertEquals(1, asked(), 1e-9);
+  }
+
+  @Test
+  void submit_stepsThatAreMadeAgainOnAnotherDevice_countOnceEach() {
+    Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
+    List<Integer> made = new ArrayList<>();
+    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+      for (int step = 0; step < 4; step++) {
+        if (step == 3) {
+          devices.lose(0);
+        }
+        InferenceRequest request =
+            new InferenceRequest(
+                route.version,
+                List.of(),
+                List.of(),
+                OptionalLong.empty(),
+                Priority.ONLINE,
+                Optional.of(new SequenceStep("s", step == 0, false)));
+        Ticket _ =
+            sequences.submit(
+                request,
+                new Ignored(),
+                keeping,
+                member ->
+                    (_, handler) -> {
+                      made.add(member.index);
+                      handler.completed(new InferenceTimings(0, 0, 1));
+                      return Ticket.ENDED;
+                    });
+      }
+    }
+    assertEquals(List.of(0, 0, 0, 1, 1, 1, 1), made);
+    double steps = keeping.askedPerSecond(0, 0) + keeping.askedPerSecond(1, 0);
+    assertEquals(4, steps / Math.log(2), 1e-9);
   }
 }
