@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Brings weights in ahead of runs while the link has nothing else to do: one page, then the next.
@@ -248,6 +249,8 @@ final class FetchAhead {
       return 0;
     }
     residency.fetchFailed = true;
+    @Nullable FetchAheadEvent event =
+        FetchAheadEvent.begun(residency.model.version(), offset, bytes);
     try {
       underWay = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {
@@ -261,6 +264,9 @@ final class FetchAhead {
     underWay.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
+          if (event != null) {
+            event.commit();
+          }
           origin.close();
           whenOver.accept(residency);
         });

@@ -6,10 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What comes in before it is asked for, and whose way it keeps out of. */
 class FetchAheadTest extends DaemonTest {
@@ -99,6 +107,27 @@ class FetchAheadTest extends DaemonTest {
     requireContent(lease, model);
     lease.close();
     assertEquals(0, daemon.counters().bytesLoaded());
+  }
+
+  @Test
+  void recording_hasEveryPageThatCameAhead(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("pages.jfr");
+    ImportedModel model = registered("a", 2, 1);
+    try (Recording recording = new Recording()) {
+      recording.enable("pipelane.FetchAhead");
+      recording.start();
+      while (fetch(model)) {
+        device.completeAll();
+      }
+      recording.stop();
+      recording.dump(file);
+    }
+    List<RecordedEvent> pages = RecordingFile.readAllEvents(file);
+    assertEquals(
+        Set.of(0L, (long) PAGE, 2L * PAGE),
+        pages.stream().map(page -> page.getLong("resident")).collect(Collectors.toSet()));
+    pages.forEach(page -> assertEquals("a", page.getString("model")));
+    assertEquals(3L * PAGE, pages.stream().mapToLong(page -> page.getLong("moved")).sum());
   }
 
   @Test
