@@ -5,13 +5,13 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.lanes.completion.Completion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -22,21 +22,25 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings weights in ahead of runs while the link has nothing else to do: one page, then the next.
+ * Brings weights in ahead of runs while the link has nothing else to do, page by page.
  *
  * <p>Guarded by the memory daemon's lock.
  */
 final class FetchAhead {
   private static final System.Logger LOG = System.getLogger(FetchAhead.class.getName());
 
+  /** Pages on their way at a time. */
+  static final int MOST_UNDER_WAY = 2;
+
   /*
-   * A device's copies pass one engine, first come, first served (decision 0015). So there is one
-   * page under way at most, and none is sent for while a run's copies are: a run's copies come
-   * behind one page, whatever is fetched ahead.
+   * A device's copies pass one engine, first come, first served (decision 0015). So none is sent for
+   * while a run's copies are under way, and one page at a time: a run's copies come behind one page,
+   * whatever is fetched ahead. The first queued model's pages alone follow each other without a
+   * pause, one on its way and one behind it: the next run waits for both in any case.
    *
    * What is fetched belongs to the model from the moment it is sent for, as an arrival like those of
    * a transfer: a run that begins meanwhile waits for it and sends for the rest. A mounted model's
-   * page is copied to where it lies; another's by way of a StagedPage, and is mapped with the others
+   * page is copied to where it lies; another's by way of one of StagedPages, and is mapped with the others
    * once the model is mounted.
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
@@ -49,12 +53,13 @@ final class FetchAhead {
   private final WeightMemory memory;
   private final PeerMemory peers;
   private final IdleMoves idleMoves;
-  private final StagedPage staged;
+  private final StagedPages staged;
   private final Consumer<Residency> whenOver;
   private final Wishes wishes = new Wishes();
   private final Pacing pacing;
   private final LongSupplier nanoClock;
-  private DeviceEvent underWay = Completion.DONE;
+  private final List<DeviceEvent> underWay = new ArrayList<>(MOST_UNDER_WAY);
+  private @Nullable Residency latest; // whose page was sent for last
   private volatile long arrivedNanos; // of what was under way last; written by who completes it
 
   /**
@@ -69,7 +74,7 @@ final class FetchAhead {
       WeightMemory memory,
       PeerMemory peers,
       IdleMoves idleMoves,
-      StagedPage staged,
+      StagedPages staged,
       Pacing pacing,
       Consumer<Residency> whenOver,
       LongSupplier nanoClock) {
@@ -85,21 +90,18 @@ final class FetchAhead {
   }
 
   /**
-   * Sends for one page, if there is one to send for and the link is idle.
+   * Sends for the next page, if there is one to send for and the link is idle.
    *
    * @param queued models of requests that wait, the first to run first
    * @param runs under way
    * @param offlineWaits whether offline work waits for memory: it is passed for models alone that
    *     online work wants
-   * @return whether one is on its way now
+   * @return whether any is on its way now
    */
   boolean next(List<Residency> queued, int runs, boolean offlineWaits, long nowNanos) {
-    if (!underWay.isDone()) {
-      return true;
-    }
-    pacing.arrived(arrivedNanos);
-    if (memory.copiesUnderWay.get() > 0) {
-      return false;
+    boolean isLinkIdle = isLinkIdle();
+    if (memory.copiesUnderWay.get() > 0 || underWay.size() == MOST_UNDER_WAY) {
+      return !isLinkIdle;
     }
     staged.clear();
     memory.settleAll();
@@ -108,18 +110,38 @@ final class FetchAhead {
     List<Residency> wished = wishes.open(nowNanos).stream().filter(may).toList();
     List<Residency> urgent = wishes.urgent(nowNanos).stream().filter(may).toList();
     asked.forEach(residency -> residency.lodged = false);
-    Set<Residency> spared = union(asked, wished);
-    boolean sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
-    if (!sent && !pacing.holdsBack(runs, nowNanos)) {
-      sent = fetchFirst(wished, spared);
-      if (!sent && !offlineWaits) {
-        sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger();
+    if (isLinkIdle) {
+      Set<Residency> spared = union(asked, wished);
+      boolean sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
+      if (!sent && !pacing.holdsBack(runs, nowNanos)) {
+        sent = fetchFirst(wished, spared);
+        if (!sent && !offlineWaits) {
+          sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger();
+        }
+      }
+      if (sent) {
+        pacing.sent(nowNanos);
       }
     }
-    if (sent) {
-      pacing.sent(nowNanos);
+    fetchBehind(asked);
+    return !underWay.isEmpty();
+  }
+
+  /** Whether no page is on its way. */
+  private boolean isLinkIdle() {
+    underWay.removeIf(DeviceEvent::isDone);
+    if (underWay.isEmpty()) {
+      pacing.arrived(arrivedNanos);
     }
-    return sent;
+    return underWay.isEmpty();
+  }
+
+  /** Sends for the first queued model's next page behind the one that is on its way. */
+  private void fetchBehind(List<Residency> asked) {
+    boolean isNextRuns = !asked.isEmpty() && asked.getFirst().equals(latest);
+    if (!underWay.isEmpty() && isNextRuns && lacksAnotherPage(asked.getFirst())) {
+      fetchWanted(asked.getFirst(), Set.copyOf(asked));
+    }
   }
 
   /** A plan to be solved without the daemon's lock, and followed. */
@@ -154,6 +176,7 @@ final class FetchAhead {
   void forget(Residency residency) {
     wishes.forget(residency);
     peers.forget(residency);
+    latest = residency.equals(latest) ? null : latest;
   }
 
   private static Set<Residency> union(List<Residency> first, List<Residency> second) {
@@ -165,14 +188,18 @@ final class FetchAhead {
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
       if (lacksAPage(residency)) {
-        residency.lodged = false;
-        long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
-        memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
-        memory.counters.bytesWanted += fetched;
-        return fetched > 0;
+        return fetchWanted(residency, spared);
       }
     }
     return false;
+  }
+
+  private boolean fetchWanted(Residency residency, Set<Residency> spared) {
+    residency.lodged = false;
+    long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
+    memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
+    memory.counters.bytesWanted += fetched;
+    return fetched > 0;
   }
 
   private boolean fetchPlanned(Set<Residency> spared, long nowNanos) {
@@ -207,14 +234,27 @@ final class FetchAhead {
   private boolean lacksAPage(Residency residency) {
     long now = nanoClock.getAsLong();
     if (residency.canGain(now)) {
-      try {
-        memory.join(residency);
-      } catch (RuntimeException e) {
-        LOG.log(Level.WARNING, "pages of " + residency.model.version() + " cannot be mapped", e);
-        residency.fetchFailed(now);
-      }
+      join(residency, now);
     }
     return residency.canGain(now);
+  }
+
+  /** The same where others of its pages are on their way. */
+  private boolean lacksAnotherPage(Residency residency) {
+    long now = nanoClock.getAsLong();
+    if (residency.canGainBehind(now)) {
+      join(residency, now);
+    }
+    return residency.canGainBehind(now);
+  }
+
+  private void join(Residency residency, long nowNanos) {
+    try {
+      memory.join(residency);
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "pages of " + residency.model.version() + " cannot be mapped", e);
+      residency.fetchFailed(nowNanos);
+    }
   }
 
   private boolean canGiveWay(Holding holding, Set<Residency> spared) {
@@ -229,10 +269,9 @@ final class FetchAhead {
    * @return the bytes on their way; 0 when the link is not free, or the page cannot be sent for
    */
   long sendBehindOthers(Residency residency) {
-    if (!underWay.isDone() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
+    if (!isLinkIdle() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
       return 0;
     }
-    pacing.arrived(arrivedNanos);
     staged.clear();
     return send(residency);
   }
@@ -251,17 +290,20 @@ final class FetchAhead {
     residency.fetchFailed = true;
     @Nullable FetchAheadEvent event =
         FetchAheadEvent.begun(residency.model.version(), offset, bytes);
+    DeviceEvent arrival;
     try {
-      underWay = copy(residency, origin, offset, bytes);
+      arrival = copy(residency, origin, offset, bytes);
     } catch (RuntimeException | Error e) {
       residency.fetchFailed(nanoClock.getAsLong());
       origin.close();
       return 0;
     }
     residency.fetchFailed = false;
-    residency.arrivals.add(new Arrival(offset, offset + bytes, underWay));
+    underWay.add(arrival);
+    latest = residency;
+    residency.arrivals.add(new Arrival(offset, offset + bytes, arrival));
     memory.offer(residency, residency.pages.size() - 1);
-    underWay.whenDone(
+    arrival.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
           if (event != null) {
@@ -288,9 +330,9 @@ final class FetchAhead {
     try {
       DeviceEvent arrived =
           staged.fetch(
-              page,
-              addresses -> memory.tenants.map(addresses, 0, page, residency),
-              addresses -> copies.copy(origin.upTo(offset + bytes), offset, addresses, 0, bytes));
+              (range, slot) -> memory.tenants.map(range, slot, page, residency),
+              (range, place) ->
+                  copies.copy(origin.upTo(offset + bytes), offset, range, place, bytes));
       memory.add(residency, page);
       return arrived;
     } catch (RuntimeException | Error e) {

@@ -56,7 +56,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Structures structures;
   private final Holdings holdings;
   private final Stalls stalls;
-  private final StagedPage staged;
+  private final StagedPages staged;
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
@@ -93,7 +93,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.holdings =
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
-    this.staged = new StagedPage(device);
+    this.staged = new StagedPages(device, FetchAhead.MOST_UNDER_WAY);
     this.contents =
         new PageContents(
             hostWeights, pages.pageBytes(), config.sharePages(), residency.zeroPages());

@@ -195,10 +195,15 @@ final class Residency {
 
   /** Whether a page may be fetched ahead for it; parts of units come with the others. */
   boolean canGain(long nowNanos) {
+    return arrivals.isEmpty() && canGainBehind(nowNanos);
+  }
+
+  /** The same where its latest page may be on its way. */
+  boolean canGainBehind(long nowNanos) {
     return !retired
         && holding.unit() == null
         && !restsFromFailure(nowNanos)
-        && !isComplete()
-        && arrivals.isEmpty();
+        && missingSlots() > 0
+        && !hasFailed();
   }
 }

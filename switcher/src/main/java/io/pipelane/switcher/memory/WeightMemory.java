@@ -49,13 +49,13 @@ final class WeightMemory {
   private final Runnable whenJoined;
   private final long capacityBytes;
   private final Holdings holdings;
-  private final StagedPage staged;
+  private final StagedPages staged;
   private final LongSupplier nanoClock;
 
   /**
    * Memory that nobody has a part of.
    *
-   * @param staged where a page may lie on its way
+   * @param staged where pages may lie on their way
    * @param zeroing whether a page is zeroed that is lent to another tenant's model
    * @param whenJoined called when pages that a model shares have come, on any thread
    */
@@ -63,7 +63,7 @@ final class WeightMemory {
       PagePool pages,
       long capacityBytes,
       Holdings holdings,
-      StagedPage staged,
+      StagedPages staged,
       boolean zeroing,
       Runnable whenJoined,
       LongSupplier nanoClock) {

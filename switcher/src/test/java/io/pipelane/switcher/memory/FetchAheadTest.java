@@ -37,15 +37,63 @@ class FetchAheadTest extends DaemonTest {
     assertFalse(fetch(next));
     device.completeNext();
     assertTrue(fetch(next));
+    assertEquals(2, device.pending(), "a page, and one behind it");
+  }
+
+  @Test
+  void fetch_firstInLine_itsPagesFollowEachOtherTwoAtATime() {
+    ImportedModel first = registered("first", 4);
+    ImportedModel second = registered("second", 4);
+    assertTrue(fetch(first, second));
+    assertTrue(fetch(first, second), "the same two are still on their way");
+    assertEquals(2, device.pending());
+    device.completeNext();
+    assertTrue(fetch(first, second));
+    assertEquals(2, device.pending());
+    assertEquals(3, residentPages(first));
+    assertTrue(fetch(second, first), "another one is first now: nothing more behind those");
+    assertEquals(2, device.pending());
+    device.completeNext();
+    assertTrue(fetch(second, first));
     assertEquals(1, device.pending());
+    device.completeNext();
+    assertTrue(fetch(second, first));
+    assertEquals(3, residentPages(first));
+    assertEquals(2, residentPages(second));
+    device.completeAll();
+  }
+
+  @Test
+  void fetch_wishes_pagesComeOneAtATime() {
+    ImportedModel model = registered("a", 4);
+    daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
+    assertTrue(fetch());
+    assertTrue(fetch());
+    assertEquals(1, device.pending());
+    device.completeAll();
+  }
+
+  @Test
+  void fetch_pageBeforeHasFailed_noneIsSentBehindIt() {
+    ImportedModel model = variant("a");
+    use(variant("mounted"));
+    assertTrue(fetch(model));
+    assertEquals(2, device.pending());
+    models.failAt(0);
+    device.completeNext();
+    models.failAt(Long.MAX_VALUE);
+    assertTrue(fetch(model));
+    assertEquals(1, device.pending());
+    device.completeAll();
+    assertFalse(fetch(model), "it rests");
+    assertEquals(0, residentPages(model));
   }
 
   @Test
   void evictOnceIdle_pageUnderWay_waitsForNothingAndTheModelGoesWhenItHasCome() {
     ImportedModel model = registered("a", 2, 2);
     assertTrue(fetch(model));
-    device.completeAll();
-    assertTrue(fetch(model));
+    device.completeNext();
     daemon.evictOnceIdle(model.version());
     assertEquals(2, residentPages(model), "it is being written");
     device.completeAll();
@@ -59,20 +107,19 @@ class FetchAheadTest extends DaemonTest {
     daemon.evictOnceIdle(model.version());
     daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
     device.completeAll();
-    assertEquals(1, residentPages(model));
+    assertEquals(2, residentPages(model));
   }
 
   @Test
-  void fetch_pageUnderWay_runsCopiesComeRightBehindIt() {
+  void fetch_pagesUnderWay_runsCopiesComeRightBehindThem() {
     ImportedModel next = registered("next", 4);
     ImportedModel urgent = registered("urgent", 2, 1);
     assertTrue(fetch(next));
-    assertTrue(fetch(next), "the same page is still on its way");
-    assertEquals(1, device.pending(), "one page at a time");
     Lease lease = daemon.acquire(urgent.version());
-    assertEquals(3, device.pending());
+    assertEquals(4, device.pending());
     device.completeNext();
-    assertFalse(fetch(next), "no second page before the run's copies");
+    device.completeNext();
+    assertFalse(fetch(next), "no third page before the run's copies");
     device.completeNext();
     lease.await(0);
     requireContent(urgent, 0);
@@ -82,7 +129,7 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
-  void acquire_modelsPageIsUnderWay_waitsForItAndSendsForTheRestAlone() {
+  void acquire_modelsPagesAreUnderWay_waitsForThemAndSendsForTheRestAlone() {
     ImportedModel model = registered("a", 1, 1, 2);
     assertTrue(fetch(model));
     Lease lease = daemon.acquire(model.version());
@@ -91,9 +138,9 @@ class FetchAheadTest extends DaemonTest {
     device.completeAll();
     requireContent(lease, model);
     lease.close();
-    assertEquals(3L * PAGE, daemon.counters().bytesLoaded());
-    assertEquals(PAGE, daemon.counters().bytesFetchedAhead());
-    assertEquals(1, daemon.counters().pagesWanted());
+    assertEquals(2L * PAGE, daemon.counters().bytesLoaded());
+    assertEquals(2L * PAGE, daemon.counters().bytesFetchedAhead());
+    assertEquals(2, daemon.counters().pagesWanted());
   }
 
   @Test
@@ -137,10 +184,10 @@ class FetchAheadTest extends DaemonTest {
     Lease lease = daemon.acquire(running.version());
     device.completeAll();
     requireContent(lease, running);
-    for (int page = 0; page < 3; page++) {
-      assertTrue(fetch(next));
-      device.completeAll();
-    }
+    assertTrue(fetch(next));
+    device.completeNext();
+    assertTrue(fetch(next));
+    device.completeAll();
     requireContent(lease, running);
     lease.close();
     assertEquals(3, residentPages(next));
