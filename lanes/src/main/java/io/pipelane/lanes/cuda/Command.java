@@ -19,7 +19,7 @@ sealed interface Command {
       implements Command {}
 
   /** What is planned for a range's first slots is to be carried out. */
-  record SettleRange(CudaAddressRange range, int slots, CudaEvent event) implements Command {}
+  record SettleRange(SlotMappings mappings, int slots, CudaEvent event) implements Command {}
 
   /** Copies may pass another device's link too. */
   record Borrow(LentLink link) implements Command {}

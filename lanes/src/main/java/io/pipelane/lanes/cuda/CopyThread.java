@@ -7,9 +7,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import java.lang.foreign.MemorySegment;
-import java.util.LinkedHashSet;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -20,10 +18,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CopyThread implements Runnable {
   /*
-   * Mapping is done when a copy needs it, or somebody waits for a range to settle; unmapping when
-   * there is nothing else to do (a page may lie under two slots, so nothing waits for it).
-   * `unsettled` holds the mappings left for such times; those that fail are left until a command
-   * touches them again.
+   * Mapping is done when a copy needs it, or somebody waits for a range to settle, between pieces of
+   * copies and commands; unmapping when there is nothing else to do (MappingWork).
    *
    * Between pieces the thread waits for its stream in memory (InFlight): asking the driver again and
    * again would keep lanes from launching. With borrowed links it looks at all in turn, its own
@@ -50,7 +46,7 @@ final class CopyThread implements Runnable {
   private final BooleanSupplier closed;
   private final LongAdder borrowedBytes;
   private final LongAdder peerBytes;
-  private final Set<SlotMappings> unsettled = new LinkedHashSet<>();
+  private final MappingWork mapping = new MappingWork(this::requireOpen);
   private @Nullable BorrowedLinks borrowed;
 
   CopyThread(
@@ -84,23 +80,31 @@ final class CopyThread implements Runnable {
     context.bind();
     boolean stopped = false;
     while (!stopped) {
-      boolean idle = unsettled.isEmpty() || closed.getAsBoolean();
-      Command command = idle ? commands.take() : commands.lookOut();
-      switch (command) {
-        case null -> settleSome(unsettled.iterator().next());
+      switch (next()) {
+        case null -> mapping.step();
         case Command.Plan plan -> {
           plan.mappings().plan(plan.slot(), plan.handle(), plan.zeroed());
-          note(plan.mappings());
+          mapping.note(plan.mappings());
         }
         case Command.Copy copy -> carryOut(copy);
-        case Command.SettleRange settle -> settle.event().complete(settleRange(settle));
-        case Command.Settle settle -> settle.done().complete(settleAll());
+        case Command.SettleRange settle -> mapping.await(settle);
+        case Command.Settle settle -> settle.done().complete(mapping.finish());
         case Command.Free free -> free(free.range());
         case Command.Borrow borrow -> borrow(borrow.link());
         case Command.Stop stop -> stopped = true;
       }
     }
+    mapping.finishAwaited();
     issued.give(new Issued(null, null, progress, 0, null));
+  }
+
+  /** Null where there is something to map meanwhile. */
+  private @Nullable Command next() {
+    if (mapping.isAwaited()) {
+      return commands.poll();
+    }
+    boolean idle = mapping.isDone() || closed.getAsBoolean();
+    return idle ? commands.take() : commands.lookOut();
   }
 
   /** Gives back what it has taken of other devices; the thread must have ended, and all copies. */
@@ -124,6 +128,7 @@ final class CopyThread implements Runnable {
 
   private void carryOut(Command.Copy copy) {
     Throwable failure = null;
+    mapping.stepAwaited();
     try {
       transfer(copy);
     } catch (Throwable e) { // A source may fail as it likes; the thread must live on.
@@ -159,6 +164,7 @@ final class CopyThread implements Runnable {
     requireOpen();
     long device = copy.range().address() + copy.rangeOffset();
     if (copy.source() instanceof CudaPeerPages.Weights there) {
+      mapping.finishAwaited();
       copyFromPeer(copy, there, device);
       return;
     }
@@ -167,6 +173,7 @@ final class CopyThread implements Runnable {
     if (memory.isPresent() && context.isPinned(memory.get())) {
       copyInPieces(copy, device, memory.get().address());
     } else {
+      mapping.finishAwaited(); // Reading may take long.
       settle(copy, 0, copy.bytes());
       staging.copy(copy.source(), copy.sourceOffset(), device, copy.bytes(), closed);
       requireOpen();
@@ -207,11 +214,18 @@ final class CopyThread implements Runnable {
 
   /** What the device's own link takes next; 0 where a borrowed one can take something now. */
   private long awaitOwnRoom(long remaining) {
+    long piece = inFlight.room(remaining);
+    while (piece == 0 && mapping.isAwaited()) {
+      mapping.stepAwaited();
+      piece = inFlight.room(remaining);
+    }
+    if (piece > 0) {
+      return piece;
+    }
     if (borrowed == null) {
       return inFlight.awaitRoom(remaining);
     }
     long begin = System.nanoTime();
-    long piece = inFlight.room(remaining);
     while (piece == 0 && !borrowed.anyIdle()) {
       Thread.onSpinWait();
       boolean late = System.nanoTime() - begin > PATIENCE_NANOS;
@@ -232,51 +246,12 @@ final class CopyThread implements Runnable {
 
   private void settle(Command.Copy copy, long at, long bytes) {
     copy.range().settle(copy.rangeOffset() + at, bytes);
-    note(copy.range().mappings());
-  }
-
-  private void note(SlotMappings mappings) {
-    if (mappings.isSettled()) {
-      unsettled.remove(mappings);
-    } else {
-      unsettled.add(mappings);
-    }
-  }
-
-  private void settleSome(SlotMappings mappings) {
-    try {
-      mappings.settleSome();
-      note(mappings);
-    } catch (RuntimeException e) {
-      unsettled.remove(mappings);
-      LOGGER.log(System.Logger.Level.WARNING, "a page could not be mapped or unmapped", e);
-    }
-  }
-
-  private @Nullable Throwable settleAll() {
-    try {
-      unsettled.forEach(SlotMappings::settle);
-      unsettled.clear();
-      return null;
-    } catch (RuntimeException e) {
-      return e;
-    }
-  }
-
-  private @Nullable Throwable settleRange(Command.SettleRange settle) {
-    SlotMappings mappings = settle.range().mappings();
-    try {
-      requireOpen();
-      mappings.settle(0, settle.slots());
-      note(mappings);
-      return null;
-    } catch (RuntimeException e) {
-      return e;
-    }
+    mapping.note(copy.range().mappings());
   }
 
   private void free(CudaAddressRange range) {
-    unsettled.remove(range.mappings());
+    mapping.finishAwaited();
+    mapping.forget(range.mappings());
     try {
       range.release();
     } catch (RuntimeException e) {

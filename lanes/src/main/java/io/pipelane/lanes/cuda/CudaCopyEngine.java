@@ -175,7 +175,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
   /** Happens once everything planned for a range's first slots is carried out. */
   DeviceEvent settle(CudaAddressRange range, int slots) {
     CudaEvent event = new CudaEvent();
-    give(new Command.SettleRange(range, slots, event));
+    give(new Command.SettleRange(range.mappings(), slots, event));
     return event;
   }
 

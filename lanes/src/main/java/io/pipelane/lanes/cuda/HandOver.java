@@ -50,6 +50,11 @@ final class HandOver<T> {
     }
   }
 
+  /** What has waited longest, or null where nothing waits; for the taking thread. */
+  @Nullable T poll() {
+    return queue.poll();
+  }
+
   /** What has waited longest, or null when nothing comes for a while; for the taking thread. */
   @Nullable T lookOut() {
     long begin = System.nanoTime();

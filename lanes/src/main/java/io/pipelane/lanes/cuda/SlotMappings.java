@@ -19,6 +19,9 @@ final class SlotMappings {
 
   private static final int LONGEST_RUN = 8;
 
+  /** Takes no longer than the copies that are on their way when a transfer begins (InFlight). */
+  private static final int SHORT_RUN = 2;
+
   /** Zeroes mapped memory; it is done when this returns. */
   @FunctionalInterface
   interface Zeroing {
@@ -101,6 +104,21 @@ final class SlotMappings {
   /** Settles everything. */
   void settle() {
     settle(0, planned.length);
+  }
+
+  /**
+   * Settles the first few of those before an end that are not settled.
+   *
+   * @return whether all of them are settled now
+   */
+  boolean settleNext(int end) {
+    int slot = 0;
+    while (slot < end && isSettled(slot)) {
+      slot++;
+    }
+    int few = Math.min(end, slot + SHORT_RUN);
+    settle(slot, few);
+    return few == end || isSettled();
   }
 
   /** Settles a few slots, those that lack a page first; for when there is nothing else to do. */

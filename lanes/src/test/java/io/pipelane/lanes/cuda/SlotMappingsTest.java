@@ -5,22 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.lanes.cuda.driver.Mappings;
-import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class SlotMappingsTest {
-  private static final long BASE = 1000;
-  private static final long PAGE = 10;
   private static final int SLOTS = 6;
 
   private final FakeDriver driver = new FakeDriver();
-  private final SlotMappings mappings = new SlotMappings(driver, driver::zero, BASE, PAGE, SLOTS);
+  private final SlotMappings mappings =
+      new SlotMappings(driver, driver::zero, FakeDriver.BASE, FakeDriver.PAGE, SLOTS);
 
   @Test
   void settle_ofAdjacentSlots_allowsAccessOnce() {
@@ -122,6 +117,22 @@ class SlotMappingsTest {
   }
 
   @Test
+  void settleNext_doesTheFirstFewBeforeAnEnd_untilAllAreSettled() {
+    for (int slot = 0; slot < 5; slot++) {
+      mappings.plan(slot, 7 + slot);
+    }
+    mappings.settle(1, 2);
+    driver.takeCalls();
+    assertFalse(mappings.settleNext(4));
+    assertEquals(List.of("map 0 7", "allow 0+1"), driver.takeCalls());
+    assertTrue(mappings.settleNext(4));
+    assertEquals(List.of("map 2 9", "map 3 10", "allow 2+2"), driver.takeCalls());
+    assertTrue(mappings.settleNext(4));
+    assertEquals(List.of(), driver.takeCalls());
+    assertFalse(mappings.isSettled());
+  }
+
+  @Test
   void settle_thatFails_undoesTheRunAndWorksLater() {
     for (int slot = 0; slot < 3; slot++) {
       mappings.plan(slot, 7 + slot);
@@ -169,68 +180,6 @@ class SlotMappingsTest {
         settled &= planned[i] == driver.mapped.getOrDefault(i, 0L) && !driver.unzeroed.get(i);
       }
       assertEquals(settled, mappings.isSettled(), "seed " + seed);
-    }
-  }
-
-  /** A driver that knows what is mapped where, and refuses what the real one would. */
-  private static final class FakeDriver implements Mappings {
-    final Map<Integer, Long> mapped = new TreeMap<>();
-    final BitSet unzeroed = new BitSet();
-    private final List<String> calls = new ArrayList<>();
-    private int callsUntilFailure = Integer.MAX_VALUE;
-
-    void failAfter(int calls) {
-      callsUntilFailure = calls;
-    }
-
-    List<String> takeCalls() {
-      List<String> taken = List.copyOf(calls);
-      calls.clear();
-      return taken;
-    }
-
-    @Override
-    public void map(long address, long bytes, long handle) {
-      count();
-      assertEquals(PAGE, bytes);
-      assertEquals(null, mapped.put(slot(address), handle));
-      calls.add("map " + slot(address) + " " + handle);
-    }
-
-    @Override
-    public void allowAccess(long address, long bytes) {
-      count();
-      for (long at = address; at < address + bytes; at += PAGE) {
-        assertTrue(mapped.containsKey(slot(at)));
-      }
-      calls.add("allow " + slot(address) + "+" + bytes / PAGE);
-    }
-
-    @Override
-    public void unmap(long address, long bytes) {
-      assertEquals(PAGE, bytes);
-      assertTrue(mapped.remove(slot(address)) != null);
-      calls.add("unmap " + slot(address));
-    }
-
-    void zero(long address, long bytes) {
-      count();
-      assertEquals(PAGE, bytes);
-      assertTrue(mapped.containsKey(slot(address)));
-      unzeroed.clear(slot(address));
-      calls.add("zero " + slot(address));
-    }
-
-    private void count() {
-      if (callsUntilFailure-- == 0) {
-        callsUntilFailure = Integer.MAX_VALUE;
-        throw new IllegalStateException("as the test wants it");
-      }
-    }
-
-    private static int slot(long address) {
-      assertEquals(0, (address - BASE) % PAGE);
-      return (int) ((address - BASE) / PAGE);
     }
   }
 }
