@@ -150,7 +150,8 @@ final class CostProbe {
         scene.accelerator().device().copiesSlowRuns(),
         Math.max(0, Math.round(page) - copy),
         heldNanos,
-        scene.accelerator().captures()); // Such a device waits by itself.
+        scene.accelerator().captures(), // Such a device waits by itself, and maps later.
+        scene.accelerator().captures());
   }
 
   private double lost(String label, double alone, double beside) {

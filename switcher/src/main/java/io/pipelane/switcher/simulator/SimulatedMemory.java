@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A simulated device's memory: who holds which pages, and when what was sent for arrives. */
 final class SimulatedMemory {
@@ -31,7 +32,10 @@ final class SimulatedMemory {
   private final Pacing pacing;
   private long freePages;
 
-  /** When the page that was brought in ahead last is there. */
+  /** Who was brought a page ahead last. */
+  private @Nullable Resident latestAhead;
+
+  /** When that page is there. */
   private long aheadArrives;
 
   /** When that page no longer keeps others from being mapped. */
@@ -156,7 +160,8 @@ final class SimulatedMemory {
     PipelineModel pipeline = model.pipeline();
     long begin = Math.max(now + pipeline.leadNanos(), linkFree);
     if (!ready.isEmpty()) { // One thread does both.
-      begin = Math.max(begin, now + ready.getLast().nanos() + pipeline.leadNanos());
+      Ready before = settings.friction().mapsAmongCopies() ? ready.getFirst() : ready.getLast();
+      begin = Math.max(begin, now + before.nanos() + pipeline.leadNanos());
     }
     if (resident.arrives > now) { // A page that was brought in ahead is on its way.
       long page = (resident.holding.pages() - 1) * settings.pageBytes();
@@ -226,7 +231,7 @@ final class SimulatedMemory {
       Resident resident = residents.get(index);
       if (resident.missing() > 0 && resident.arrives <= now) {
         return makeRoom(1, resident, upcoming, now)
-            ? Optional.of(send(resident, CopyReason.QUEUED, runs, now))
+            ? Optional.of(sendQueued(resident, upcoming, runs, now))
             : Optional.empty();
       }
     }
@@ -244,7 +249,17 @@ final class SimulatedMemory {
         .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)
         .map(this::resident)
         .filter(into -> makeRoom(1, into, upcoming, now))
-        .map(into -> send(into, CopyReason.IDLE, runs, now));
+        .map(into -> send(into, CopyReason.IDLE, settings.friction().aheadNanos(), runs, now));
+  }
+
+  /** The next run's pages follow each other without a pause. */
+  private Page sendQueued(Resident resident, List<Integer> upcoming, int runs, long now) {
+    boolean isBehind =
+        resident.equals(latestAhead)
+            && resident.index == upcoming.getFirst()
+            && aheadArrives == now;
+    long beside = isBehind ? 0 : settings.friction().aheadNanos();
+    return send(resident, CopyReason.QUEUED, beside, runs, now);
   }
 
   /** When to ask again for what {@link #fetchAhead} has held back; 0 where nothing was. */
@@ -252,7 +267,7 @@ final class SimulatedMemory {
     return pacing.restNanos(now);
   }
 
-  private Page send(Resident resident, CopyReason reason, int runs, long now) {
+  private Page send(Resident resident, CopyReason reason, long besideNanos, int runs, long now) {
     pacing.sent(now);
     long offset = resident.holding.pages() * settings.pageBytes();
     long end = Math.min(offset + settings.pageBytes(), resident.model.plan().weightBytes());
@@ -260,7 +275,8 @@ final class SimulatedMemory {
     Friction friction = settings.friction();
     long copy = resident.model.pipeline().link().copyNanos(end - offset);
     long besideRuns = runs > 0 ? friction.contention().copyNanos(copy) : copy;
-    resident.arrives = now + friction.aheadNanos() + besideRuns;
+    resident.arrives = now + besideNanos + besideRuns;
+    latestAhead = resident;
     mappingFree = now + friction.heldNanos();
     aheadArrives = resident.arrives;
     return new Page(new Copied(resident.index, offset, end, reason), aheadArrives);

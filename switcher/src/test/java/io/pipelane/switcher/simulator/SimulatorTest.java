@@ -74,7 +74,8 @@ class SimulatorTest {
     Replay alone = replay(undisturbed, models, trace);
     Contention contention = new Contention(0.25, 0);
     Replay slowed =
-        replay(with(new Friction(contention, true, 0, 0, false), undisturbed), models, trace);
+        replay(
+            with(new Friction(contention, true, 0, 0, false, false), undisturbed), models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS; // Its own first one it waits for.
     assertEquals(alone.latencyNanos()[0] + copies / 4, slowed.latencyNanos()[0]);
     assertEquals(alone.latencyNanos()[1] + copies / 4, slowed.latencyNanos()[1], "it has waited");
@@ -87,7 +88,7 @@ class SimulatorTest {
   void replay_runThatWaits_stallIsAllThatItTakesBeyondAWarmOne() {
     List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
     List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
-    Friction friction = new Friction(new Contention(0.25, 0), false, 0, 0, true);
+    Friction friction = new Friction(new Contention(0.25, 0), false, 0, 0, true, false);
     SimulatorSettings settings = with(friction, settings(6, Policy.EXPECTED_STALL, true));
     Replay replay = replay(settings, models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS;
@@ -100,12 +101,13 @@ class SimulatorTest {
     List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
     SimulatorSettings undisturbed = settings(10, Policy.EXPECTED_STALL, true);
     assertEquals(5 * PAGE, queued(undisturbed, models, trace), "the last ends with the run");
-    assertEquals(3 * PAGE, queued(with(ahead(0, 1_000), undisturbed), models, trace));
+    assertEquals(
+        4 * PAGE, queued(with(ahead(0, 1_000), undisturbed), models, trace), "all but the first");
     assertEquals(2 * PAGE, queued(with(ahead(0.5, 0), undisturbed), models, trace), "its own, too");
   }
 
   private static Friction ahead(double copyingLost, long aheadNanos) {
-    return new Friction(new Contention(0, copyingLost), false, aheadNanos, 0, false);
+    return new Friction(new Contention(0, copyingLost), false, aheadNanos, 0, false, false);
   }
 
   private static long queued(
@@ -124,12 +126,28 @@ class SimulatorTest {
     trace.add(new TracedUse(5_000_000, 0)); // Until 5,002,100.
     trace.add(new TracedUse(5_001_000, 1));
     trace.add(new TracedUse(5_001_800, 2));
-    Friction friction = new Friction(Contention.NONE, false, 0, heldNanos, false);
+    Friction friction = new Friction(Contention.NONE, false, 0, heldNanos, false, false);
     SimulatorSettings settings = with(friction, settings(3, Policy.EXPECTED_STALL, true));
     Replay replay = replay(settings, models, trace);
     assertEquals(PAGE, replay.bytes().get(CopyReason.QUEUED));
     assertEquals(100, replay.stallNanos()[4]);
     assertEquals(stall, replay.stallNanos()[5]);
+  }
+
+  /** It has two of four pages, the first of which lies in its place after 100 ns. */
+  @Test
+  void replay_deviceMapsAmongCopies_theyWaitForTheFirstPageAlone() {
+    SimulatedModel model = model("a", 4, 10);
+    SimulatedModel a = new SimulatedModel("a", model.plan(), model.pipeline(), 0, 100);
+    List<SimulatedModel> models = List.of(a, a.named("b"));
+    List<TracedUse> trace = inTurns(2, 3, Duration.ofMillis(1));
+    SimulatorSettings settings = settings(6, Policy.EXPECTED_STALL, false);
+    Replay behind = replay(settings, models, trace);
+    Friction among = new Friction(Contention.NONE, false, 0, 0, false, true);
+    Replay between = replay(with(among, settings), models, trace);
+    assertEquals(2 * PAGE, behind.missedBytes()[2]);
+    assertEquals(2 * PAGE, between.missedBytes()[2]);
+    assertEquals(100, behind.stallNanos()[2] - between.stallNanos()[2]);
   }
 
   @Test
