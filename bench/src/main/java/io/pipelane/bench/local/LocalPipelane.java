@@ -227,6 +227,17 @@ public final class LocalPipelane implements AutoCloseable {
     return server.switcher().memory();
   }
 
+  /**
+   * Device memory that models, sessions, lanes and libraries have, pages that nobody has left out.
+   */
+  public long takenBytes() {
+    MemoryOverview memory = memory();
+    return memory.weights().lentBytes()
+        + memory.constantBytes()
+        + memory.laneBytes()
+        + memory.frameworkBytes();
+  }
+
   /** What transfers have come to. */
   public TransferCounters transfers() {
     return server.switcher().transfers();
