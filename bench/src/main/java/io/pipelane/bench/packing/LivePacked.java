@@ -8,8 +8,11 @@ import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
 import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -32,7 +35,7 @@ final class LivePacked {
   private final LiveServers servers;
   private final int copies;
   private final double interval;
-  private final List<Model> models = new ArrayList<>();
+  private final List<Model> written = new ArrayList<>();
 
   private record Model(AskedModel asked, List<String> names) {}
 
@@ -48,26 +51,62 @@ final class LivePacked {
     this.copies = copies;
     this.interval = interval;
     for (AskedModel each : asked) {
-      models.add(new Model(each, servers.add(each, copies)));
+      written.add(new Model(each, servers.add(each, copies)));
     }
   }
 
-  /** Measures them, so many seconds in all, in rounds of seeds of their own. */
-  void tell(int rounds, double seconds, long seed, Results results) throws Exception {
-    try (LocalPipelane server = servers.start(Policy.SRTF, 1, Map.of())) {
+  /**
+   * Measures those that can be asked, so many seconds in all, in rounds of seeds of their own; each
+   * other model has a row that says why it is left out.
+   */
+  void tell(int rounds, double seconds, long seed, Rows rows, Results results) throws Exception {
+    try (LocalPipelane server = servers.startWithReady(Policy.SRTF, 1)) {
+      List<Model> models = asked(server, rows);
+      if (models.isEmpty()) {
+        throw new IllegalStateException("no model can be asked");
+      }
       for (int round = 0; round < rounds; round++) {
-        tellRound(server, seconds / rounds, seed + round, results);
+        long seedOfRound = seed + round;
+        rows.measure(
+            "%s, round %d of %d".formatted(row, round + 1, rounds),
+            () -> tellRound(server, models, seconds / rounds, seedOfRound, rows, results));
       }
     }
   }
 
-  private void tellRound(LocalPipelane server, double seconds, long seed, Results results)
+  /** The models of which every copy was imported and has answered. */
+  private List<Model> asked(LocalPipelane server, Rows rows) {
+    Map<String, String> refusals = server.refusals();
+    List<Model> asked = new ArrayList<>();
+    for (Model model : written) {
+      try {
+        for (String name : model.names) {
+          if (refusals.containsKey(name)) {
+            throw new StatusException(Status.UNAVAILABLE, refusals.get(name));
+          }
+          server.caller(name, server.inputs(model.asked, name)).run();
+        }
+        asked.add(model);
+      } catch (StatusException e) {
+        rows.missing("%s, without %s: %s".formatted(row, model.asked.name(), e.getMessage()));
+      }
+    }
+    return asked;
+  }
+
+  private void tellRound(
+      LocalPipelane server,
+      List<Model> models,
+      double seconds,
+      long seed,
+      Rows rows,
+      Results results)
       throws Exception {
-    double[] alone = alone(server);
-    List<TracedUse> requests = requests(seconds, seed);
-    OpenLoad load = new OpenLoad(callers(server), requests);
+    double[] alone = alone(server, models);
+    List<TracedUse> requests = requests(models.size() * copies, seconds, seed);
+    OpenLoad load = new OpenLoad(callers(server, models), requests);
     OpenLoad.Answered together = load.run();
-    load.requireOnlyRefusals();
+    load.failure().ifPresent(e -> rows.missing(row + ", a request failed: " + e.getMessage()));
     Samples added = new Samples();
     Samples own = new Samples();
     Samples stalls = new Samples();
@@ -96,7 +135,7 @@ final class LivePacked {
   /**
    * By model, the mean of its runs while nothing else runs, as far apart as requests are together.
    */
-  private double[] alone(LocalPipelane server) throws Exception {
+  private double[] alone(LocalPipelane server, List<Model> models) throws Exception {
     double pause = Math.min(LONGEST_PAUSE_SECONDS, interval / (models.size() * copies));
     double[] means = new double[models.size()];
     for (int i = 0; i < means.length; i++) {
@@ -123,7 +162,7 @@ final class LivePacked {
   }
 
   /** Those of the first model's copies, then those of the second's, and so on. */
-  private List<OpenCaller> callers(LocalPipelane server) {
+  private static List<OpenCaller> callers(LocalPipelane server, List<Model> models) {
     List<OpenCaller> callers = new ArrayList<>();
     for (Model model : models) {
       model.names.forEach(name -> callers.add(server.openCaller(model.asked, name)));
@@ -131,8 +170,7 @@ final class LivePacked {
     return callers;
   }
 
-  private List<TracedUse> requests(double seconds, long seed) {
-    int count = models.size() * copies;
+  private List<TracedUse> requests(int count, double seconds, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     long length = (long) (seconds * NANOS_PER_SECOND);
     return Arrivals.poisson(count / interval, length, random.nextLong()).stream()

@@ -100,7 +100,7 @@ public final class PackingCommand implements Callable<Integer> {
     String row = "live, " + live.kind();
     try (CutOff measuring = files.publishIfCutOff(spec, results)) {
       LivePacked packed = new LivePacked(row, servers, live.models(work), copies, liveInterval);
-      rows.measure(row, () -> packed.tell(liveRounds, seconds, seed, results));
+      rows.measure(row, () -> packed.tell(liveRounds, seconds, seed, rows, results));
       measuring.complete();
     }
     files.publish(spec, results, servers.runtimeVersion(), servers.description());

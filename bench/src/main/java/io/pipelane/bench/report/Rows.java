@@ -7,6 +7,9 @@ import picocli.CommandLine.Model.CommandSpec;
  * measures.
  */
 public final class Rows {
+  /** Characters of a row's name: the column is as wide as the longest. */
+  private static final int LONGEST = 120;
+
   private final CommandSpec spec;
   private final Results results;
   private boolean isWhole = true;
@@ -35,10 +38,17 @@ public final class Rows {
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception e) {
-      isWhole = false;
-      results.missing("%s, failed: %s".formatted(row, e.getMessage()));
+      missing("%s, failed: %s".formatted(row, e.getMessage()));
       e.printStackTrace(spec.commandLine().getErr());
     }
+  }
+
+  /** Notes what could not be measured and why: a row without values. */
+  public void missing(String row) {
+    isWhole = false;
+    Console.say(spec, row);
+    String line = row.lines().findFirst().orElse(row);
+    results.missing(line.length() > LONGEST ? line.substring(0, LONGEST) + " ..." : line);
   }
 
   /** What the program ends with: not well if a row failed. */

@@ -60,17 +60,31 @@ public final class LiveServers {
   }
 
   /**
-   * Starts one.
+   * Starts one that has all models ready.
    *
    * @param further settings by key
    */
   public LocalPipelane start(Policy policy, int lanes, Map<String, String> further)
       throws IOException, InterruptedException {
+    return started(LocalPipelane.start(repository, work, configuration(policy, lanes, further)));
+  }
+
+  /** Starts one that may have refused models. */
+  public LocalPipelane startWithReady(Policy policy, int lanes)
+      throws IOException, InterruptedException {
+    return started(
+        LocalPipelane.startWithReady(repository, work, configuration(policy, lanes, Map.of())));
+  }
+
+  private Map<String, String> configuration(Policy policy, int lanes, Map<String, String> further) {
     Map<String, String> all = new HashMap<>(settings);
     all.put("scheduling.policy", policy.toString());
     all.put("device.lanes", Integer.toString(lanes));
     all.putAll(further);
-    LocalPipelane server = LocalPipelane.start(repository, work, all);
+    return all;
+  }
+
+  private LocalPipelane started(LocalPipelane server) {
     runtimeVersion = server.runtimeVersion();
     description.put("device", String.join(", ", server.devices().memory().keySet()));
     return server;
