@@ -26,7 +26,7 @@ final class FairnessColumns {
           "simulated: three inception3_50 trainings of 145, 75 and 35 iterations (as in the paper's"
               + " artefact, 0.36 s each on its P100) that join 15 s apart; the policy and the lane"
               + " table are the server's. all together: of the device's time.",
-          "live: three models of equal size on the CPU device, in this process, one lane, callers in"
+          "live: three copies of --model on --device, in this process, one lane, callers in"
               + " closed loops, one model with more of them than the next (--callers), which join"
               + " --step seconds apart and leave in the reverse order. all together: of"
               + " the answers per second that the first job had alone at its beginning; on cores that"

@@ -1,10 +1,13 @@
 package io.pipelane.bench.fairness;
 
 import io.pipelane.bench.local.LocalPipelane;
-import io.pipelane.bench.model.BenchCase;
-import io.pipelane.bench.model.ModelCopies;
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
+import io.pipelane.bench.salus.LiveOptions;
+import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.config.SchedulingConfig.Policy;
 import java.nio.file.Path;
@@ -23,17 +26,18 @@ import picocli.CommandLine.Spec;
     name = "fairness",
     description =
         "Shares of three equal jobs that join and leave under the policy fair, in the "
-            + "simulator and live, in this process, on the CPU.",
+            + "simulator and live, in this process; on a GPU with a model of the zoo.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FairnessCommand implements Callable<Integer> {
   private static final int JOBS = 3;
 
-  /** About half of a millisecond a run: many answers in a second. */
-  private static final String CASE = "ppocr-cls";
-
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private SimulationOptions device = new SimulationOptions();
+
+  /** About half of a millisecond a run: many answers in a second. */
+  @Mixin private LiveOptions live = new LiveOptions("ppocr-cls");
+
   @Mixin private ReportOptions files = new ReportOptions();
 
   @Option(
@@ -55,9 +59,6 @@ public final class FairnessCommand implements Callable<Integer> {
       description = "Of a point in the drawing of the simulated jobs (${DEFAULT-VALUE}).")
   private double window = 3;
 
-  @Option(names = "--simulated-only", description = "Leave the CPU out.")
-  private boolean simulatedOnly;
-
   @Option(names = "--svg", paramLabel = "FILE", description = "Draw the simulated shares, too.")
   private @Nullable Path svg;
 
@@ -73,44 +74,44 @@ public final class FairnessCommand implements Callable<Integer> {
     }
     Results results =
         new Results(FairnessColumns.TITLE, FairnessColumns.ALL, FairnessColumns.NOTES);
-    Shares simulated = SimulatedJobs.run(device, results);
-    if (svg != null) {
-      simulated.draw(svg, window, "Share of the device by seconds, simulated");
-    }
-    String runtime = simulatedOnly ? "" : live(results);
-    files.publish(spec, results, runtime, Map.of());
-    return 0;
-  }
-
-  private String live(Results results) throws Exception {
-    Path work = files.work();
-    BenchCase served =
-        BenchCase.all(work.resolve("fairness-demo")).stream()
-            .filter(each -> each.name().startsWith(CASE))
-            .findFirst()
-            .orElseThrow();
-    BenchCase.write(work.resolve("fairness-demo"), List.of(served));
-    Path repository = work.resolve("fairness");
-    LiveJobs jobs =
-        new LiveJobs(
-            ModelCopies.write(repository, served.file(), "job", JOBS),
-            served.inputs(),
-            callers,
-            step);
-    String runtime = "";
-    for (Policy policy : List.of(Policy.FAIR, Policy.FIFO)) {
-      try (LocalPipelane server =
-          LocalPipelane.start(
-              repository,
-              work,
-              Map.of("scheduling.policy", policy.toString(), "device.lanes", "1"))) {
-        Shares shares = jobs.run("live, " + policy, server, results);
-        runtime = server.runtimeVersion();
-        if (policy == Policy.FAIR && liveSvg != null) {
-          shares.draw(liveSvg, step / 8, "Share of the first job's rate alone by seconds, live");
-        }
+    if (live.isSimulated()) {
+      Shares simulated = SimulatedJobs.run(device, results);
+      if (svg != null) {
+        simulated.draw(svg, window, "Share of the device by seconds, simulated");
       }
     }
-    return runtime;
+    if (!live.isLive()) {
+      files.publish(spec, results, "", Map.of());
+      return 0;
+    }
+    Rows rows = new Rows(spec, results);
+    Path work = files.work();
+    LiveServers servers = live.servers(work, "fairness", device.memory());
+    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
+      List<AskedModel> models = live.models(work);
+      if (models.size() != 1) {
+        throw new IllegalArgumentException("--model takes one: the jobs are equal");
+      }
+      AskedModel asked = models.getFirst();
+      LiveJobs jobs = new LiveJobs(asked, servers.add(asked, JOBS), callers, step);
+      for (Policy policy : List.of(Policy.FAIR, Policy.FIFO)) {
+        String row = live.label() + ", " + policy;
+        rows.measure(row, () -> measure(row, policy, servers, jobs, results));
+      }
+      measuring.complete();
+    }
+    files.publish(spec, results, servers.runtimeVersion(), servers.description());
+    return rows.status();
+  }
+
+  private void measure(
+      String row, Policy policy, LiveServers servers, LiveJobs jobs, Results results)
+      throws Exception {
+    try (LocalPipelane server = servers.start(policy, 1, Map.of())) {
+      Shares shares = jobs.run(row, server, results);
+      if (policy == Policy.FAIR && liveSvg != null) {
+        shares.draw(liveSvg, step / 8, "Share of the first job's rate alone by seconds, live");
+      }
+    }
   }
 }

@@ -2,8 +2,8 @@ package io.pipelane.bench.fairness;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
-import io.pipelane.demo.protocol.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -18,21 +18,21 @@ final class LiveJobs {
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double MILLIS_PER_SECOND = 1e3;
 
+  private final AskedModel asked;
   private final List<String> models;
-  private final List<Tensor> inputs;
   private final List<Integer> callers;
   private final double step;
 
   /**
    * Jobs that have not begun.
    *
-   * @param models a job each
+   * @param models copies of the one that is asked, a job each
    * @param callers of each model
    * @param step seconds from a join or leave to the next
    */
-  LiveJobs(List<String> models, List<Tensor> inputs, List<Integer> callers, double step) {
+  LiveJobs(AskedModel asked, List<String> models, List<Integer> callers, double step) {
+    this.asked = asked;
     this.models = List.copyOf(models);
-    this.inputs = inputs;
     this.callers = List.copyOf(callers);
     this.step = step;
   }
@@ -40,7 +40,7 @@ final class LiveJobs {
   /** Has them join and leave, and tells of each time between. */
   Shares run(String row, LocalPipelane server, Results results) throws Exception {
     for (String model : models) {
-      Run run = server.caller(model, inputs);
+      Run run = server.caller(model, server.inputs(asked, model));
       for (int i = 0; i < WARMING_RUNS; i++) {
         run.run();
       }
@@ -80,7 +80,7 @@ final class LiveJobs {
         double to = (2 * models.size() - 1 - job) * step;
         List<Future<List<Double>>> ofJob = new ArrayList<>();
         for (int caller = 0; caller < callers.get(job); caller++) {
-          Run run = server.caller(models.get(job), inputs);
+          Run run = server.caller(models.get(job), server.inputs(asked, models.get(job)));
           ofJob.add(threads.submit(() -> loop(run, begin, from, to)));
         }
         loops.add(ofJob);

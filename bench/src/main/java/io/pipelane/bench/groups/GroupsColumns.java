@@ -34,10 +34,11 @@ final class GroupsColumns {
           "superres is not among the workloads whose times the artefact tells: its iteration is"
               + " computed, so its row says what the model of lanes makes of it, not what was"
               + " measured anywhere.",
-          "live: --live-jobs jobs of --live-iterations iterations of minilm-l6-v2 with 16 tokens, each"
-              + " with a copy of the model, on the CPU device, in this process, weights on the device,"
-              + " nothing batched; one lane under fifo, --live-lanes under pack. Each lane keeps a core"
-              + " busy, so what packing gains is as many cores as there are for it.",
+          "live: --live-jobs jobs of --live-iterations iterations of a model (--model, --batch), each"
+              + " with a copy of it, on --device, in this process, weights on the device, nothing"
+              + " batched, after a few iterations that do not count; one lane under fifo, --live-lanes"
+              + " under pack. On the CPU each lane keeps a core busy, so what packing gains is as many"
+              + " cores as there are for it. memory: by the ledger, under pack.",
           "lanes: most that ran at a time under pack.");
 
   private GroupsColumns() {}

@@ -1,7 +1,12 @@
 package io.pipelane.bench.groups;
 
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
+import io.pipelane.bench.salus.LiveOptions;
+import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workload;
 import io.pipelane.bench.salus.Workloads;
@@ -9,9 +14,12 @@ import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobSimulator;
 import io.pipelane.switcher.jobs.SimulatedJob;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
@@ -25,7 +33,7 @@ import picocli.CommandLine.Spec;
     name = "groups",
     description =
         "How much sooner groups of equal jobs are done when they are packed, in the "
-            + "simulator, and live in small, in this process, on the CPU.",
+            + "simulator, and live in small, in this process; on a GPU with models of the zoo.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class GroupsCommand implements Callable<Integer> {
@@ -42,6 +50,7 @@ public final class GroupsCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private SimulationOptions device = new SimulationOptions();
+  @Mixin private LiveOptions live = new LiveOptions("minilm-l6-v2 16");
   @Mixin private ReportOptions files = new ReportOptions();
 
   @Option(names = "--jobs", paramLabel = "N", description = "Of a group (${DEFAULT-VALUE}).")
@@ -71,9 +80,6 @@ public final class GroupsCommand implements Callable<Integer> {
       description = "Live; medians count (${DEFAULT-VALUE}).")
   private int liveRounds = 3;
 
-  @Option(names = "--simulated-only", description = "Leave the CPU out.")
-  private boolean simulatedOnly;
-
   @Override
   public Integer call() throws Exception {
     if (jobs < 1 || jobs > 10_000 || iterations < 1 || iterations > 10_000) {
@@ -85,8 +91,46 @@ public final class GroupsCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--live-jobs and --live-rounds are 1 to 1000, --live-iterations 1 to 10000");
     }
-    Workloads workloads = Workloads.read();
     Results results = new Results(GroupsColumns.TITLE, GroupsColumns.ALL, GroupsColumns.NOTES);
+    if (live.isSimulated()) {
+      simulate(results);
+    }
+    if (!live.isLive()) {
+      files.publish(spec, results, "", Map.of());
+      return 0;
+    }
+    Rows rows = new Rows(spec, results);
+    Path work = files.work();
+    Map<String, String> description = Map.of();
+    String runtime = "";
+    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
+      for (AskedModel asked : live.models(work)) {
+        String row = live.label() + ", " + asked.name();
+        LiveServers servers = live.servers(work, "groups-" + asked.model(), device.memory());
+        LiveGroup group = new LiveGroup(row, servers, asked, liveJobs);
+        for (int round = 0; round < liveRounds; round++) {
+          measure(row, group, rows, results);
+        }
+        description = servers.description();
+        runtime = servers.runtimeVersion();
+      }
+      measuring.complete();
+    }
+    files.publish(spec, results, runtime, description);
+    return rows.status();
+  }
+
+  private void measure(String row, LiveGroup group, Rows rows, Results results)
+      throws InterruptedException {
+    double[] inTurn = {Double.NaN};
+    rows.measure(row + ", fifo", () -> inTurn[0] = group.inTurn(liveIterations, results));
+    OptionalDouble fifo =
+        Double.isNaN(inTurn[0]) ? OptionalDouble.empty() : OptionalDouble.of(inTurn[0]);
+    rows.measure(row + ", pack", () -> group.packed(liveIterations, liveLanes, fifo, results));
+  }
+
+  private void simulate(Results results) throws IOException {
+    Workloads workloads = Workloads.read();
     for (Map.Entry<String, Double> group : PAPER.entrySet()) {
       Workload workload = workloads.named(group.getKey());
       String row = group.getKey() + ", as in the paper";
@@ -94,15 +138,6 @@ public final class GroupsCommand implements Callable<Integer> {
       results.add(row, GroupsColumns.PAPER, group.getValue());
       compare(group.getKey() + ", in Pipelane", workload, 0, results);
     }
-    String runtime = "";
-    if (!simulatedOnly) {
-      LiveGroup group = LiveGroup.write(files.work(), liveJobs);
-      for (int round = 0; round < liveRounds; round++) {
-        runtime = group.tell(liveIterations, liveLanes, results);
-      }
-    }
-    files.publish(spec, results, runtime, Map.of());
-    return 0;
   }
 
   private void compare(String row, Workload workload, long startNanos, Results results) {

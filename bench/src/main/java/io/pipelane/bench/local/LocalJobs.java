@@ -69,6 +69,14 @@ public final class LocalJobs {
     return new LocalJobs(List.copyOf(wanted)).run();
   }
 
+  /**
+   * Has jobs come all at once and do some iterations, so that what each lane makes for a model at
+   * its first runs is made.
+   */
+  public static void warmUp(List<Wanted> wanted, int iterations) throws InterruptedException {
+    List<Ended> _ = run(wanted.stream().map(job -> new Wanted(job.caller, 0, iterations)).toList());
+  }
+
   private List<Ended> run() throws InterruptedException {
     long begin = System.nanoTime();
     for (int job = 0; job < wanted.size(); job++) {

@@ -3,6 +3,7 @@ package io.pipelane.bench.local;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.StatusException;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
@@ -11,6 +12,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.Processor;
 import io.pipelane.server.device.ServingDevices;
@@ -32,6 +34,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 
 /**
@@ -65,6 +68,36 @@ public final class LocalPipelane implements AutoCloseable {
    */
   public static LocalPipelane start(Path repository, Path work, Map<String, String> configuration)
       throws IOException, InterruptedException {
+    LocalPipelane started = begin(repository, work, configuration);
+    try {
+      Readiness.await(started.server);
+      return started;
+    } catch (StatusException | InterruptedException e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  /**
+   * Starts one that serves what it can: models may be refused.
+   *
+   * @param configuration values by key
+   */
+  public static LocalPipelane startWithReady(
+      Path repository, Path work, Map<String, String> configuration)
+      throws IOException, InterruptedException {
+    LocalPipelane started = begin(repository, work, configuration);
+    try {
+      List<ModelCatalog.Entry> _ = Readiness.refused(started.server);
+      return started;
+    } catch (StatusException | InterruptedException e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  private static LocalPipelane begin(Path repository, Path work, Map<String, String> configuration)
+      throws IOException {
     Map<String, String> values = new HashMap<>();
     values.put("repository.path", repository.toString());
     values.put("repository.cache", work.resolve("cache").toString());
@@ -73,9 +106,7 @@ public final class LocalPipelane implements AutoCloseable {
     values.put("server.http-port", "0");
     values.put("residency.share-pages", "false"); // Copies of one model stand for different ones.
     values.putAll(configuration);
-    PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(values));
-    Readiness.await(server);
-    return new LocalPipelane(server);
+    return new LocalPipelane(PipelaneServer.start(PipelaneConfig.of(values)));
   }
 
   /**
@@ -109,6 +140,17 @@ public final class LocalPipelane implements AutoCloseable {
         new DeviceList(config, System::nanoTime)
             .cpu(Processor.description())
             .calibration(new CalibrationFile(config.repository().cache()));
+  }
+
+  /** Why models were refused, by their names. */
+  public Map<String, String> refusals() {
+    Map<String, String> reasons = new TreeMap<>();
+    for (ModelCatalog.Entry entry : server.catalog().index()) {
+      if (entry.state() != ModelCatalog.State.READY) {
+        reasons.put(entry.name(), entry.reason());
+      }
+    }
+    return reasons;
   }
 
   private static Path copyLibrary(Path work) throws IOException {
@@ -225,6 +267,17 @@ public final class LocalPipelane implements AutoCloseable {
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
     return server.switcher().memory();
+  }
+
+  /**
+   * Device memory that models, sessions, lanes and libraries have, pages that nobody has left out.
+   */
+  public long takenBytes() {
+    MemoryOverview memory = memory();
+    return memory.weights().lentBytes()
+        + memory.constantBytes()
+        + memory.laneBytes()
+        + memory.frameworkBytes();
   }
 
   /** What transfers have come to. */

@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
@@ -88,10 +89,16 @@ public final class OpenLoad {
    * @throws IllegalStateException with the first that did
    */
   public void requireOnlyRefusals() {
-    StatusException failed = failure.get();
-    if (failed != null) {
-      throw new IllegalStateException("a request failed", failed);
-    }
+    failure()
+        .ifPresent(
+            failed -> {
+              throw new IllegalStateException("a request failed", failed);
+            });
+  }
+
+  /** The first that failed for another reason than that there was no room or no time for it. */
+  public Optional<StatusException> failure() {
+    return Optional.ofNullable(failure.get());
   }
 
   /** Each place is written once, by whoever ends the request. */

@@ -112,11 +112,9 @@ public final class AskedModels {
         Path target = to.resolve(from.relativize(file));
         Files.createDirectories(target.getParent());
         try {
-          Files.createLink(target, file);
+          ModelLinks.link(file, target);
         } catch (FileAlreadyExistsException e) {
           // It is there from an earlier run.
-        } catch (IOException | UnsupportedOperationException e) {
-          Files.copy(file, target);
         }
       }
     }

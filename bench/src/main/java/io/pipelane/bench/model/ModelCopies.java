@@ -3,11 +3,10 @@ package io.pipelane.bench.model;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** One model under several names in a repository of its own, never batched. */
+/** One model under several names in a repository of its own, in one file, never batched. */
 public final class ModelCopies {
   private static final String NEVER_BATCHED = "batching: {mode: never}\n";
 
@@ -22,7 +21,8 @@ public final class ModelCopies {
       Path version = Files.createDirectories(repository.resolve(named).resolve("1"));
       Path target = version.resolve("model.onnx");
       if (!Files.isRegularFile(target) || Files.size(target) != Files.size(file)) {
-        Files.copy(file, target, StandardCopyOption.REPLACE_EXISTING);
+        Files.deleteIfExists(target);
+        ModelLinks.link(file, target);
       }
       Files.writeString(repository.resolve(named).resolve("pipelane.yaml"), NEVER_BATCHED);
       names.add(named);

@@ -1,122 +1,157 @@
 package io.pipelane.bench.packing;
 
+import io.pipelane.bench.local.Arrivals;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
+import io.pipelane.bench.local.OpenLoad;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
-import io.pipelane.bench.model.BenchCase;
-import io.pipelane.bench.model.ModelCopies;
-import io.pipelane.bench.model.NoopModel;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
+import io.pipelane.bench.salus.LiveServers;
+import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** Copies of the demo's small models on the CPU device: asked one by one, then all of them. */
+/** Copies of models on one device: asked one by one, then all of them. */
 final class LivePacked {
-  private static final String ROW = "live, CPU";
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double NANOS_PER_MILLI = 1e6;
-
-  /** Each with its own times alone, as the machine has its moods; medians count. */
-  private static final int ROUNDS = 5;
+  private static final double BYTES_PER_GIB = 1L << 30;
 
   private static final int WARMING_RUNS = 5;
   private static final int ALONE_RUNS = 15;
-  private static final long ALONE_PAUSE_NANOS = 20_000_000;
+  private static final double LONGEST_PAUSE_SECONDS = 0.05;
+
+  private final String row;
+  private final LiveServers servers;
+  private final int copies;
+  private final double interval;
+  private final List<Model> written = new ArrayList<>();
+
+  private record Model(AskedModel asked, List<String> names) {}
 
   /**
-   * A run of the largest pictures takes longer than all others together; the other does nothing.
-   */
-  private static final Set<String> LEFT_OUT = Set.of("ppocr-v4-det", NoopModel.NAME);
-
-  private final List<Model> models = new ArrayList<>();
-  private final Path repository;
-
-  private record Model(BenchCase benchCase, List<String> names) {}
-
-  private record Sent(int model, long nanos) {}
-
-  private LivePacked(Path repository) {
-    this.repository = repository;
-  }
-
-  /** Writes so many copies of each model. */
-  static LivePacked write(Path work, int copies) throws IOException {
-    Path demo = work.resolve("packing-demo");
-    LivePacked packed = new LivePacked(work.resolve("packing"));
-    List<BenchCase> cases =
-        BenchCase.all(demo).stream()
-            .filter(each -> !each.name().endsWith("128 tokens"))
-            .filter(each -> !LEFT_OUT.contains(each.model()))
-            .toList();
-    BenchCase.write(demo, cases);
-    for (BenchCase each : cases) {
-      packed.models.add(
-          new Model(each, ModelCopies.write(packed.repository, each.file(), each.model(), copies)));
-    }
-    return packed;
-  }
-
-  /**
-   * Measures them.
+   * Copies that nobody has asked yet.
    *
    * @param interval seconds between the requests of each copy, on the average
-   * @return ONNX Runtime's version
    */
-  String tell(Path work, double interval, double seconds, long seed, Results results)
-      throws Exception {
-    Map<String, String> configuration = Map.of("device.lanes", "1", "scheduling.policy", "srtf");
-    try (LocalPipelane server = LocalPipelane.start(repository, work, configuration)) {
-      for (int round = 0; round < ROUNDS; round++) {
-        tellRound(server, requests(interval, seconds / ROUNDS, seed + round), seconds, results);
-      }
-      return server.runtimeVersion();
+  LivePacked(String row, LiveServers servers, List<AskedModel> asked, int copies, double interval)
+      throws IOException {
+    this.row = row;
+    this.servers = servers;
+    this.copies = copies;
+    this.interval = interval;
+    for (AskedModel each : asked) {
+      written.add(new Model(each, servers.add(each, copies)));
     }
   }
 
-  private void tellRound(LocalPipelane server, List<Sent> requests, double seconds, Results results)
+  /**
+   * Measures those that can be asked, so many seconds in all, in rounds of seeds of their own; each
+   * other model has a row that says why it is left out.
+   */
+  void tell(int rounds, double seconds, long seed, Rows rows, Results results) throws Exception {
+    try (LocalPipelane server = servers.startWithReady(Policy.SRTF, 1)) {
+      List<Model> models = asked(server, rows);
+      if (models.isEmpty()) {
+        throw new IllegalStateException("no model can be asked");
+      }
+      for (int round = 0; round < rounds; round++) {
+        long seedOfRound = seed + round;
+        rows.measure(
+            "%s, round %d of %d".formatted(row, round + 1, rounds),
+            () -> tellRound(server, models, seconds / rounds, seedOfRound, rows, results));
+      }
+    }
+  }
+
+  /** The models of which every copy was imported and has answered. */
+  private List<Model> asked(LocalPipelane server, Rows rows) {
+    Map<String, String> refusals = server.refusals();
+    List<Model> asked = new ArrayList<>();
+    for (Model model : written) {
+      try {
+        for (String name : model.names) {
+          if (refusals.containsKey(name)) {
+            throw new StatusException(Status.UNAVAILABLE, refusals.get(name));
+          }
+          server.caller(name, server.inputs(model.asked, name)).run();
+        }
+        asked.add(model);
+      } catch (StatusException e) {
+        rows.missing("%s, without %s: %s".formatted(row, model.asked.name(), e.getMessage()));
+      }
+    }
+    return asked;
+  }
+
+  private void tellRound(
+      LocalPipelane server,
+      List<Model> models,
+      double seconds,
+      long seed,
+      Rows rows,
+      Results results)
       throws Exception {
-    double[] alone = alone(server);
-    double[] latencies = together(server, requests);
+    double[] alone = alone(server, models);
+    List<TracedUse> requests = requests(models.size() * copies, seconds, seed);
+    OpenLoad load = new OpenLoad(callers(server, models), requests);
+    OpenLoad.Answered together = load.run();
+    load.failure().ifPresent(e -> rows.missing(row + ", a request failed: " + e.getMessage()));
     Samples added = new Samples();
     Samples own = new Samples();
-    for (int i = 0; i < latencies.length; i++) {
-      own.add(alone[requests.get(i).model]);
-      added.add(latencies[i] - alone[requests.get(i).model]);
+    Samples stalls = new Samples();
+    for (int i = 0; i < requests.size(); i++) {
+      double expected = alone[requests.get(i).model() / copies];
+      if (!Double.isNaN(together.latencyMillis()[i])) {
+        own.add(expected);
+        added.add(together.latencyMillis()[i] - expected);
+        stalls.add(together.stallMillis()[i]);
+      }
     }
-    int count = models.stream().mapToInt(model -> model.names.size()).sum();
-    results.add(ROW, PackingColumns.MODELS, count);
-    results.add(ROW, PackingColumns.RATE, requests.size() * ROUNDS / seconds);
-    results.add(ROW, PackingColumns.ALONE, own.mean());
-    results.add(ROW, PackingColumns.TOGETHER, own.mean() + added.mean());
-    results.add(ROW, PackingColumns.ADDED, added.mean());
-    results.add(ROW, PackingColumns.ADDED_99, added.quantile(0.99));
-    results.add(ROW, PackingColumns.DEVICES, 1);
-    results.add(ROW, PackingColumns.ONE_EACH, count);
+    results.add(row, PackingColumns.MODELS, models.size() * copies);
+    results.add(row, PackingColumns.RATE, requests.size() / seconds);
+    results.add(row, PackingColumns.ALONE, own.mean());
+    results.add(row, PackingColumns.TOGETHER, own.mean() + added.mean());
+    results.add(row, PackingColumns.ADDED, added.mean());
+    results.add(row, PackingColumns.ADDED_50, added.median());
+    results.add(row, PackingColumns.ADDED_99, added.quantile(0.99));
+    results.add(row, PackingColumns.STALL, stalls.mean());
+    results.add(row, PackingColumns.MEMORY, server.takenBytes() / BYTES_PER_GIB);
+    results.add(row, PackingColumns.DEVICES, 1);
+    results.add(row, PackingColumns.ONE_EACH, models.size() * copies);
+    results.add(row, PackingColumns.FAILED, together.failed());
   }
 
-  /** By model, the mean of its runs while nothing else runs; they have pauses between them. */
-  private double[] alone(LocalPipelane server) throws Exception {
+  /**
+   * By model, the mean of its runs while nothing else runs, as far apart as requests are together.
+   */
+  private double[] alone(LocalPipelane server, List<Model> models) throws Exception {
+    double pause = Math.min(LONGEST_PAUSE_SECONDS, interval / (models.size() * copies));
     double[] means = new double[models.size()];
     for (int i = 0; i < means.length; i++) {
       Model model = models.get(i);
       for (String name : model.names) {
-        Run run = server.caller(name, model.benchCase.inputs());
+        Run run = server.caller(name, server.inputs(model.asked, name));
         for (int warming = 0; warming < WARMING_RUNS; warming++) {
           run.run();
         }
       }
-      Run run = server.caller(model.names.getFirst(), model.benchCase.inputs());
+      String first = model.names.getFirst();
+      Run run = server.caller(first, server.inputs(model.asked, first));
+      run.run();
       Samples samples = new Samples();
       for (int asked = 0; asked < ALONE_RUNS; asked++) {
-        LockSupport.parkNanos(ALONE_PAUSE_NANOS);
+        LockSupport.parkNanos((long) (pause * NANOS_PER_SECOND));
         long begin = System.nanoTime();
         run.run();
         samples.add((System.nanoTime() - begin) / NANOS_PER_MILLI);
@@ -126,48 +161,20 @@ final class LivePacked {
     return means;
   }
 
-  private List<Sent> requests(double interval, double seconds, long seed) {
-    SplittableRandom random = new SplittableRandom(seed);
-    int copies = models.getFirst().names.size();
-    double mean = interval / (models.size() * copies);
-    List<Sent> requests = new ArrayList<>();
-    double time = random.nextExponential() * mean;
-    while (time < seconds) {
-      requests.add(new Sent(random.nextInt(models.size()), (long) (time * NANOS_PER_SECOND)));
-      time += random.nextExponential() * mean;
+  /** Those of the first model's copies, then those of the second's, and so on. */
+  private static List<OpenCaller> callers(LocalPipelane server, List<Model> models) {
+    List<OpenCaller> callers = new ArrayList<>();
+    for (Model model : models) {
+      model.names.forEach(name -> callers.add(server.openCaller(model.asked, name)));
     }
-    return requests;
+    return callers;
   }
 
-  /** Sends requests at their times; by request, milliseconds from then to its answer. */
-  private double[] together(LocalPipelane server, List<Sent> requests) throws InterruptedException {
-    List<List<OpenCaller>> callers = new ArrayList<>();
-    for (Model model : models) {
-      callers.add(
-          model.names.stream()
-              .map(name -> server.openCaller(name, model.benchCase.inputs()))
-              .toList());
-    }
-    double[] millis = new double[requests.size()];
-    CountDownLatch ended = new CountDownLatch(millis.length);
-    long begin = System.nanoTime();
-    for (int i = 0; i < millis.length; i++) {
-      Sent request = requests.get(i);
-      long due = begin + request.nanos;
-      for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
-        LockSupport.parkNanos(early);
-      }
-      int number = i;
-      List<OpenCaller> copies = callers.get(request.model);
-      copies
-          .get(i % copies.size())
-          .ask(
-              _ -> {
-                millis[number] = (System.nanoTime() - due) / NANOS_PER_MILLI;
-                ended.countDown();
-              });
-    }
-    ended.await();
-    return millis;
+  private List<TracedUse> requests(int count, double seconds, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    long length = (long) (seconds * NANOS_PER_SECOND);
+    return Arrivals.poisson(count / interval, length, random.nextLong()).stream()
+        .map(nanos -> new TracedUse(nanos, random.nextInt(count)))
+        .toList();
   }
 }

@@ -1,7 +1,11 @@
 package io.pipelane.bench.packing;
 
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
+import io.pipelane.bench.salus.LiveOptions;
+import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.ByteSize;
 import java.nio.file.Path;
 import java.util.Map;
@@ -17,14 +21,20 @@ import picocli.CommandLine.Spec;
     name = "packing",
     description =
         "Latency that is added, and devices that are saved, when many seldom asked models "
-            + "share one device: Salus' 42 in the simulator, small ones live, in this process, "
-            + "on the CPU.",
+            + "share one device: Salus' 42 in the simulator, and live, in this process; on a GPU "
+            + "with the zoo's models.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class PackingCommand implements Callable<Integer> {
   private static final String PAPER = "paper, Salus on a P100 (upper bounds)";
 
   @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Mixin
+  private LiveOptions live =
+      new LiveOptions(
+          "minilm-l6-v2 16", "minilm-l6-v2-q 16", "bge-small-en-q 16", "ppocr-v4-rec", "ppocr-cls");
+
   @Mixin private ReportOptions files = new ReportOptions();
 
   @Option(
@@ -50,8 +60,15 @@ public final class PackingCommand implements Callable<Integer> {
   @Option(
       names = "--seconds",
       paramLabel = "S",
-      description = "Length of the live measurement (${DEFAULT-VALUE}).")
+      description =
+          "Length of the live measurement, without what is asked alone (${DEFAULT-VALUE}).")
   private double seconds = 60;
+
+  @Option(
+      names = "--live-rounds",
+      paramLabel = "N",
+      description = "Into which it is cut; medians count (${DEFAULT-VALUE}).")
+  private int liveRounds = 5;
 
   @Option(names = "--memory", paramLabel = "SIZE", description = "Of a device (${DEFAULT-VALUE}).")
   private String memory = "16GiB";
@@ -59,30 +76,43 @@ public final class PackingCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
   private long seed = 1;
 
-  @Option(names = "--simulated-only", description = "Leave the CPU out.")
-  private boolean simulatedOnly;
-
   @Override
   public Integer call() throws Exception {
     boolean isFine = copies >= 1 && copies <= 100 && interval > 0 && liveInterval > 0;
-    if (!isFine || !(seconds >= 0.1 && seconds <= 3_600)) {
+    boolean isCut = liveRounds >= 1 && liveRounds <= 100;
+    if (!isFine || !isCut || !(seconds >= 0.1 && seconds <= 3_600)) {
       throw new IllegalArgumentException(
-          "--copies is 1 to 100, intervals above 0, --seconds 0.1 to 3600: %d, %s, %s, %s"
-              .formatted(copies, interval, liveInterval, seconds));
+          "--copies and --live-rounds are 1 to 100, intervals above 0, --seconds 0.1 to 3600: %d, %d,"
+              .concat(" %s, %s, %s")
+              .formatted(copies, liveRounds, interval, liveInterval, seconds));
     }
     Results results = new Results(PackingColumns.TITLE, PackingColumns.ALL, PackingColumns.NOTES);
+    if (live.isSimulated()) {
+      simulate(results);
+    }
+    if (!live.isLive()) {
+      files.publish(spec, results, "", Map.of());
+      return 0;
+    }
+    Rows rows = new Rows(spec, results);
+    Path work = files.work();
+    LiveServers servers = live.servers(work, "packing", memory);
+    String row = "live, " + live.kind();
+    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
+      LivePacked packed = new LivePacked(row, servers, live.models(work), copies, liveInterval);
+      rows.measure(row, () -> packed.tell(liveRounds, seconds, seed, rows, results));
+      measuring.complete();
+    }
+    files.publish(spec, results, servers.runtimeVersion(), servers.description());
+    return rows.status();
+  }
+
+  private void simulate(Results results) {
     new Packed(Instance.all(copies), interval).tell(ByteSize.parse(memory).bytes(), seed, results);
     results.add(PAPER, PackingColumns.MODELS, 42);
     results.add(PAPER, PackingColumns.ADDED, 5);
     results.add(PAPER, PackingColumns.DEVICES, 1);
     results.add(PAPER, PackingColumns.ONE_EACH, 42);
     results.add(PAPER, PackingColumns.STATIC, 6);
-    String runtime = "";
-    if (!simulatedOnly) {
-      Path work = files.work();
-      runtime = LivePacked.write(work, copies).tell(work, liveInterval, seconds, seed, results);
-    }
-    files.publish(spec, results, runtime, Map.of());
-    return 0;
   }
 }

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,15 +21,22 @@ public final class Readiness {
    * @throws StatusException {@link Status#UNAVAILABLE} when one was refused
    */
   public static void await(PipelaneServer server) throws InterruptedException {
+    List<ModelCatalog.Entry> refused = refused(server);
+    if (!refused.isEmpty()) {
+      throw new StatusException(Status.UNAVAILABLE, "not READY: " + refused.getFirst());
+    }
+  }
+
+  /** Waits until every model is READY or has been refused; those that have. */
+  public static List<ModelCatalog.Entry> refused(PipelaneServer server)
+      throws InterruptedException {
     try {
       server.imports().get(LIMIT_MINUTES, TimeUnit.MINUTES);
     } catch (ExecutionException | TimeoutException e) {
       throw new StatusException(Status.UNAVAILABLE, "the imports did not end: " + e, e);
     }
-    for (ModelCatalog.Entry entry : server.catalog().index()) {
-      if (entry.state() != ModelCatalog.State.READY) {
-        throw new StatusException(Status.UNAVAILABLE, "not READY: " + entry);
-      }
-    }
+    return server.catalog().index().stream()
+        .filter(entry -> entry.state() != ModelCatalog.State.READY)
+        .toList();
   }
 }

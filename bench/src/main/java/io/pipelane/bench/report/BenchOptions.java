@@ -79,7 +79,7 @@ public final class BenchOptions {
 
   /** Has results published even if measuring is cut off; complete it at the end, and close it. */
   public CutOff publishIfCutOff(CommandSpec spec, Results results) {
-    return new CutOff(files, spec, results);
+    return files.publishIfCutOff(spec, results);
   }
 
   /** Prints the results and writes the files that were asked for. */

@@ -36,6 +36,11 @@ public final class ReportOptions {
     return Files.createDirectories(work.toAbsolutePath().normalize());
   }
 
+  /** Has results published even if measuring is cut off; complete it at the end, and close it. */
+  public CutOff publishIfCutOff(CommandSpec spec, Results results) {
+    return new CutOff(this, spec, results);
+  }
+
   /**
    * Prints the results and writes the files that were asked for.
    *

@@ -17,7 +17,8 @@ public final class SimulationOptions {
   @Option(
       names = "--memory",
       paramLabel = "SIZE",
-      description = "Of the simulated device; the paper's has 16 GB (${DEFAULT-VALUE}).")
+      description =
+          "Of the device, that for weights where it is live; the paper's has 16 GB (${DEFAULT-VALUE}).")
   private String memory = "16GiB";
 
   @Option(
@@ -54,6 +55,11 @@ public final class SimulationOptions {
     SwitchCosts costs =
         new SwitchCosts(Math.round(change * NANOS_PER_MILLI), link * BYTES_PER_GIGABYTE);
     return new JobRules(scheduling(policy), memoryBytes(), mostLanes, costs);
+  }
+
+  /** Of the device, as it is configured. */
+  public String memory() {
+    return memory;
   }
 
   /** Bytes of the device. */

@@ -2,14 +2,13 @@ package io.pipelane.bench.trace;
 
 import io.pipelane.bench.local.LocalJobs;
 import io.pipelane.bench.local.LocalPipelane;
-import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
-import io.pipelane.bench.model.BenchCase;
-import io.pipelane.bench.model.ModelCopies;
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
+import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,53 +17,50 @@ import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
 
 /**
- * A short trace of jobs of the demo's models on the CPU device, under one policy after another: as
- * many iterations each, so that those of a fast model are the short jobs.
+ * A short trace of jobs, under one policy after another: as many iterations each, so that those of
+ * a fast model are the short jobs.
  */
 final class LiveTrace {
-  private static final List<String> CASES =
-      List.of(
-          "ppocr-cls 48x192",
-          "minilm-l6-v2 16 tokens",
-          "bge-small-en-q 16 tokens",
-          "ppocr-v4-rec 48x320");
-
-  private static final int WARMING_RUNS = 3;
+  private static final int WARMING_ITERATIONS = 4;
+  private static final Map<String, String> NO_AGEING = Map.of("scheduling.ageing-percent", "0");
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double TAIL = 0.95;
 
-  private final Path work;
-  private final Path repository;
+  private final String label;
+  private final LiveServers servers;
   private final List<Job> jobs = new ArrayList<>();
 
-  private record Job(String model, BenchCase asked, long arrivalNanos, int iterations) {}
+  private record Job(String model, AskedModel asked, long arrivalNanos, int iterations) {}
 
-  private LiveTrace(Path work) {
-    this.work = work;
-    this.repository = work.resolve("trace");
+  private LiveTrace(String label, LiveServers servers) {
+    this.label = label;
+    this.servers = servers;
   }
 
   /**
-   * Draws jobs and writes their models, each with one of its own.
+   * Draws jobs of some models and writes a copy for each.
    *
+   * @param label what rows begin with
    * @param window seconds within which they come
    */
-  static LiveTrace write(Path work, int count, int iterations, double window, long seed)
+  static LiveTrace write(
+      String label,
+      LiveServers servers,
+      List<AskedModel> models,
+      int count,
+      int iterations,
+      double window,
+      long seed)
       throws IOException {
-    Path demo = work.resolve("trace-demo");
-    List<BenchCase> cases =
-        BenchCase.all(demo).stream().filter(each -> CASES.contains(each.name())).toList();
-    BenchCase.write(demo, cases);
     SplittableRandom random = new SplittableRandom(seed);
     double[] arrivals = random.doubles(count, 0, window).sorted().toArray();
-    LiveTrace trace = new LiveTrace(work);
-    Map<BenchCase, Integer> copies = new HashMap<>();
+    LiveTrace trace = new LiveTrace(label, servers);
+    Map<AskedModel, Integer> copies = new HashMap<>();
     for (double arrival : arrivals) {
-      BenchCase asked = cases.get(random.nextInt(cases.size()));
+      AskedModel asked = models.get(random.nextInt(models.size()));
       int copy = copies.merge(asked, 1, Integer::sum);
-      List<String> names = ModelCopies.write(trace.repository, asked.file(), asked.model(), copy);
-      trace.jobs.add(
-          new Job(names.getLast(), asked, Math.round(arrival * NANOS_PER_SECOND), iterations));
+      String name = servers.add(asked, copy).getLast();
+      trace.jobs.add(new Job(name, asked, Math.round(arrival * NANOS_PER_SECOND), iterations));
     }
     return trace;
   }
@@ -74,44 +70,35 @@ final class LiveTrace {
    *
    * @param policies the first is what others are compared with
    * @param packed lanes of pack; the others have one
-   * @return ONNX Runtime's version
    */
-  String tell(List<Policy> policies, int packed, Results results) throws Exception {
-    List<LocalJobs.Ended> fifo = List.of();
-    String runtime = "";
+  void tell(List<Policy> policies, int packed, Rows rows, Results results)
+      throws InterruptedException {
+    List<LocalJobs.Ended> fifo = new ArrayList<>();
     for (Policy policy : policies) {
       int lanes = policy == Policy.PACK ? packed : 1;
-      try (LocalPipelane server = LocalPipelane.start(repository, work, settings(policy, lanes))) {
-        runtime = server.runtimeVersion();
-        List<LocalJobs.Ended> ended = run(server);
-        fifo = fifo.isEmpty() ? ended : fifo;
-        add("live, " + policy, ended, fifo, results);
-      }
+      String row = label + ", " + policy;
+      rows.measure(
+          row,
+          () -> {
+            try (LocalPipelane server = servers.start(policy, lanes, NO_AGEING)) {
+              List<LocalJobs.Ended> ended = run(server, lanes);
+              if (policy == policies.getFirst()) {
+                fifo.addAll(ended);
+              }
+              add(row, ended, fifo, results);
+            }
+          });
     }
-    return runtime;
   }
 
-  private static Map<String, String> settings(Policy policy, int lanes) {
-    return Map.of(
-        "scheduling.policy", policy.toString(),
-        "scheduling.ageing-percent", "0",
-        "device.lanes", Integer.toString(lanes),
-        "device.memory", "4GiB",
-        "queue.max-requests", "1000000",
-        "queue.max-bytes", "64GiB");
-  }
-
-  private List<LocalJobs.Ended> run(LocalPipelane server) throws Exception {
+  private List<LocalJobs.Ended> run(LocalPipelane server, int lanes) throws InterruptedException {
     List<LocalJobs.Wanted> wanted = new ArrayList<>();
     for (Job job : jobs) {
-      Run run = server.caller(job.model, job.asked.inputs());
-      for (int warming = 0; warming < WARMING_RUNS; warming++) {
-        run.run();
-      }
       wanted.add(
           new LocalJobs.Wanted(
-              server.openCaller(job.model, job.asked.inputs()), job.arrivalNanos, job.iterations));
+              server.openCaller(job.asked, job.model), job.arrivalNanos, job.iterations));
     }
+    LocalJobs.warmUp(wanted, WARMING_ITERATIONS * lanes);
     return LocalJobs.run(wanted);
   }
 
@@ -123,6 +110,9 @@ final class LiveTrace {
     results.add(row, TraceColumns.LIVE_QUEUEING, queueing);
     results.add(row, TraceColumns.LIVE_COMPLETION, completions.mean());
     results.add(row, TraceColumns.LIVE_COMPLETION_95, completions.quantile(TAIL));
+    if (fifo.isEmpty()) {
+      return;
+    }
     results.add(row, TraceColumns.TO_MAKESPAN, makespan(ended) / makespan(fifo));
     results.add(
         row,

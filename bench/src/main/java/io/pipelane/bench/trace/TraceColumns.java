@@ -55,8 +55,8 @@ final class TraceColumns {
               + " Iterations of several lanes run beside each other as far as a model's part of an"
               + " iteration that does not grow with the batch leaves the device idle, which is more"
               + " than a device would really leave.",
-          "live: --live-jobs jobs of four of the demo's models, each with a copy of its own, on the CPU"
-              + " device, in this process, weights on the device; --live-iterations each, which all wait"
+          "live: --live-jobs jobs of --model, each with a copy of its own, on --device, in this process,"
+              + " weights on the device, after a few iterations that do not count; --live-iterations each, which all wait"
               + " in the server's queue from the job's coming on. The server's queue orders"
               + " iterations, not jobs: its srtf takes the job of the shortest iterations first, and that"
               + " is the shortest job here, as all have as many. Queueing is to the first answer. pack"

@@ -1,16 +1,22 @@
 package io.pipelane.bench.trace;
 
+import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.plot.LinePlot;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
+import io.pipelane.bench.report.Rows;
 import io.pipelane.bench.salus.JobTimes;
 import io.pipelane.bench.salus.JobTrace;
+import io.pipelane.bench.salus.LiveOptions;
+import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workloads;
 import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -25,13 +31,18 @@ import picocli.CommandLine.Spec;
     name = "trace",
     description =
         "Makespan, queueing and completion times of a trace of training jobs under Salus' "
-            + "policies in the simulator, and of a short trace of small models live, in this "
-            + "process, on the CPU.",
+            + "policies in the simulator, and of a short trace live, in this process; on a GPU with "
+            + "models of the zoo.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TraceCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private SimulationOptions device = new SimulationOptions();
+
+  @Mixin
+  private LiveOptions live =
+      new LiveOptions("ppocr-cls", "minilm-l6-v2 16", "bge-small-en-q 16", "ppocr-v4-rec");
+
   @Mixin private ReportOptions files = new ReportOptions();
 
   @Option(names = "--jobs", paramLabel = "N", description = "Of a trace (${DEFAULT-VALUE}).")
@@ -88,9 +99,6 @@ public final class TraceCommand implements Callable<Integer> {
       description = "With jobs of other seeds, live (${DEFAULT-VALUE}).")
   private int liveRounds = 2;
 
-  @Option(names = "--simulated-only", description = "Leave the CPU out.")
-  private boolean simulatedOnly;
-
   @Option(
       names = "--svg",
       paramLabel = "FILE",
@@ -115,9 +123,37 @@ public final class TraceCommand implements Callable<Integer> {
           "--live-jobs and --live-rounds are 1 to 1000, --live-iterations 1 to 10000, --live-window"
               + " above 0");
     }
+    Results results = new Results(TraceColumns.TITLE, TraceColumns.ALL, TraceColumns.NOTES);
+    if (live.isSimulated()) {
+      simulate(results);
+    }
+    if (!live.isLive()) {
+      files.publish(spec, results, "", Map.of());
+      return 0;
+    }
+    Rows rows = new Rows(spec, results);
+    Path work = files.work();
+    Map<String, String> description = Map.of();
+    String runtime = "";
+    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
+      List<AskedModel> models = live.models(work);
+      for (int round = 0; round < liveRounds; round++) {
+        LiveServers servers = live.servers(work, "trace", device.memory());
+        LiveTrace.write(
+                live.label(), servers, models, liveJobs, liveIterations, liveWindow, seed + round)
+            .tell(TraceRounds.POLICIES, liveLanes, rows, results);
+        description = servers.description();
+        runtime = servers.runtimeVersion();
+      }
+      measuring.complete();
+    }
+    files.publish(spec, results, runtime, description);
+    return rows.status();
+  }
+
+  private void simulate(Results results) throws IOException {
     Workloads workloads = Workloads.read();
     JobTrace trace = new JobTrace(jobs, mean, spread, window);
-    Results results = new Results(TraceColumns.TITLE, TraceColumns.ALL, TraceColumns.NOTES);
     TraceRounds rounds = new TraceRounds(device, results);
     for (int number = 0; number < traces; number++) {
       Map<Policy, JobHistory> histories = rounds.run(trace.draw(workloads, seed + number));
@@ -126,14 +162,6 @@ public final class TraceCommand implements Callable<Integer> {
       }
     }
     rounds.finish();
-    String runtime = "";
-    for (int round = 0; round < (simulatedOnly ? 0 : liveRounds); round++) {
-      runtime =
-          LiveTrace.write(files.work(), liveJobs, liveIterations, liveWindow, seed + round)
-              .tell(TraceRounds.POLICIES, liveLanes, results);
-    }
-    files.publish(spec, results, runtime, Map.of());
-    return 0;
   }
 
   private void draw(Map<Policy, JobHistory> histories) throws IOException {

@@ -1,0 +1,90 @@
+package io.pipelane.bench.salus;
+
+import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.model.AskedModel;
+import io.pipelane.bench.model.AskedModels;
+import io.pipelane.bench.model.FolderOptions;
+import io.pipelane.config.DeviceSelection;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The options that say what runs live beside the simulation, and on which device. */
+public final class LiveOptions {
+  @Mixin private AcceleratorOptions accelerated = new AcceleratorOptions(1);
+  @Mixin private FolderOptions folder = new FolderOptions();
+
+  @Option(
+      names = "--model",
+      split = ",",
+      paramLabel = "NAME",
+      description = {
+        "Models that run live, or beginnings of the names of the demo's cases (${DEFAULT-VALUE})."
+      })
+  private List<String> names;
+
+  @Option(names = "--simulated-only", description = "Leave out what is live.")
+  private boolean simulatedOnly;
+
+  @Option(names = "--live-only", description = "Leave out what is simulated.")
+  private boolean liveOnly;
+
+  /**
+   * Options of a program.
+   *
+   * @param names of the models, unless told otherwise
+   */
+  public LiveOptions(String... names) {
+    this.names = List.of(names);
+  }
+
+  /**
+   * Whether models run live.
+   *
+   * @throws IllegalArgumentException when neither they nor a simulation should
+   */
+  public boolean isLive() {
+    if (simulatedOnly && liveOnly) {
+      throw new IllegalArgumentException("--simulated-only and --live-only leave nothing");
+    }
+    return !simulatedOnly;
+  }
+
+  /** Whether the simulation runs. */
+  public boolean isSimulated() {
+    return !liveOnly;
+  }
+
+  /** What the device is, for people. */
+  public String kind() {
+    return accelerated.device() instanceof DeviceSelection.Cpu ? "CPU" : "GPU";
+  }
+
+  /** What the names of live rows begin with. */
+  public String label() {
+    return kind().equals("CPU") ? "live" : "live, " + kind();
+  }
+
+  /** The models; their files are there. */
+  public List<AskedModel> models(Path work) throws IOException {
+    AskedModels known = folder.models(work, accelerated);
+    List<AskedModel> models = new ArrayList<>();
+    for (String name : names) {
+      models.add(known.find(name));
+    }
+    return models;
+  }
+
+  /**
+   * Servers for copies of models, of which there is none yet.
+   *
+   * @param name of their repository
+   * @param memory of the device, for weights
+   */
+  public LiveServers servers(Path work, String name, String memory) throws IOException {
+    return LiveServers.of(work, name, memory, accelerated.serverSettings(work));
+  }
+}
