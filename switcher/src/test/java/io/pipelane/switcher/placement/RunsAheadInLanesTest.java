@@ -115,6 +115,33 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
   }
 
   @Test
+  void review_whatHadNoTimeInOneLane_restsInAll() throws IOException {
+    Route route = readyInAllLanes(2);
+    ask(route, TensorType.FP32, 1);
+    behaviour = refusing(new StatusException(Status.UNAVAILABLE, "not now"));
+    look(4);
+    assertAsked(1, route);
+    now += RunsAhead.REST_NANOS;
+    look(4);
+    assertAsked(2, route);
+  }
+
+  @Test
+  void review_triedAgainInAnotherForm_runsAsOftenAsThatTakes() throws IOException {
+    Route route = ready(2);
+    ask(route, TensorType.FP32, 1);
+    behaviour = (_, _) -> Ticket.ENDED;
+    look(1);
+    now += RunsAhead.LONGEST_NANOS;
+    look(1);
+    ask(route, TensorType.FP32, 2);
+    behaviour = RunsAheadFixture::answer;
+    now += RunsAhead.REST_NANOS;
+    lookThrough();
+    assertAsked(1 + RUNS, route);
+  }
+
+  @Test
   void review_triedAgain_makesNoMoreRunsInASessionThanHaveItCaptured() throws IOException {
     Route route = ready(2);
     ask(route, TensorType.FP32, 1);
