@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -74,6 +75,27 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
       TestMembers.await(() -> ends.get() >= wanted && devices.switcher(1).isIdle());
     }
     look(1);
+  }
+
+  @Test
+  void review_aRunThatHasAnsweredIsInItsLaneYet_theNextBeginsOnceItHasLeft() throws IOException {
+    Route route = ready(2);
+    ask(route, TensorType.FP32, 1);
+    AtomicInteger ends = new AtomicInteger();
+    AtomicBoolean leaves = new AtomicBoolean();
+    seated.get(1).behindAnswers(() -> TestMembers.await(leaves::get));
+    behaviour =
+        (request, handler) ->
+            devices.switcher(1).submit(request, new Forwarding(handler, ends::incrementAndGet));
+    look(1);
+    TestMembers.await(() -> ends.get() == 1);
+    look(2);
+    assertAsked(1, route);
+    leaves.set(true);
+    TestMembers.await(devices.switcher(1)::isIdle);
+    look(1);
+    TestMembers.await(() -> ends.get() == RUNS && devices.switcher(1).isIdle());
+    assertEquals(List.of(RUNS), seated.get(1).runs(route.version));
   }
 
   @Test
