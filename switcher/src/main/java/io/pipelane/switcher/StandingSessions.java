@@ -58,6 +58,11 @@ public final class StandingSessions {
     return worker.readyLanes(version);
   }
 
+  /** Whether nobody is in one of these lanes, where the latest run's capture may be made yet. */
+  public boolean isFree(EphemeralRegion lane) {
+    return working.lanes().isFree(lane);
+  }
+
   /**
    * Builds one more of a model's sessions, in a lane that has none, from working memory that is
    * free; blocks a platform thread. The caller sees to it that the model is not deregistered

@@ -260,6 +260,16 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
+  /** Whether nobody is in the lane of a region, which is one of {@link #regions}, or is to be. */
+  public boolean isFree(EphemeralRegion region) {
+    lock.lock();
+    try {
+      return space.isParked(region);
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** The memory of each lane that may ever be open. */
   public List<EphemeralRegion> regions() {
     return space.regions();

@@ -99,11 +99,17 @@ public final class MemoryDaemon implements AutoCloseable {
             hostWeights, pages.pageBytes(), config.sharePages(), residency.zeroPages());
     this.memory =
         new WeightMemory(
-            pages, capacityBytes, holdings, staged, residency.zeroPages(), this::signal, nanoClock);
+            pages,
+            capacityBytes,
+            holdings,
+            staged,
+            residency.zeroPages(),
+            this::transferOver,
+            nanoClock);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
     this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
     this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
-    this.structures = new Structures(device, memory, roomForRange, this::signal, nanoClock);
+    this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
             holdings,

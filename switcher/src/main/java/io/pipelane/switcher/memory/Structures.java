@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
@@ -27,20 +28,20 @@ final class Structures {
   private final Device device;
   private final WeightMemory memory;
   private final Predicate<Structure> roomForRange;
-  private final Runnable whenSettled;
+  private final Consumer<Residency> whenSettled;
   private final LongSupplier nanoClock;
 
   /**
    * Knows no structure yet.
    *
    * @param roomForRange whether the sessions that one more range of a structure needs would fit
-   * @param whenSettled called when a variant's pages lie in its range, on any thread
+   * @param whenSettled told a variant when its pages lie in its range, on any thread
    */
   Structures(
       Device device,
       WeightMemory memory,
       Predicate<Structure> roomForRange,
-      Runnable whenSettled,
+      Consumer<Residency> whenSettled,
       LongSupplier nanoClock) {
     this.whenSettled = whenSettled;
     this.device = device;
@@ -115,11 +116,11 @@ final class Structures {
     StructureRange range = found.get();
     Residency former = range.mounted();
     if (former == null) {
-      range.mount(residency, whenSettled);
+      range.mount(residency, () -> whenSettled.accept(residency));
       return true;
     }
     range.dismount();
-    range.mount(residency, whenSettled);
+    range.mount(residency, () -> whenSettled.accept(residency));
     memory.counters.remaps++;
     memory.counters.remapNanos += nanoClock.getAsLong() - begin;
     return true;

@@ -45,6 +45,7 @@ final class Transfers {
    * @param claim what others have, which the model is given
    */
   void start(Residency residency, Claim claim) {
+    residency.leaves = false; // Who waits for it has asked for it, and holds it only after this.
     memory.join(residency, claim);
     if (residency.missingSlots() == 0) {
       residency.fetchFailed = false;

@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,7 @@ final class WeightMemory {
   private final Deque<Page> withLanes = new ArrayDeque<>();
   private final PagePool pages;
   private final SharedPages shared;
-  private final Runnable whenJoined;
+  private final Consumer<Residency> whenJoined;
   private final long capacityBytes;
   private final Holdings holdings;
   private final StagedPages staged;
@@ -57,7 +58,7 @@ final class WeightMemory {
    *
    * @param staged where pages may lie on their way
    * @param zeroing whether a page is zeroed that is lent to another tenant's model
-   * @param whenJoined called when pages that a model shares have come, on any thread
+   * @param whenJoined told a model when pages that it shares have come, on any thread
    */
   WeightMemory(
       PagePool pages,
@@ -65,7 +66,7 @@ final class WeightMemory {
       Holdings holdings,
       StagedPages staged,
       boolean zeroing,
-      Runnable whenJoined,
+      Consumer<Residency> whenJoined,
       LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
     this.shared = new SharedPages(pages);
@@ -252,7 +253,7 @@ final class WeightMemory {
     arriving.removeIf(Arrival::isThere);
     residency.arrivals.addAll(arriving);
     if (!arriving.isEmpty()) {
-      Arrival.whenAllDone(arriving, whenJoined);
+      Arrival.whenAllDone(arriving, () -> whenJoined.accept(residency));
     }
   }
 

@@ -39,8 +39,9 @@ final class RunsAhead {
    * they give way to what is asked for, have the weights come in behind those that are, and are no
    * uses, so session and weights go before all that somebody has asked for. Each names its lane, so
    * none has a session built, and nobody gives way to its session or its lane. On each device one
-   * run is under way at a time, and the next begins in a later look: a capture is made behind its
-   * run's answer, in its lane, and keeps others of the device from being made.
+   * run is under way at a time, and the next begins in a later look, in a lane that is free: a
+   * capture is made behind its run's answer, in its lane, and keeps others of the device from being
+   * made.
    *
    * All models run in one lane before any does in a second one.
    *
@@ -92,6 +93,10 @@ final class RunsAhead {
       StandingSessions standing = member.switcher.standing();
       return session.equals(standing.of(route.version))
           && standing.lanes(route.version).contains(lane);
+    }
+
+    boolean isFree() {
+      return member.switcher.standing().isFree(lane);
     }
   }
 
@@ -174,7 +179,7 @@ final class RunsAhead {
       if (isLate || !place.isThereFor(route)) {
         return End.LATER;
       }
-      return place.member.backlog.requests() == 0 ? begin() : null;
+      return place.member.backlog.requests() == 0 && place.isFree() ? begin() : null;
     }
 
     private End givenUp() {
@@ -331,6 +336,7 @@ final class RunsAhead {
     long now = nanoClock.getAsLong();
     return member.switcher.standing().lanes(route.version).stream()
         .map(lane -> new Place(member, session, lane))
+        .filter(Place::isFree)
         .filter(place -> tried.values().stream().noneMatch(each -> each.forbids(place, now)))
         .toList();
   }

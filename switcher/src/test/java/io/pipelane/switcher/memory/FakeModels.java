@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Models that are nothing but weights, and the host tier they come from: counts what is opened, and
@@ -38,6 +39,7 @@ public final class FakeModels implements HostWeights {
   private final AtomicInteger open = new AtomicInteger();
   private volatile long failingOffset = Long.MAX_VALUE;
   private volatile boolean failingToOpen;
+  private final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
 
   /** A model of segments of whole pages. */
   static ImportedModel model(String name, int... pagesPerSegment) {
@@ -154,6 +156,11 @@ public final class FakeModels implements HostWeights {
     failingToOpen = fail;
   }
 
+  /** Does something once, when weights are closed next, before anybody is told that they came. */
+  void afterNextClose(Runnable action) {
+    afterClose.set(action);
+  }
+
   /** How often a model's weights were opened. */
   int opened(ModelVersion version) {
     return opened.computeIfAbsent(version, key -> new AtomicInteger()).get();
@@ -203,6 +210,7 @@ public final class FakeModels implements HostWeights {
     public void close() {
       closed = true;
       open.decrementAndGet();
+      afterClose.getAndSet(() -> {}).run();
     }
   }
 }

@@ -68,6 +68,16 @@ class LateMappingTest extends DaemonTest {
   }
 
   @Test
+  void evictOnceIdle_whileTheMappingIsUnderWay_theModelGoesWhenItIsDone() {
+    bothResident();
+    daemon.acquire(one.version()).close();
+    daemon.evictOnceIdle(one.version());
+    assertEquals(4, residentPages(one), "it is being mapped");
+    device.completeMapping(null);
+    assertEquals(0, residentPages(one));
+  }
+
+  @Test
   void mapping_fails_theRunFailsWithItsReasonAndTheNextIsAnswered() {
     bothResident();
     Lease lease = daemon.acquire(one.version());

@@ -146,6 +146,31 @@ class SharedPagesTest {
       }
     }
 
+    /**
+     * Its page has come, and who holds its range lets it go, before anybody is told of the page.
+     */
+    @Test
+    void evictOnceIdle_somebodyWaitsForTheModel_keepsAllThatTheRunIsGiven() throws Exception {
+      use(alone("zb", "other"));
+      ImportedModel model = variant("ab", "1");
+      Lease inTheWay = daemon.acquire(variant("cd", "2").version());
+      device.completeAll();
+      assertTrue(daemon.idleLink().fetchAhead(List.of(model.version())));
+      long waits = daemon.counters().waits();
+      Future<Lease> waiting = threads.submit(() -> daemon.acquire(model.version()));
+      awaitWaits(waits + 1);
+      daemon.evictOnceIdle(model.version());
+      models.afterNextClose(
+          () -> {
+            inTheWay.close();
+            await(waiting::isDone);
+          });
+      device.completeAll();
+      try (Lease lease = waiting.get()) {
+        requireContent(lease, model);
+      }
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3})
     void copy_thatTwoWaitFor_failsBothAndIsRolledBackWithBoth(int page) {

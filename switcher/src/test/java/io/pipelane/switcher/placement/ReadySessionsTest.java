@@ -240,6 +240,22 @@ class ReadySessionsTest {
   }
 
   @Test
+  void review_inOtherLanes_nothingIsBuiltForTheDevicesOwnModels_orThoseThatItMayNotHave()
+      throws IOException {
+    Member seated = openSeated();
+    Route own = model(5, 2, seated.index);
+    Route elsewhere = model(2, 3, 0);
+    ReadySessions ready = ready(32);
+    ready.review(List.of(elsewhere), uses);
+    elsewhere.confine(List.of(0));
+    for (int i = 0; i < 4; i++) {
+      ready.review(routes, uses);
+    }
+    assertEquals(1, sessionsOn(seated, own));
+    assertEquals(1, sessionsOn(seated, elsewhere));
+  }
+
+  @Test
   void review_aSecondSessionThatLeavesSoon_hasTheDeviceRest() throws IOException {
     Member seated = openSeated();
     Route route = model(5);

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -77,6 +78,27 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
   }
 
   @Test
+  void review_aRunThatHasAnsweredIsInItsLaneYet_theNextBeginsOnceItHasLeft() throws IOException {
+    Route route = ready(2);
+    ask(route, TensorType.FP32, 1);
+    AtomicInteger ends = new AtomicInteger();
+    AtomicBoolean leaves = new AtomicBoolean();
+    seated.get(1).behindAnswers(() -> TestMembers.await(leaves::get));
+    behaviour =
+        (request, handler) ->
+            devices.switcher(1).submit(request, new Forwarding(handler, ends::incrementAndGet));
+    look(1);
+    TestMembers.await(() -> ends.get() == 1);
+    look(2);
+    assertAsked(1, route);
+    leaves.set(true);
+    TestMembers.await(devices.switcher(1)::isIdle);
+    look(1);
+    TestMembers.await(() -> ends.get() == RUNS && devices.switcher(1).isIdle());
+    assertEquals(List.of(RUNS), seated.get(1).runs(route.version));
+  }
+
+  @Test
   void review_aSessionThatHasLeftItsLane_isNotBuiltForARun() throws IOException {
     Route route = ready(2);
     ask(route, TensorType.FP32, 1);
@@ -112,6 +134,33 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
     behaviour = refusing(new StatusException(Status.INVALID_ARGUMENT, "refused on purpose"));
     look(4);
     assertAsked(1, route);
+  }
+
+  @Test
+  void review_whatHadNoTimeInOneLane_restsInAll() throws IOException {
+    Route route = readyInAllLanes(2);
+    ask(route, TensorType.FP32, 1);
+    behaviour = refusing(new StatusException(Status.UNAVAILABLE, "not now"));
+    look(4);
+    assertAsked(1, route);
+    now += RunsAhead.REST_NANOS;
+    look(4);
+    assertAsked(2, route);
+  }
+
+  @Test
+  void review_triedAgainInAnotherForm_runsAsOftenAsThatTakes() throws IOException {
+    Route route = ready(2);
+    ask(route, TensorType.FP32, 1);
+    behaviour = (_, _) -> Ticket.ENDED;
+    look(1);
+    now += RunsAhead.LONGEST_NANOS;
+    look(1);
+    ask(route, TensorType.FP32, 2);
+    behaviour = RunsAheadFixture::answer;
+    now += RunsAhead.REST_NANOS;
+    lookThrough();
+    assertAsked(1 + RUNS, route);
   }
 
   @Test

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class SeatedSessions implements SessionFactory {
   private final SessionFactory sessions;
   private final ConcurrentMap<Seat, AtomicInteger> runs = new ConcurrentHashMap<>();
+  private volatile Runnable behindAnswers = () -> {};
 
   /** A session of a model in a lane. */
   private record Seat(ModelVersion model, long lane) {}
@@ -38,6 +39,11 @@ final class SeatedSessions implements SessionFactory {
         .map(each -> each.getValue().get())
         .sorted()
         .toList();
+  }
+
+  /** Has runs do something once they have answered, as a GPU makes captures. */
+  void behindAnswers(Runnable work) {
+    behindAnswers = work;
   }
 
   @Override
@@ -65,7 +71,7 @@ final class SeatedSessions implements SessionFactory {
     sessions.close();
   }
 
-  private static final class Session extends ForwardingSession {
+  private final class Session extends ForwardingSession {
     private final EphemeralRegion lane;
     private final AtomicInteger runs;
 
@@ -86,6 +92,8 @@ final class SeatedSessions implements SessionFactory {
       }
       session.run(invocation, region, growth, weights);
       runs.incrementAndGet();
+      invocation.placed();
+      behindAnswers.run();
     }
   }
 }
