@@ -4,8 +4,12 @@ import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
+import io.pipelane.demo.protocol.Tensor;
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -39,13 +43,14 @@ final class LiveJobs {
 
   /** Has them join and leave, and tells of each time between. */
   Shares run(String row, LocalPipelane server, Results results) throws Exception {
+    List<Tensor> inputs = server.inputs(asked, models.getFirst()); // They all declare the same.
     for (String model : models) {
-      Run run = server.caller(model, server.inputs(asked, model));
+      Run run = server.caller(model, inputs);
       for (int i = 0; i < WARMING_RUNS; i++) {
         run.run();
       }
     }
-    List<List<Double>> answers = callAll(server);
+    List<List<Double>> answers = callAll(callers(server, inputs));
     double alone = answers.getFirst().stream().filter(time -> time < step).count() / step;
     Shares shares = new Shares();
     for (int job = 0; job < models.size(); job++) {
@@ -55,7 +60,7 @@ final class LiveJobs {
     }
     for (int phase = 0; phase < 2 * models.size() - 1; phase++) {
       int present = Math.min(phase + 1, 2 * models.size() - 1 - phase);
-      String name = "%s, from %.0f s".formatted(row, phase * step);
+      String name = "%s, from %s s".formatted(row, tenths(phase * step));
       new Phase(phase * step, (phase + 1) * step, models.subList(0, present))
           .tell(name, shares, SETTLING * step, results);
       if (phase < models.size()) {
@@ -68,8 +73,25 @@ final class LiveJobs {
     return shares;
   }
 
+  private static String tenths(double seconds) {
+    return new DecimalFormat("0.#", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(seconds);
+  }
+
+  /** By job; made before the first joins, as making many large inputs takes longer than a step. */
+  private List<List<Run>> callers(LocalPipelane server, List<Tensor> inputs) {
+    List<List<Run>> made = new ArrayList<>();
+    for (int job = 0; job < models.size(); job++) {
+      List<Run> ofJob = new ArrayList<>();
+      for (int caller = 0; caller < callers.get(job); caller++) {
+        ofJob.add(server.caller(models.get(job), inputs));
+      }
+      made.add(ofJob);
+    }
+    return made;
+  }
+
   /** By job, the times of its answers in seconds, those of its callers one after another. */
-  private List<List<Double>> callAll(LocalPipelane server) throws Exception {
+  private List<List<Double>> callAll(List<List<Run>> runs) throws Exception {
     List<List<Double>> answers = new ArrayList<>();
     try (ExecutorService threads =
         Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
@@ -79,8 +101,7 @@ final class LiveJobs {
         double from = job * step;
         double to = (2 * models.size() - 1 - job) * step;
         List<Future<List<Double>>> ofJob = new ArrayList<>();
-        for (int caller = 0; caller < callers.get(job); caller++) {
-          Run run = server.caller(models.get(job), server.inputs(asked, models.get(job)));
+        for (Run run : runs.get(job)) {
           ofJob.add(threads.submit(() -> loop(run, begin, from, to)));
         }
         loops.add(ofJob);

@@ -6,6 +6,7 @@ import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,9 +56,10 @@ final class LiveGroup {
   }
 
   private double makespan(LocalPipelane server, int lanes, int iterations) throws Exception {
+    List<Tensor> inputs = server.inputs(asked, models.getFirst()); // They all declare the same.
     List<LocalJobs.Wanted> wanted = new ArrayList<>();
     for (String model : models) {
-      wanted.add(new LocalJobs.Wanted(server.openCaller(asked, model), 0, iterations));
+      wanted.add(new LocalJobs.Wanted(server.openCaller(model, inputs), 0, iterations));
     }
     LocalJobs.warmUp(wanted, WARMING_ITERATIONS * lanes);
     return LocalJobs.run(wanted).stream().mapToDouble(LocalJobs.Ended::ended).max().orElseThrow();

@@ -8,6 +8,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
 import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -93,10 +94,13 @@ final class LiveTrace {
 
   private List<LocalJobs.Ended> run(LocalPipelane server, int lanes) throws InterruptedException {
     List<LocalJobs.Wanted> wanted = new ArrayList<>();
+    Map<AskedModel, List<Tensor>> inputs = new HashMap<>(); // Copies of a model declare the same.
     for (Job job : jobs) {
+      List<Tensor> asked =
+          inputs.computeIfAbsent(job.asked, model -> server.inputs(model, job.model));
       wanted.add(
           new LocalJobs.Wanted(
-              server.openCaller(job.asked, job.model), job.arrivalNanos, job.iterations));
+              server.openCaller(job.model, asked), job.arrivalNanos, job.iterations));
     }
     LocalJobs.warmUp(wanted, WARMING_ITERATIONS * lanes);
     return LocalJobs.run(wanted);
