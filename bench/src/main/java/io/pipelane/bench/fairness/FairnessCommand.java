@@ -1,15 +1,15 @@
 package io.pipelane.bench.fairness;
 
+import io.pipelane.bench.live.Experiment;
+import io.pipelane.bench.live.LiveOptions;
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.AskedModel;
-import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
-import io.pipelane.bench.report.Rows;
-import io.pipelane.bench.salus.LiveOptions;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.config.SchedulingConfig.Policy;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -74,34 +74,28 @@ public final class FairnessCommand implements Callable<Integer> {
     }
     Results results =
         new Results(FairnessColumns.TITLE, FairnessColumns.ALL, FairnessColumns.NOTES);
-    if (live.isSimulated()) {
-      Shares simulated = SimulatedJobs.run(device, results);
-      if (svg != null) {
-        simulated.draw(svg, window, "Share of the device by seconds, simulated");
-      }
+    return new Experiment(spec, live, files, results).run(this::simulate, this::measure);
+  }
+
+  private void simulate(Experiment simulated) throws IOException {
+    Shares shares = SimulatedJobs.run(device, simulated.results());
+    if (svg != null) {
+      shares.draw(svg, window, "Share of the device by seconds, simulated");
     }
-    if (!live.isLive()) {
-      files.publish(spec, results, "", Map.of());
-      return 0;
+  }
+
+  private void measure(Experiment measured) throws Exception {
+    List<AskedModel> models = measured.models();
+    if (models.size() != 1) {
+      throw new IllegalArgumentException("--model takes one: the jobs are equal");
     }
-    Rows rows = new Rows(spec, results);
-    Path work = files.work();
-    LiveServers servers = live.servers(work, "fairness", device.memory());
-    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
-      List<AskedModel> models = live.models(work);
-      if (models.size() != 1) {
-        throw new IllegalArgumentException("--model takes one: the jobs are equal");
-      }
-      AskedModel asked = models.getFirst();
-      LiveJobs jobs = new LiveJobs(asked, servers.add(asked, JOBS), callers, step);
-      for (Policy policy : List.of(Policy.FAIR, Policy.FIFO)) {
-        String row = live.label() + ", " + policy;
-        rows.measure(row, () -> measure(row, policy, servers, jobs, results));
-      }
-      measuring.complete();
+    LiveServers servers = measured.servers("fairness", device.memory());
+    AskedModel asked = models.getFirst();
+    LiveJobs jobs = new LiveJobs(asked, servers.add(asked, JOBS), callers, step);
+    for (Policy policy : List.of(Policy.FAIR, Policy.FIFO)) {
+      String row = measured.label() + ", " + policy;
+      measured.rows().measure(row, () -> measure(row, policy, servers, jobs, measured.results()));
     }
-    files.publish(spec, results, servers.runtimeVersion(), servers.description());
-    return rows.status();
   }
 
   private void measure(

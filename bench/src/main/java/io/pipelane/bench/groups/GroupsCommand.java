@@ -1,12 +1,12 @@
 package io.pipelane.bench.groups;
 
+import io.pipelane.bench.live.Experiment;
+import io.pipelane.bench.live.LiveOptions;
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.model.AskedModel;
-import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.bench.salus.LiveOptions;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workload;
 import io.pipelane.bench.salus.Workloads;
@@ -15,7 +15,6 @@ import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobSimulator;
 import io.pipelane.switcher.jobs.SimulatedJob;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -92,32 +91,18 @@ public final class GroupsCommand implements Callable<Integer> {
           "--live-jobs and --live-rounds are 1 to 1000, --live-iterations 1 to 10000");
     }
     Results results = new Results(GroupsColumns.TITLE, GroupsColumns.ALL, GroupsColumns.NOTES);
-    if (live.isSimulated()) {
-      simulate(results);
-    }
-    if (!live.isLive()) {
-      files.publish(spec, results, "", Map.of());
-      return 0;
-    }
-    Rows rows = new Rows(spec, results);
-    Path work = files.work();
-    Map<String, String> description = Map.of();
-    String runtime = "";
-    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
-      for (AskedModel asked : live.models(work)) {
-        String row = live.label() + ", " + asked.name();
-        LiveServers servers = live.servers(work, "groups-" + asked.model(), device.memory());
-        LiveGroup group = new LiveGroup(row, servers, asked, liveJobs);
-        for (int round = 0; round < liveRounds; round++) {
-          measure(row, group, rows, results);
-        }
-        description = servers.description();
-        runtime = servers.runtimeVersion();
+    return new Experiment(spec, live, files, results).run(this::simulate, this::measure);
+  }
+
+  private void measure(Experiment measured) throws Exception {
+    for (AskedModel asked : measured.models()) {
+      String row = measured.label() + ", " + asked.name();
+      LiveServers servers = measured.servers("groups-" + asked.model(), device.memory());
+      LiveGroup group = new LiveGroup(row, servers, asked, liveJobs);
+      for (int round = 0; round < liveRounds; round++) {
+        measure(row, group, measured.rows(), measured.results());
       }
-      measuring.complete();
     }
-    files.publish(spec, results, runtime, description);
-    return rows.status();
   }
 
   private void measure(String row, LiveGroup group, Rows rows, Results results)
@@ -129,7 +114,8 @@ public final class GroupsCommand implements Callable<Integer> {
     rows.measure(row + ", pack", () -> group.packed(liveIterations, liveLanes, fifo, results));
   }
 
-  private void simulate(Results results) throws IOException {
+  private void simulate(Experiment simulated) throws IOException {
+    Results results = simulated.results();
     Workloads workloads = Workloads.read();
     for (Map.Entry<String, Double> group : PAPER.entrySet()) {
       Workload workload = workloads.named(group.getKey());

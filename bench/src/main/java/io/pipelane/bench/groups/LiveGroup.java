@@ -1,10 +1,10 @@
 package io.pipelane.bench.groups;
 
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.local.LocalJobs;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;

@@ -19,6 +19,7 @@ final class LeverRounds {
   /** Warming up asks otherwise than what is measured. */
   private static final long WARMING_SEED = 1_000_003;
 
+  private final String label;
   private final List<Lever> levers;
   private final LeverModels models;
   private final double perSecond;
@@ -33,10 +34,17 @@ final class LeverRounds {
   /**
    * Rounds that have not begun.
    *
+   * @param label what the names of rows begin with
    * @param levers {@link Lever#NONE} and those that are turned off
    */
   LeverRounds(
-      List<Lever> levers, LeverModels models, double perSecond, Duration warmup, Duration length) {
+      String label,
+      List<Lever> levers,
+      LeverModels models,
+      double perSecond,
+      Duration warmup,
+      Duration length) {
+    this.label = label;
     this.levers = levers;
     this.models = models;
     this.perSecond = perSecond;
@@ -53,7 +61,7 @@ final class LeverRounds {
         figures.put(lever, measure(server, seed));
       }
     }
-    Figures.addRound(results, "live", figures);
+    Figures.addRound(results, label, figures);
   }
 
   private Figures measure(LocalPipelane server, long seed) throws InterruptedException {

@@ -40,8 +40,9 @@ final class LeversColumns {
               + " same times (Poisson; popularity by Zipf, 0.9), live in a server of its own in this"
               + " process, without HTTP; every other round in the opposite order. Ratios to"
               + " everything on are taken within rounds: above 1 the lever is worth something.",
-          "Live: on the CPU with one lane, a link of --link, and memory for --share of all streamed"
-              + " weights (as they are when tables are read in place) in pages of 1 MiB; --copies of"
+          "Live: on --device with one lane and memory for --share of all streamed weights (as they are"
+              + " when tables are read in place); on the CPU with a link of --link and pages of 1 MiB,"
+              + " on a GPU with its own and pages of 16 MiB; --copies of"
               + " each of --model under names of their own. A server is warmed up with --warmup"
               + " seconds of such requests. Requests run one by one.",
           "H200: the same levers in the simulator, with 60 variants of the structures that were"

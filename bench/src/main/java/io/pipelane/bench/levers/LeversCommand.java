@@ -1,16 +1,15 @@
 package io.pipelane.bench.levers;
 
-import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.live.LiveOptions;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.AskedModel;
-import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.RecordedPlans;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,21 +28,17 @@ import picocli.CommandLine.Spec;
     description =
         "The same stream of requests for more models than fit into memory, with "
             + "everything on and with each lever of switching off in turn: stalls, bytes moved "
-            + "and latencies, live on the CPU and in the simulator on plans recorded on an "
-            + "H200.",
+            + "and latencies, live, in this process, and in the simulator on plans recorded on "
+            + "an H200.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class LeversCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
 
-  @Option(
-      names = "--model",
-      split = ",",
-      paramLabel = "NAME",
-      description = "Models, or beginnings of cases, the most popular first (${DEFAULT-VALUE}).")
-  private List<String> names =
-      List.of(
+  @Mixin
+  private LiveOptions live =
+      new LiveOptions(
           "minilm-l6-v2 16", "ppocr-v4-rec", "minilm-l6-v2-q 16", "googlenet", "bge-small-en-q 16");
 
   @Option(
@@ -69,7 +64,7 @@ public final class LeversCommand implements Callable<Integer> {
   @Option(
       names = "--link",
       paramLabel = "RATE",
-      description = "Of the CPU device (${DEFAULT-VALUE}).")
+      description = "Of the CPU device (${DEFAULT-VALUE}); a GPU's is what it is.")
   private String link = "2GB/s";
 
   @Option(
@@ -81,6 +76,8 @@ public final class LeversCommand implements Callable<Integer> {
   @Option(names = "--seed", paramLabel = "N", description = "Of the requests (${DEFAULT-VALUE}).")
   private long seed = 1;
 
+  private String runtimeVersion = "";
+
   @Override
   public Integer call() throws Exception {
     if (!(share > 0 && share <= 1) || copies < 1 || !(perSecond > 0)) {
@@ -90,51 +87,69 @@ public final class LeversCommand implements Callable<Integer> {
     }
     List<Lever> levers =
         Stream.concat(Stream.of(Lever.NONE), turnedOff.stream()).distinct().toList();
-    Path work = options.work();
-    AskedModels found = new AskedModels(work, new AcceleratorOptions(1), null);
-    List<AskedModel> asked = new ArrayList<>();
-    for (String name : names) {
-      asked.add(found.find(name));
+    Results results = new Results(LeversColumns.TITLE, LeversColumns.ALL, LeversColumns.NOTES);
+    Map<String, String> description = live.isLive() ? measure(levers, results) : Map.of();
+    if (live.isSimulated()) {
+      Console.say(spec, "simulating");
+      SimulatedLevers simulated = new SimulatedLevers(RecordedPlans.h200());
+      for (int round = 0; round < options.rounds(); round++) {
+        simulated.measure(levers, seed + round, results);
+      }
     }
+    options.publish(spec, results, runtimeVersion, description);
+    return 0;
+  }
+
+  /** Measures them live; what is to be known of that. */
+  private Map<String, String> measure(List<Lever> levers, Results results) throws Exception {
+    Path work = options.work();
+    List<AskedModel> asked = live.models(work);
     String served = asked.stream().map(AskedModel::model).collect(Collectors.joining("-"));
     Path repository = work.resolve("levers-" + copies + "-" + served);
     LeverModels models = LeverModels.write(repository, asked, copies);
+    Map<String, String> settings = settings(work);
+    if (!live.isOnGpu()) { // A GPU's link is measured at each start.
+      Console.say(spec, "measuring the link");
+      LocalPipelane.calibrate(work, settings);
+    }
+    LeverRounds rounds =
+        new LeverRounds(
+            live.label(), levers, models, perSecond, options.warmup(), options.length());
+    Console.say(spec, "importing");
+    settings.put("device.memory", Long.toString(memoryBytes(repository, settings, rounds)));
+    try (CutOff measuring = options.publishIfCutOff(spec, results)) {
+      for (int round = 0; round < options.rounds(); round++) {
+        int number = round + 1;
+        rounds.measure(
+            round,
+            seed + round,
+            lever -> {
+              Console.say(spec, "round " + number + ", " + lever.label());
+              LocalPipelane server = start(repository, settings, lever);
+              runtimeVersion = server.runtimeVersion();
+              return server;
+            },
+            results);
+      }
+      measuring.complete();
+    }
+    String memory = settings.get("device.memory") + " bytes";
+    return live.isOnGpu()
+        ? Map.of("device", live.device(), "memory", memory)
+        : Map.of("link", link, "memory", memory);
+  }
+
+  private Map<String, String> settings(Path work) {
     Map<String, String> settings = new HashMap<>();
     settings.put("device.lanes", "1");
-    settings.put("device.page-size", "1MiB");
-    settings.put("link.bandwidth", link);
     settings.put("queue.max-requests", "1000000");
-    Console.say(spec, "importing, and measuring the link");
-    LocalPipelane.calibrate(work, settings);
-    LeverRounds rounds =
-        new LeverRounds(levers, models, perSecond, options.warmup(), options.length());
-    settings.put("device.memory", Long.toString(memoryBytes(repository, settings, rounds)));
-    Results results = new Results(LeversColumns.TITLE, LeversColumns.ALL, LeversColumns.NOTES);
-    String[] runtimeVersion = {""};
-    for (int round = 0; round < options.rounds(); round++) {
-      int number = round + 1;
-      rounds.measure(
-          round,
-          seed + round,
-          lever -> {
-            Console.say(spec, "round " + number + ", " + lever.label());
-            LocalPipelane server = start(repository, settings, lever);
-            runtimeVersion[0] = server.runtimeVersion();
-            return server;
-          },
-          results);
+    settings.put("workers.isolation", "thread");
+    if (!live.isOnGpu()) {
+      settings.put("device.page-size", "1MiB");
+      settings.put("link.bandwidth", link);
     }
-    Console.say(spec, "simulating");
-    SimulatedLevers simulated = new SimulatedLevers(RecordedPlans.h200());
-    for (int round = 0; round < options.rounds(); round++) {
-      simulated.measure(levers, seed + round, results);
-    }
-    options.publish(
-        spec,
-        results,
-        runtimeVersion[0],
-        Map.of("link", link, "memory", settings.get("device.memory") + " bytes"));
-    return 0;
+    settings.putAll(live.serverSettings(work));
+    return settings;
   }
 
   private LocalPipelane start(Path repository, Map<String, String> settings, Lever lever)
@@ -148,7 +163,7 @@ public final class LeversCommand implements Callable<Integer> {
   private long memoryBytes(Path repository, Map<String, String> settings, LeverRounds rounds)
       throws IOException, InterruptedException {
     Map<String, String> plenty = new HashMap<>(settings);
-    plenty.put("device.memory", "16GiB");
+    plenty.put("device.memory", live.isOnGpu() ? "64GiB" : "16GiB");
     long largest;
     try (LocalPipelane server = start(repository, plenty, Lever.READING_IN_PLACE)) {
       largest = server.roomForLargest();

@@ -1,5 +1,6 @@
 package io.pipelane.bench.packing;
 
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.local.Arrivals;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
@@ -9,7 +10,6 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

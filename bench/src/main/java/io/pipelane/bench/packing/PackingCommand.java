@@ -1,14 +1,12 @@
 package io.pipelane.bench.packing;
 
-import io.pipelane.bench.report.CutOff;
+import io.pipelane.bench.live.Experiment;
+import io.pipelane.bench.live.LiveOptions;
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.bench.salus.LiveOptions;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.ByteSize;
-import java.nio.file.Path;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -87,27 +85,19 @@ public final class PackingCommand implements Callable<Integer> {
               .formatted(copies, liveRounds, interval, liveInterval, seconds));
     }
     Results results = new Results(PackingColumns.TITLE, PackingColumns.ALL, PackingColumns.NOTES);
-    if (live.isSimulated()) {
-      simulate(results);
-    }
-    if (!live.isLive()) {
-      files.publish(spec, results, "", Map.of());
-      return 0;
-    }
-    Rows rows = new Rows(spec, results);
-    Path work = files.work();
-    LiveServers servers = live.servers(work, "packing", memory);
-    String row = "live, " + live.kind();
-    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
-      LivePacked packed = new LivePacked(row, servers, live.models(work), copies, liveInterval);
-      rows.measure(row, () -> packed.tell(liveRounds, seconds, seed, rows, results));
-      measuring.complete();
-    }
-    files.publish(spec, results, servers.runtimeVersion(), servers.description());
-    return rows.status();
+    return new Experiment(spec, live, files, results).run(this::simulate, this::measure);
   }
 
-  private void simulate(Results results) {
+  private void measure(Experiment measured) throws Exception {
+    LiveServers servers = measured.servers("packing", memory);
+    String row = "live, " + measured.kind();
+    LivePacked packed = new LivePacked(row, servers, measured.models(), copies, liveInterval);
+    Rows rows = measured.rows();
+    rows.measure(row, () -> packed.tell(liveRounds, seconds, seed, rows, measured.results()));
+  }
+
+  private void simulate(Experiment simulated) {
+    Results results = simulated.results();
     new Packed(Instance.all(copies), interval).tell(ByteSize.parse(memory).bytes(), seed, results);
     results.add(PAPER, PackingColumns.MODELS, 42);
     results.add(PAPER, PackingColumns.ADDED, 5);

@@ -1,12 +1,12 @@
 package io.pipelane.bench.trace;
 
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.local.LocalJobs;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;

@@ -1,15 +1,14 @@
 package io.pipelane.bench.trace;
 
+import io.pipelane.bench.live.Experiment;
+import io.pipelane.bench.live.LiveOptions;
+import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.plot.LinePlot;
-import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
-import io.pipelane.bench.report.Rows;
 import io.pipelane.bench.salus.JobTimes;
 import io.pipelane.bench.salus.JobTrace;
-import io.pipelane.bench.salus.LiveOptions;
-import io.pipelane.bench.salus.LiveServers;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workloads;
 import io.pipelane.config.SchedulingConfig.Policy;
@@ -124,37 +123,23 @@ public final class TraceCommand implements Callable<Integer> {
               + " above 0");
     }
     Results results = new Results(TraceColumns.TITLE, TraceColumns.ALL, TraceColumns.NOTES);
-    if (live.isSimulated()) {
-      simulate(results);
-    }
-    if (!live.isLive()) {
-      files.publish(spec, results, "", Map.of());
-      return 0;
-    }
-    Rows rows = new Rows(spec, results);
-    Path work = files.work();
-    Map<String, String> description = Map.of();
-    String runtime = "";
-    try (CutOff measuring = files.publishIfCutOff(spec, results)) {
-      List<AskedModel> models = live.models(work);
-      for (int round = 0; round < liveRounds; round++) {
-        LiveServers servers = live.servers(work, "trace", device.memory());
-        LiveTrace.write(
-                live.label(), servers, models, liveJobs, liveIterations, liveWindow, seed + round)
-            .tell(TraceRounds.POLICIES, liveLanes, rows, results);
-        description = servers.description();
-        runtime = servers.runtimeVersion();
-      }
-      measuring.complete();
-    }
-    files.publish(spec, results, runtime, description);
-    return rows.status();
+    return new Experiment(spec, live, files, results).run(this::simulate, this::measure);
   }
 
-  private void simulate(Results results) throws IOException {
+  private void measure(Experiment measured) throws Exception {
+    List<AskedModel> models = measured.models();
+    for (int round = 0; round < liveRounds; round++) {
+      LiveServers servers = measured.servers("trace", device.memory());
+      LiveTrace.write(
+              measured.label(), servers, models, liveJobs, liveIterations, liveWindow, seed + round)
+          .tell(TraceRounds.POLICIES, liveLanes, measured.rows(), measured.results());
+    }
+  }
+
+  private void simulate(Experiment simulated) throws IOException {
     Workloads workloads = Workloads.read();
     JobTrace trace = new JobTrace(jobs, mean, spread, window);
-    TraceRounds rounds = new TraceRounds(device, results);
+    TraceRounds rounds = new TraceRounds(device, simulated.results());
     for (int number = 0; number < traces; number++) {
       Map<Policy, JobHistory> histories = rounds.run(trace.draw(workloads, seed + number));
       if (number == 0) {

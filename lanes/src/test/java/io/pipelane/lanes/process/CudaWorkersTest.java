@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -155,13 +156,40 @@ class CudaWorkersTest {
     float[] x = GpuSide.random(8 * WIDTH, 1);
     try (GpuSide workers = inWorkers(model, 0)) {
       float[] expected = workers.cold(x).y();
-      for (int i = 0; i < 4; i++) {
-        assertArrayEquals(expected, workers.warm(x).y());
-      }
-      assertTrue(workers.notes().toString().contains("captured for"), workers.notes().toString());
+      runAndRequire(expected, workers, x);
+      assertTrue(isCaptured(workers), workers.notes().toString());
       workers.shrink();
       assertArrayEquals(expected, workers.warm(x).y());
       assertTrue(workers.active().deviceBytes() > 0);
+    }
+  }
+
+  @Test
+  void run_capturesWereRefusedForATime_areMadeAgain() throws Exception {
+    ImportedModel model = chain(7);
+    float[] x = GpuSide.random(8 * WIDTH, 1);
+    try (GpuSide workers = inWorkers(model, 0)) {
+      float[] expected = workers.cold(x).y();
+      runAndRequire(expected, workers, x);
+      assertTrue(isCaptured(workers), workers.notes().toString());
+      workers.refuseCaptures();
+      runAndRequire(expected, workers, x);
+      assertFalse(isCaptured(workers), workers.notes().toString());
+      workers.allowCaptures();
+      runAndRequire(expected, workers, x);
+      assertTrue(isCaptured(workers), workers.notes().toString());
+      assertEquals(0, workers.overview().lost());
+    }
+  }
+
+  private static boolean isCaptured(GpuSide workers) {
+    return workers.notes().toString().contains("captured for");
+  }
+
+  /** Often enough for a capture, and for a replay of it. */
+  private static void runAndRequire(float[] expected, GpuSide workers, float[] x) {
+    for (int i = 0; i < 4; i++) {
+      assertArrayEquals(expected, workers.warm(x).y());
     }
   }
 

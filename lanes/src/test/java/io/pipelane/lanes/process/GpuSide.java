@@ -1,5 +1,7 @@
 package io.pipelane.lanes.process;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
@@ -19,6 +21,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
@@ -165,6 +168,19 @@ final class GpuSide implements AutoCloseable {
 
   void shrink() {
     session.shrink();
+  }
+
+  /** As if captures of the model had cost two workers. */
+  void refuseCaptures() {
+    CaptureLosses losses = ((ProcessSessionFactory) sessions).captureLosses();
+    boolean once = losses.lost(model.plan().structureHash(), Blame.ALONE);
+    boolean twice = losses.lost(model.plan().structureHash(), Blame.ALONE);
+    assertTrue(!once && twice);
+  }
+
+  /** As if the model were loaded anew. */
+  void allowCaptures() {
+    sessions.forget(model);
   }
 
   WorkersOverview overview() {

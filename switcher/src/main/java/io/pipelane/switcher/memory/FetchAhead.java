@@ -289,7 +289,7 @@ final class FetchAhead {
     }
     residency.fetchFailed = true;
     @Nullable FetchAheadEvent event =
-        FetchAheadEvent.begun(residency.model.version(), offset, bytes);
+        TransferEvent.begun(new FetchAheadEvent(residency.model.version(), offset, bytes));
     DeviceEvent arrival;
     try {
       arrival = copy(residency, origin, offset, bytes);

@@ -57,7 +57,8 @@ final class Transfers {
     long resident = memory.residentBytes(residency);
     int firstSlot = residency.pages.size();
     long missing = bytesToSendFor(residency, claim);
-    @Nullable SwitchEvent event = SwitchEvent.begun(residency.model.version(), resident, missing);
+    @Nullable SwitchEvent event =
+        TransferEvent.begun(new SwitchEvent(residency.model.version(), resident, missing));
     try {
       long begin = resident + sendForWhatIsAtHand(residency, origin, claim, resident);
       for (Group group : grouping.groups(residency.model.plan(), begin)) {

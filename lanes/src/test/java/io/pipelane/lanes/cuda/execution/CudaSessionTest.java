@@ -150,6 +150,29 @@ class CudaSessionTest {
   }
 
   @Test
+  void captureAgain_afterAShrink_capturesAndAnswersAsBefore() throws IOException {
+    try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "again", folder)) {
+      CudaSession session = loaded.session();
+      float[] x = random(3, 1);
+      float[] uncaptured = run(session, x);
+      float[] _ = run(session, x);
+      assertEquals(1, session.captures().size());
+      float[] captured = run(session, x);
+      session.shrink();
+      for (int i = 0; i < 4; i++) {
+        assertArrayEquals(uncaptured, run(session, x));
+        assertTrue(session.captures().isEmpty());
+      }
+      session.captureAgain();
+      for (int i = 0; i < 2; i++) {
+        assertArrayEquals(uncaptured, run(session, x));
+      }
+      assertEquals(1, session.captures().size());
+      assertArrayEquals(captured, run(session, x));
+    }
+  }
+
+  @Test
   void run_nowAndThen_tellsWhatEachSegmentComputes() throws IOException {
     try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "timed", folder)) {
       Told weights = new Told();

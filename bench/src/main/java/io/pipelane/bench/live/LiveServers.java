@@ -1,4 +1,4 @@
-package io.pipelane.bench.salus;
+package io.pipelane.bench.live;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.AskedModel;

@@ -1,4 +1,4 @@
-package io.pipelane.bench.salus;
+package io.pipelane.bench.live;
 
 import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.model.AskedModel;
@@ -8,7 +8,9 @@ import io.pipelane.config.DeviceSelection;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -31,6 +33,12 @@ public final class LiveOptions {
 
   @Option(names = "--live-only", description = "Leave out what is simulated.")
   private boolean liveOnly;
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description = "The server's configuration, on top of the benchmark's; may be repeated.")
+  private Map<String, String> settings = Map.of();
 
   /**
    * Options of a program.
@@ -60,12 +68,12 @@ public final class LiveOptions {
 
   /** What the device is, for people. */
   public String kind() {
-    return accelerated.device() instanceof DeviceSelection.Cpu ? "CPU" : "GPU";
+    return isOnGpu() ? "GPU" : "CPU";
   }
 
   /** What the names of live rows begin with. */
   public String label() {
-    return kind().equals("CPU") ? "live" : "live, " + kind();
+    return isOnGpu() ? "live, " + kind() : "live";
   }
 
   /** The models; their files are there. */
@@ -85,6 +93,27 @@ public final class LiveOptions {
    * @param memory of the device, for weights
    */
   public LiveServers servers(Path work, String name, String memory) throws IOException {
-    return LiveServers.of(work, name, memory, accelerated.serverSettings(work));
+    return LiveServers.of(work, name, memory, serverSettings(work));
+  }
+
+  /** The device as it was named. */
+  public String device() {
+    return accelerated.device().toString();
+  }
+
+  /** Whether the device is a GPU. */
+  public boolean isOnGpu() {
+    return !(accelerated.device() instanceof DeviceSelection.Cpu);
+  }
+
+  /**
+   * The device in a server's configuration, and what else was told of it.
+   *
+   * @param work where ONNX Runtime is unpacked
+   */
+  public Map<String, String> serverSettings(Path work) {
+    Map<String, String> all = new HashMap<>(accelerated.serverSettings(work));
+    all.putAll(settings);
+    return all;
   }
 }
