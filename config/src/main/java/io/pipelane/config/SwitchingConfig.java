@@ -17,9 +17,11 @@ public record SwitchingConfig(
         ReadInPlace readInPlace,
     @Key(
             about =
-                "Whether models that differ in their weights alone share sessions and addresses",
-            standard = "true")
-        boolean shareStructures,
+                "Whether models that differ in their weights alone share sessions and addresses, which"
+                    + " they then take turns in; auto has those on a GPU have their own as long as"
+                    + " all sessions would leave half of device.working-memory",
+            standard = "auto")
+        ShareStructures shareStructures,
     @Key(
             about =
                 "Whether weights for one of several devices come in over the others' links too,"
@@ -34,6 +36,13 @@ public record SwitchingConfig(
                     + " spare: what is mapped may be dropped by the system and read again",
             standard = "false")
         boolean mapWeights) {
+
+  /** Which models that differ in their weights alone share sessions and addresses. */
+  public enum ShareStructures {
+    AUTO,
+    ALWAYS,
+    NEVER
+  }
 
   /** Which devices read tables in host memory. */
   public enum ReadInPlace {

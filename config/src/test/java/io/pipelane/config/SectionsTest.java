@@ -557,7 +557,7 @@ class SectionsTest {
         new SwitchingConfig(
             SwitchingConfig.Grouping.OPTIMAL,
             SwitchingConfig.ReadInPlace.PROCESSOR,
-            true,
+            SwitchingConfig.ShareStructures.AUTO,
             true,
             false),
         DEFAULTS.switching());
@@ -567,12 +567,16 @@ class SectionsTest {
   void switching_everyValueChanged() {
     assertEquals(
         new SwitchingConfig(
-            SwitchingConfig.Grouping.WHOLE, SwitchingConfig.ReadInPlace.NONE, false, false, true),
+            SwitchingConfig.Grouping.WHOLE,
+            SwitchingConfig.ReadInPlace.NONE,
+            SwitchingConfig.ShareStructures.NEVER,
+            false,
+            true),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
                     "switching.read-in-place", "none",
-                    "switching.share-structures", "false",
+                    "switching.share-structures", "never",
                     "switching.borrow-links", "false",
                     "switching.map-weights", "true"))
             .switching());

@@ -209,6 +209,22 @@ public final class Switcher implements InferenceService, AutoCloseable {
     return parts.worker.sessionBytes(version);
   }
 
+  /**
+   * Whether a model that is to come may have its own sessions and addresses rather than share those
+   * of others: whether they would leave half of the working memory beside all that models here may
+   * have. Any thread, at once.
+   */
+  public boolean hasRoomUnshared(ImportedModel model) {
+    return parts.worker.hasRoomUnshared(model);
+  }
+
+  /**
+   * Whether a model is here that one may share sessions and addresses with; any thread, at once.
+   */
+  public boolean hasStructureOf(ImportedModel model) {
+    return parts.worker.isHere(model.plan().structureHash());
+  }
+
   /** What building a model's session took here lately; 0 where none was. Any thread, at once. */
   public long buildNanos(ModelVersion version) {
     return parts.worker.buildNanos(version);

@@ -16,7 +16,7 @@ enum Lever {
   IDLE_PREFETCH("no idle prefetch", "residency.idle-prefetch", "false"),
   PREFETCH("no prefetch at all", "residency.prefetch", "false"),
   READING_IN_PLACE("nothing read in place", "switching.read-in-place", "none"),
-  SHARING("no shared structures", "switching.share-structures", "false");
+  SHARING("no shared structures", "switching.share-structures", "never");
 
   private final String label;
   private final String key;

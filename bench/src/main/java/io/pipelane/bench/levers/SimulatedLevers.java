@@ -7,6 +7,7 @@ import io.pipelane.bench.residency.Traffic;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SwitchingConfig;
+import io.pipelane.config.SwitchingConfig.ShareStructures;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
@@ -66,9 +67,9 @@ final class SimulatedLevers {
             grouping(config.switching().grouping()),
             config.residency());
     List<SimulatedModel> models =
-        config.switching().shareStructures()
-            ? mix.models()
-            : mix.models().stream().map(SimulatedLevers::unshared).toList();
+        config.switching().shareStructures() == ShareStructures.NEVER
+            ? mix.models().stream().map(SimulatedLevers::unshared).toList()
+            : mix.models();
     Replay replay = new Simulator(settings, models, _ -> {}).replay(trace);
     Replay settled = replay.after(trace.size() / 4);
     return Figures.of(

@@ -170,7 +170,7 @@ public final class LinksCommand implements Callable<Integer> {
     settings.put("device.lanes", "1");
     settings.put("workers.isolation", "thread");
     settings.put("placement.routing", "static");
-    settings.put("switching.share-structures", "false");
+    settings.put("switching.share-structures", "never");
     settings.put("residency.idle-prefetch", "false");
     settings.put("placement.peer-memory", "false");
     if (devices instanceof DeviceSelection.Cpu) {

@@ -183,7 +183,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
       settings.put("device.memory", Long.toString(models * modelBytes / (2L * devices)));
       settings.put("workers.isolation", "thread");
     }
-    settings.put("switching.share-structures", "false");
+    settings.put("switching.share-structures", "never");
     settings.put("queue.max-requests", "1000000");
     settings.put("queue.max-bytes", "64GiB");
     return settings;

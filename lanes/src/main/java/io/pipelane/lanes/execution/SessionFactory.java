@@ -62,6 +62,11 @@ public interface SessionFactory extends AutoCloseable {
     return 0;
   }
 
+  /** How many processes build each session, and hold it. */
+  default int processes() {
+    return 1;
+  }
+
   /** Whether the device does no more for this process; only a new one helps. */
   default boolean isLost() {
     return false;

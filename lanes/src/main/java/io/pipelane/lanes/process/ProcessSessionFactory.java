@@ -168,6 +168,11 @@ public final class ProcessSessionFactory implements SessionFactory {
     return device.boundToLane();
   }
 
+  @Override
+  public int processes() {
+    return settings.workers();
+  }
+
   /** {@inheritDoc} What workers of a device of the host's take for themselves is among it. */
   @Override
   public long frameworkBytes() {

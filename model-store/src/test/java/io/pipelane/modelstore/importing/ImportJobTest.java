@@ -157,24 +157,22 @@ class ImportJobTest {
     return Files.createDirectories(folder.resolve("m").resolve(name));
   }
 
-  /**
-   * What takes milliseconds is cut although no weight is read there; open dimensions count as one.
-   */
+  /** What takes long is cut although no weight is read there; open dimensions count as one. */
   @Test
   void run_longStretchWithoutWeights_isCutByTime() throws IOException {
     GraphProto.Builder graph =
         GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1, 3 << 20))
-            .addOutput(TestModels.value("y", TensorType.FP32, -1, 3 << 20));
+            .addInput(TestModels.value("x", TensorType.FP32, -1, 3 << 17))
+            .addOutput(TestModels.value("y", TensorType.FP32, -1, 3 << 17));
     for (int i = 0; i < 4; i++) {
       String read = i == 0 ? "x" : "t" + i;
       graph.addNode(TestModels.node("Tanh", List.of(read), i == 3 ? "y" : "t" + (i + 1)));
     }
-    Plan plan = run(TestModels.model(graph), version("1"), Duration.ofMillis(2));
+    Plan plan = run(TestModels.model(graph), version("1"), Duration.ofNanos(250_000));
     assertEquals(4, plan.segments().size());
     for (Plan.Segment segment : plan.segments()) {
       assertEquals(0, segment.byteSize());
-      assertEquals(2.5, segment.estimatedNanos() / 1e6, 0.1);
+      assertEquals(0.3125, segment.estimatedNanos() / 1e6, 0.0125);
     }
     assertEquals(1, run(TestModels.model(graph), version("2")).segments().size());
   }

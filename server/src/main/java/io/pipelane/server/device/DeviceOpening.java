@@ -161,7 +161,8 @@ public final class DeviceOpening {
                 hostTier,
                 config.placement(),
                 config.runtime().firstRuns(),
-                config.switching().shareStructures()));
+                new StructureSharing(
+                    config.switching().shareStructures(), choice instanceof DeviceChoice.Gpus)));
     if (config.residency().idlePrefetch()) {
       opened.add(
           new IdleReading(serving::demands, hostTier::readAhead, serving::isIdle, System::nanoTime)

@@ -45,7 +45,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   private final List<Place> places;
   private final SwitcherGroup group;
   private final HostTier hostTier;
-  private final boolean shareStructures;
+  private final StructureSharing structures;
 
   /** The latest editions of versions whose content was replaced, by what clients call them. */
   private final Map<ModelVersion, ModelVersion> editions = new ConcurrentHashMap<>();
@@ -67,14 +67,15 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * The devices as one.
    *
    * @param firstRuns after which a session has loaded and captured what it keeps
+   * @param structures which models share sessions and addresses
    */
   ServingDevices(
       List<Place> places,
       HostTier hostTier,
       PlacementConfig placement,
       int firstRuns,
-      boolean shareStructures) {
-    this.shareStructures = shareStructures;
+      StructureSharing structures) {
+    this.structures = structures;
     this.places = List.copyOf(places);
     this.hostTier = hostTier;
     Map<String, Switcher> switchers = new LinkedHashMap<>();
@@ -114,7 +115,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   private ImportedModel prepared(ImportedModel model) {
     hostTier.prepare(model.weights(), model.plan().weightBytes());
-    return shareStructures ? model : model.unshared();
+    return structures.applied(model, places.stream().map(Place::switcher).toList());
   }
 
   /** Builds the session of an announced model; see {@link Switcher#buildAhead}. */

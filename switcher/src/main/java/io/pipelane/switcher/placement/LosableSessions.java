@@ -80,6 +80,11 @@ public final class LosableSessions implements SessionFactory {
   }
 
   @Override
+  public int processes() {
+    return sessions.processes();
+  }
+
+  @Override
   public long frameworkBytes() {
     return sessions.frameworkBytes();
   }

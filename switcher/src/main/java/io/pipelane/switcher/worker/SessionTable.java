@@ -25,6 +25,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -353,6 +354,27 @@ final class SessionTable {
 
   private IdleSessions idle() {
     return IdleSessions.of(sessions.values(), nanoClock.getAsLong());
+  }
+
+  /** Whether a variant of a structure is here. At once. */
+  boolean isHere(String structureHash) {
+    return budgets.keySet().stream().anyMatch(each -> each.hash().equals(structureHash));
+  }
+
+  /**
+   * Whether a session in each lane for all structures that are here, and for one more, would leave
+   * half of the working memory. At once.
+   *
+   * @param model of that structure
+   * @param usualBytes what a session takes at least
+   */
+  boolean wouldLeaveHalf(ImportedModel model, int perStructure, long usualBytes) {
+    long now = nanoClock.getAsLong();
+    long bytes =
+        Stream.concat(budgets.values().stream(), Stream.of(new SessionBudget(model)))
+            .mapToLong(budget -> Math.max(usualBytes, budget.expectedBytes(now)))
+            .sum();
+    return perStructure * bytes <= lanes.capacityBytes() / 2;
   }
 
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */

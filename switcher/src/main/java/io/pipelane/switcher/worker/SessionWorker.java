@@ -1,5 +1,6 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
@@ -45,6 +46,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SessionWorker implements Worker {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+  /** What a session on a GPU takes with its captures, where none has shown otherwise. */
+  private static final ByteSize USUAL_SESSION = ByteSize.ofMebibytes(32);
 
   private final SessionFactory sessions;
   private final Lanes lanes;
@@ -204,6 +208,17 @@ public final class SessionWorker implements Worker {
   public Set<EphemeralRegion> readyLanes(ModelVersion version) {
     @Nullable Wanted variant = models.get(version);
     return variant == null ? Set.of() : table.readyLanesOf(variant.range());
+  }
+
+  @Override
+  public boolean hasRoomUnshared(ImportedModel model) {
+    return table.wouldLeaveHalf(
+        model, lanesForSessions(), sessions.processes() * USUAL_SESSION.bytes());
+  }
+
+  @Override
+  public boolean isHere(String structureHash) {
+    return table.isHere(structureHash);
   }
 
   @Override

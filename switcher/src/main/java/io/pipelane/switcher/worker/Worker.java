@@ -58,6 +58,16 @@ public interface Worker extends AutoCloseable {
    */
   boolean buildInAnotherLane(ModelVersion version);
 
+  /**
+   * Whether a model that is to come may have its own sessions rather than share those of a
+   * structure that is here: whether all that is here, and it, would leave half of the working
+   * memory if they had a session in each lane. For any thread, and at once.
+   */
+  boolean hasRoomUnshared(ImportedModel model);
+
+  /** Whether a model of a structure is here. For any thread, and at once. */
+  boolean isHere(String structureHash);
+
   /** How many sessions there may be for a model: one, or one in each lane. At once. */
   int lanesForSessions();
 
