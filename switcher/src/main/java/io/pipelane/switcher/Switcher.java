@@ -213,9 +213,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * Whether a model that is to come may have its own sessions and addresses rather than share those
    * of others: whether they would leave half of the working memory beside all that models here may
    * have. Any thread, at once.
+   *
+   * @param coming models with sessions of their own that are being registered as well
    */
-  public boolean hasRoomUnshared(ImportedModel model) {
-    return parts.worker.hasRoomUnshared(model);
+  public boolean hasRoomUnshared(ImportedModel model, int coming) {
+    return parts.worker.hasRoomUnshared(model, coming);
   }
 
   /**

@@ -33,6 +33,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -95,7 +96,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException as {@link SwitcherGroup#register}; nothing is left then
    */
   public void register(ImportedModel model, ModelOptions options) {
-    group.register(prepared(model), options);
+    registering(model, prepared -> group.register(prepared, options));
   }
 
   /** From now on a content answers for whoever names its version without saying which content. */
@@ -110,12 +111,17 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * session; see {@link SwitcherGroup#announce}.
    */
   public void announce(ImportedModel model, ModelOptions options) {
-    group.announce(prepared(model), options);
+    registering(model, prepared -> group.announce(prepared, options));
   }
 
-  private ImportedModel prepared(ImportedModel model) {
+  private void registering(ImportedModel model, Consumer<ImportedModel> registration) {
     hostTier.prepare(model.weights(), model.plan().weightBytes());
-    return structures.applied(model, places.stream().map(Place::switcher).toList());
+    ImportedModel begun = structures.begun(model, places.stream().map(Place::switcher).toList());
+    try {
+      registration.accept(begun);
+    } finally {
+      structures.ended(begun);
+    }
   }
 
   /** Builds the session of an announced model; see {@link Switcher#buildAhead}. */

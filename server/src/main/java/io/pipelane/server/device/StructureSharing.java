@@ -3,31 +3,56 @@ package io.pipelane.server.device;
 import io.pipelane.config.SwitchingConfig.ShareStructures;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.Switcher;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Which models that differ in their weights alone share sessions and addresses. What shares takes
- * turns: where pages are mapped by calls into a driver, a turn costs more than a run's gates do.
- *
- * @param setting what the configuration says
- * @param isTurnDear whether devices are such
+ * turns, which is dear where pages are mapped by calls into a driver. Safe for any thread.
  */
-record StructureSharing(ShareStructures setting, boolean isTurnDear) {
+final class StructureSharing {
+  private final ShareStructures setting;
+  private final boolean isTurnDear;
 
-  /** A model that is to be registered, as it is to be; any thread, at once. */
-  ImportedModel applied(ImportedModel model, List<Switcher> devices) {
+  /** The structures of models that are being registered, which no device knows of yet. */
+  private final List<String> coming = new ArrayList<>();
+
+  /**
+   * Nothing is registered yet.
+   *
+   * @param setting what the configuration says
+   * @param isTurnDear whether devices are such
+   */
+  StructureSharing(ShareStructures setting, boolean isTurnDear) {
+    this.setting = setting;
+    this.isTurnDear = isTurnDear;
+  }
+
+  /** A model that is to be registered, as it is to be; {@link #ended} follows. */
+  synchronized ImportedModel begun(ImportedModel model, List<Switcher> devices) {
     boolean shares =
         switch (setting) {
           case ALWAYS -> true;
           case NEVER -> false;
-          case AUTO -> !isTurnDear || !hasRoomUnshared(model, devices);
+          case AUTO -> !isTurnDear || isFirst(model, devices) || !hasRoomUnshared(model, devices);
         };
-    return shares ? model : model.unshared();
+    ImportedModel begun = shares ? model : model.unshared();
+    coming.add(begun.plan().structureHash());
+    return begun;
+  }
+
+  /** It is registered, or was refused. */
+  synchronized void ended(ImportedModel begun) {
+    coming.remove(begun.plan().structureHash());
   }
 
   /** The first of its structure has nobody to share with yet. */
-  private static boolean hasRoomUnshared(ImportedModel model, List<Switcher> devices) {
-    return devices.stream().anyMatch(device -> device.hasStructureOf(model))
-        && devices.stream().allMatch(device -> device.hasRoomUnshared(model));
+  private boolean isFirst(ImportedModel model, List<Switcher> devices) {
+    return !coming.contains(model.plan().structureHash())
+        && devices.stream().noneMatch(device -> device.hasStructureOf(model));
+  }
+
+  private boolean hasRoomUnshared(ImportedModel model, List<Switcher> devices) {
+    return devices.stream().allMatch(device -> device.hasRoomUnshared(model, coming.size()));
   }
 }

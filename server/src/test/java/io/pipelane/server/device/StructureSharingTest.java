@@ -66,9 +66,10 @@ class StructureSharingTest {
     List<String> hashes = new ArrayList<>();
     for (int i = 0; i < VARIANTS; i++) {
       ImportedModel model = TestImports.of(TestModels.chain(2, 64, i), "m" + i, folder);
-      ImportedModel applied = sharing.applied(model, List.of(switcher));
-      switcher.announce(applied, ModelOptions.DEFAULT);
-      hashes.add(applied.plan().structureHash());
+      ImportedModel begun = sharing.begun(model, List.of(switcher));
+      switcher.announce(begun, ModelOptions.DEFAULT);
+      sharing.ended(begun);
+      hashes.add(begun.plan().structureHash());
     }
     return hashes.stream().map(hashes::indexOf).toList();
   }
@@ -105,7 +106,19 @@ class StructureSharingTest {
     assertEquals(0, structures(sharing).getLast());
     switcher.deregister(TestImports.of(TestModels.chain(2, 64, 1), "m1", folder).version());
     ImportedModel next = TestImports.of(TestModels.chain(2, 64, 9), "m9", folder);
-    ImportedModel applied = sharing.applied(next, List.of(switcher));
-    assertEquals(next.unshared().plan().structureHash(), applied.plan().structureHash());
+    ImportedModel begun = sharing.begun(next, List.of(switcher));
+    assertEquals(next.unshared().plan().structureHash(), begun.plan().structureHash());
+  }
+
+  /** Copies of one file are imported at once, and come at once. */
+  @Test
+  void auto_variantsAreRegisteredAtTheSameTime_oneIsTheFirst() throws Exception {
+    StructureSharing sharing = new StructureSharing(ShareStructures.AUTO, true);
+    List<String> hashes = new ArrayList<>();
+    for (int i = 0; i < VARIANTS; i++) {
+      ImportedModel model = TestImports.of(TestModels.chain(2, 64, i), "m" + i, folder);
+      hashes.add(sharing.begun(model, List.of(switcher)).plan().structureHash());
+    }
+    assertEquals(List.of(0, 1, 2, 3, 0, 0), hashes.stream().map(hashes::indexOf).toList());
   }
 }

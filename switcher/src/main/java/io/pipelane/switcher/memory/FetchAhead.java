@@ -127,11 +127,14 @@ final class FetchAhead {
     return !underWay.isEmpty();
   }
 
-  /** Whether no page is on its way. */
+  /** Whether no page is on its way; one behind another counts from when that has arrived. */
   private boolean isLinkIdle() {
-    underWay.removeIf(DeviceEvent::isDone);
-    if (underWay.isEmpty()) {
+    boolean hasArrived = underWay.removeIf(DeviceEvent::isDone);
+    if (hasArrived || underWay.isEmpty()) {
       pacing.arrived(arrivedNanos);
+    }
+    if (hasArrived && !underWay.isEmpty()) {
+      pacing.sent(arrivedNanos);
     }
     return underWay.isEmpty();
   }

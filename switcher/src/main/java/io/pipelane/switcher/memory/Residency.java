@@ -193,7 +193,10 @@ final class Residency {
     return fetchFailed && failures > 0 && nowNanos - failedNanos < rest;
   }
 
-  /** Whether a page may be fetched ahead for it; parts of units come with the others. */
+  /**
+   * Whether a page may be fetched ahead for it; parts of units come with the others. Not where it
+   * would keep its range from a variant that waits for that: what is on its way cannot yield.
+   */
   boolean canGain(long nowNanos) {
     return arrivals.isEmpty() && canGainBehind(nowNanos);
   }
@@ -202,6 +205,7 @@ final class Residency {
   boolean canGainBehind(long nowNanos) {
     return !retired
         && holding.unit() == null
+        && (!isMounted() || structure.line.isEmpty())
         && !restsFromFailure(nowNanos)
         && missingSlots() > 0
         && !hasFailed();

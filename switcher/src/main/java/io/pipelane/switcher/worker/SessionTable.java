@@ -366,15 +366,16 @@ final class SessionTable {
    * half of the working memory. At once.
    *
    * @param model of that structure
+   * @param coming structures that nothing is known of, counted as well
    * @param usualBytes what a session takes at least
    */
-  boolean wouldLeaveHalf(ImportedModel model, int perStructure, long usualBytes) {
+  boolean wouldLeaveHalf(ImportedModel model, int coming, int perStructure, long usualBytes) {
     long now = nanoClock.getAsLong();
     long bytes =
         Stream.concat(budgets.values().stream(), Stream.of(new SessionBudget(model)))
             .mapToLong(budget -> Math.max(usualBytes, budget.expectedBytes(now)))
             .sum();
-    return perStructure * bytes <= lanes.capacityBytes() / 2;
+    return perStructure * (bytes + coming * usualBytes) <= lanes.capacityBytes() / 2;
   }
 
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */

@@ -211,9 +211,9 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean hasRoomUnshared(ImportedModel model) {
-    return table.wouldLeaveHalf(
-        model, lanesForSessions(), sessions.processes() * USUAL_SESSION.bytes());
+  public boolean hasRoomUnshared(ImportedModel model, int coming) {
+    long usual = sessions.processes() * USUAL_SESSION.bytes();
+    return table.wouldLeaveHalf(model, coming, lanesForSessions(), usual);
   }
 
   @Override

@@ -62,8 +62,10 @@ public interface Worker extends AutoCloseable {
    * Whether a model that is to come may have its own sessions rather than share those of a
    * structure that is here: whether all that is here, and it, would leave half of the working
    * memory if they had a session in each lane. For any thread, and at once.
+   *
+   * @param coming models with sessions of their own that are about to come as well
    */
-  boolean hasRoomUnshared(ImportedModel model);
+  boolean hasRoomUnshared(ImportedModel model, int coming);
 
   /** Whether a model of a structure is here. For any thread, and at once. */
   boolean isHere(String structureHash);

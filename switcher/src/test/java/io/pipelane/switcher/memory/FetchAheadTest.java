@@ -12,6 +12,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
@@ -60,6 +62,26 @@ class FetchAheadTest extends DaemonTest {
     assertTrue(fetch(second, first));
     assertEquals(3, residentPages(first));
     assertEquals(2, residentPages(second));
+    device.completeAll();
+  }
+
+  /** Whoever runs now does not wait until all of what runs next is there. */
+  @Test
+  void fetch_anotherVariantWaitsForTheRange_noMoreIsSentForTheOneThatIsMounted() throws Exception {
+    ImportedModel next = variant("next");
+    ImportedModel runs = variant("runs");
+    use(next);
+    daemon.evict(next.version(), PAGE);
+    assertTrue(fetch(next));
+    assertEquals(2, device.pending());
+    long waits = daemon.counters().waits();
+    Future<Lease> waiting = CompletableFuture.supplyAsync(() -> daemon.acquire(runs.version()));
+    awaitWaits(waits + 1);
+    device.completeNext();
+    assertTrue(fetch(next));
+    assertEquals(1, device.pending());
+    device.completeNext();
+    waiting.get().close();
     device.completeAll();
   }
 

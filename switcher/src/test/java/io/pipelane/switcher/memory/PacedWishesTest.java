@@ -74,4 +74,25 @@ class PacedWishesTest extends DaemonTest {
     assertTrue(fetch());
     device.completeAll();
   }
+
+  @Test
+  void pagesThatFollowEachOther_holdOthersBackAsLongAsOneDoes() {
+    ImportedModel running = registered("running", 1);
+    ImportedModel queued = registered("queued", 4);
+    ImportedModel wished = registered("wished", 1);
+    use(running);
+    Lease lease = daemon.acquire(running.version());
+    assertTrue(fetch(queued));
+    for (int page = 0; page < 4; page++) {
+      clock.addAndGet(1_000);
+      device.completeNext();
+      boolean _ = fetch(queued);
+    }
+    daemon.idleLink().wish(wished.version(), Optional.empty(), Priority.ONLINE);
+    assertFalse(fetch());
+    clock.addAndGet(16_000);
+    assertTrue(fetch());
+    device.completeAll();
+    lease.close();
+  }
 }
