@@ -69,6 +69,8 @@ class RepositoryCatalogTest {
         PipelaneConfig.of(
             TestDevices.settings(
                 Map.of(
+                    "switching.share-structures",
+                    "always",
                     "repository.path",
                     repository.toString(),
                     "repository.cache",

@@ -30,11 +30,13 @@ class StructureSharingTest {
   private static final int VARIANTS = 6;
   private static final int HAVE_THEIR_OWN = 4;
 
+  private static final long WEIGHT_BYTES = 16 << 20;
+
   /** What each session is taken to need, in one lane. */
   private static final long USUAL_BYTES = 32 << 20;
 
   @TempDir private Path folder;
-  private final Device device = TestDevices.open(1 << 20, 16 << 10);
+  private final Device device = TestDevices.open(WEIGHT_BYTES, 16 << 10);
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
   private final SessionFactory sessions = TestDevices.sessions(device, memory);
   private final HostTier weights = HostTier.mapping(ByteSize.ofMebibytes(16));
@@ -44,7 +46,7 @@ class StructureSharingTest {
           memory,
           sessions,
           new SwitcherSettings(
-              1 << 20,
+              WEIGHT_BYTES,
               2 * HAVE_THEIR_OWN * USUAL_BYTES * sessions.processes(),
               1,
               100,
