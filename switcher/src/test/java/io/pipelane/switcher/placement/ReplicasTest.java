@@ -195,10 +195,13 @@ class ReplicasTest {
     assertFalse(other().hasSession(route.version));
   }
 
+  /** All of a model is on the other device, which is seen by the next look only. */
   private Replicas comesToTheOther(Route route) {
     Replicas replicas = replicas();
+    mayRead = new CountDownLatch(1);
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
+    mayRead.countDown();
     TestMembers.await(() -> other().appraisal().isComplete(route.version));
     now += SECOND / 5;
     return replicas;
