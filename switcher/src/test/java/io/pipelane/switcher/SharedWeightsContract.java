@@ -23,9 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -180,24 +177,14 @@ abstract class SharedWeightsContract {
     add(TestModels.chain(LAYERS, WIDTH, 2));
     add(TestModels.chain(LAYERS + 1, WIDTH, 3));
     long seed = System.nanoTime();
-    List<Future<?>> clients = new ArrayList<>();
-    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
-      for (int c = 0; c < 4; c++) {
-        Random random = new Random(seed + c);
-        clients.add(
-            threads.submit(
-                () -> {
-                  for (int k = 0; k < 200; k++) {
-                    int i = random.nextInt(models.size());
-                    assertArrayEquals(expected.get(i), submit(i).await(), "seed " + seed);
-                    tested.verify();
-                  }
-                }));
-      }
-      for (Future<?> client : clients) {
-        client.get();
-      }
-    }
+    Clients.ask(
+        200,
+        seed,
+        random -> {
+          int i = random.nextInt(models.size());
+          assertArrayEquals(expected.get(i), submit(i).await(), "seed " + seed);
+          tested.verify();
+        });
     assertTrue(tested.total(each -> each.transfers().pagesTakenBack()) > 0);
     assertEquals(0, tested.failedLoads());
   }

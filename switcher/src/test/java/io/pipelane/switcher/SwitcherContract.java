@@ -126,25 +126,14 @@ abstract class SwitcherContract {
       expected.add(infer(models.get(i), input(i)));
     }
     long seed = System.nanoTime();
-    List<Future<?>> clients = new ArrayList<>();
-    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
-      for (int c = 0; c < 4; c++) {
-        Random random = new Random(seed + c);
-        clients.add(
-            threads.submit(
-                () -> {
-                  for (int k = 0; k < 300; k++) {
-                    int i = random.nextInt(models.size());
-                    assertArrayEquals(
-                        expected.get(i), infer(models.get(i), input(i)), "seed " + seed);
-                    tested.verify();
-                  }
-                }));
-      }
-      for (Future<?> client : clients) {
-        client.get();
-      }
-    }
+    Clients.ask(
+        300,
+        seed,
+        random -> {
+          int i = random.nextInt(models.size());
+          assertArrayEquals(expected.get(i), infer(models.get(i), input(i)), "seed " + seed);
+          tested.verify();
+        });
     assertTrue(tested.total(each -> each.transfers().pagesTakenBack()) > 0);
     assertEquals(0, tested.failedLoads());
   }

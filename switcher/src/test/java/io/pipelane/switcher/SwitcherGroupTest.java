@@ -237,23 +237,13 @@ class SwitcherGroupTest {
       SwitcherGroup group = group(routing, Duration.ofMillis(100));
       List<ImportedModel> models = register(group, 8);
       List<float[]> expected = expected(group, models);
-      List<Future<?>> clients = new ArrayList<>();
-      try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
-        for (int c = 0; c < 4; c++) {
-          Random random = new Random(seed + c);
-          clients.add(
-              threads.submit(
-                  () -> {
-                    for (int k = 0; k < 200; k++) {
-                      ask(group, models, expected, random);
-                      switchers.values().forEach(Switcher::verify);
-                    }
-                  }));
-        }
-        for (Future<?> client : clients) {
-          client.get();
-        }
-      }
+      Clients.ask(
+          200,
+          seed,
+          random -> {
+            ask(group, models, expected, random);
+            switchers.values().forEach(Switcher::verify);
+          });
       assertTrue(overview(group, "cpu:0").routed() > 0, routing + ", seed " + seed);
       assertTrue(overview(group, "cpu:1").routed() > 0, routing + ", seed " + seed);
       models.forEach(model -> group.deregister(model.version()));
