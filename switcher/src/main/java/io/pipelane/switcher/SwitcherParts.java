@@ -120,7 +120,7 @@ final class SwitcherParts implements AutoCloseable {
             worker::hasRoomForRange,
             settings.residency(),
             clock);
-    laneMemory.borrowFrom(daemon.loans());
+    laneMemory.borrowed().from(daemon.loans());
     daemon.peers().lendWhile(() -> !sessions.isLost());
     standing = new StandingSessions(worker, working, daemon);
     boolean comeAhead = settings.residency().config().prefetch();

@@ -215,7 +215,7 @@ final class CopyThread implements Runnable {
   /** What the device's own link takes next; 0 where a borrowed one can take something now. */
   private long awaitOwnRoom(long remaining) {
     long piece = inFlight.room(remaining);
-    while (piece == 0 && mapping.isAwaited()) {
+    while (piece == 0 && mapping.isAwaited() && !isBorrowedIdle()) {
       mapping.stepAwaited();
       piece = inFlight.room(remaining);
     }
@@ -226,12 +226,16 @@ final class CopyThread implements Runnable {
       return inFlight.awaitRoom(remaining);
     }
     long begin = System.nanoTime();
-    while (piece == 0 && !borrowed.anyIdle()) {
+    while (piece == 0 && !isBorrowedIdle()) {
       Thread.onSpinWait();
       boolean late = System.nanoTime() - begin > PATIENCE_NANOS;
       piece = late ? inFlight.awaitRoom(remaining) : inFlight.room(remaining);
     }
     return piece;
+  }
+
+  private boolean isBorrowedIdle() {
+    return borrowed != null && borrowed.anyIdle();
   }
 
   /** Answers how much it has sent, which is nothing when somebody else was faster. */

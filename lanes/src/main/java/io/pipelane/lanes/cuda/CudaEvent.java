@@ -70,10 +70,10 @@ public final class CudaEvent implements StreamEvent {
 
   /** The copy is done, or has failed. */
   void complete(@Nullable Throwable failure) {
+    issued.complete(failure); // First: what waits for `done` may take a while to hear of it.
     done.complete(failure);
     synchronized (this) {
       mark = null;
     }
-    issued.complete(failure);
   }
 }

@@ -20,11 +20,8 @@ import org.jspecify.annotations.Nullable;
 public final class Lanes implements Reservations, AutoCloseable {
   /*
    * Who waits for a lane waits here, and one lock guards the space that lanes are made of
-   * (LaneSpace); whatever changes there what somebody may wait for is signalled.
-   *
-   * What is borrowed of a reserve goes back as lanes are left, unless somebody is about to enter one
-   * for which it was borrowed. The reserve is asked, and given back to, without the lock, which its
-   * owner may want in turn.
+   * (LaneSpace, and what it has borrowed); whatever changes there what somebody may wait for is
+   * signalled.
    *
    * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
    * no new iteration is given a lane. Nor does anybody wait for ever: an iteration that waited in a
@@ -36,8 +33,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final LaneSpace space;
-  private volatile Reserve reserve = Reserve.NONE;
-  private int borrowings;
+  private final BorrowedSpace borrowed;
   private long iterations;
   private int reserving;
 
@@ -52,7 +48,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   /**
-   * The same for lanes that can {@link #borrowFrom borrow}.
+   * The same for lanes that can {@link #borrowed borrow}.
    *
    * @param mostBorrowedBytes what they may ever borrow
    */
@@ -63,6 +59,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       int maximumLanes,
       long mostBorrowedBytes) {
     this.space = new LaneSpace(device, memory, capacityBytes, maximumLanes, mostBorrowedBytes);
+    this.borrowed = new BorrowedSpace(lock, changed, space);
   }
 
   /** What lanes and session constants may take of their own. */
@@ -75,61 +72,9 @@ public final class Lanes implements Reservations, AutoCloseable {
     return space.mostBytes();
   }
 
-  /** Says what lanes may borrow of, before any is entered. */
-  public void borrowFrom(Reserve lender) {
-    reserve = lender;
-  }
-
-  /** While it is open, what was borrowed is not given back, though no lane may need it yet. */
-  public interface Borrowing extends AutoCloseable {
-    @Override
-    void close();
-  }
-
-  /** Borrows for a lane that is about to be entered; any thread closes it, after that. */
-  public Borrowing borrowing() {
-    lock.lock();
-    try {
-      borrowings++;
-    } finally {
-      lock.unlock();
-    }
-    return () -> {
-      lock.lock();
-      try {
-        borrowings--;
-      } finally {
-        lock.unlock();
-      }
-      giveBackSpare();
-    };
-  }
-
-  /**
-   * Borrows what a lane of so many bytes lacks, if it were the only one, if the reserve lends it at
-   * once; while a {@link #borrowing} is open.
-   *
-   * @return whether a lane can become as large now
-   */
-  public boolean borrow(long laneBytes) {
-    long missing = laneBytes - space.largestLaneBytes();
-    if (missing > 0) {
-      lent(reserve.lend(missing));
-    }
-    return laneBytes <= space.largestLaneBytes();
-  }
-
-  /** Takes what the reserve has lent, in whole units. */
-  public void lent(long bytes) {
-    if (bytes > 0) {
-      lock.lock();
-      try {
-        space.borrowed(space.borrowedBytes() + bytes);
-        changed.signalAll();
-      } finally {
-        lock.unlock();
-      }
-    }
+  /** What lanes have borrowed beyond their own. */
+  public BorrowedSpace borrowed() {
+    return borrowed;
   }
 
   /** What a lane of so many bytes, were it the only one, has to borrow in all. */
@@ -139,34 +84,6 @@ public final class Lanes implements Reservations, AutoCloseable {
       return Math.max(0, laneBytes - space.mostPersistentBytes());
     } finally {
       lock.unlock();
-    }
-  }
-
-  /** What is borrowed at present. */
-  public long borrowedBytes() {
-    return space.borrowedBytes();
-  }
-
-  /** Gives back what no lane has; nobody is about to enter one for which it was borrowed. */
-  private void giveBackSpare() {
-    if (space.borrowedBytes() == 0) {
-      return; // As nearly always.
-    }
-    long spare = 0;
-    lock.lock();
-    try {
-      if (borrowings == 0 && !space.hasPending()) {
-        long unit = reserve.unitBytes();
-        spare = Math.min(space.borrowedBytes(), space.headroomBytes()) / unit * unit;
-        if (spare > 0) {
-          space.borrowed(space.borrowedBytes() - spare);
-        }
-      }
-    } finally {
-      lock.unlock();
-    }
-    if (spare > 0) {
-      reserve.giveBack(spare);
     }
   }
 
@@ -354,7 +271,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       changed.signalAll();
       lock.unlock();
     }
-    giveBackSpare();
+    borrowed.giveBackSpare();
   }
 
   /** Grows within what there is, or else by what can be borrowed at once. */
@@ -362,8 +279,8 @@ public final class Lanes implements Reservations, AutoCloseable {
     if (growWithin(lane, iteration, bytes)) {
       return true;
     }
-    try (Borrowing _ = borrowing()) {
-      lent(reserve.lend(missingFor(lane, bytes)));
+    try (BorrowedSpace.Borrowing _ = borrowed.begin()) {
+      borrowed.lend(missingFor(lane, bytes));
       return growWithin(lane, iteration, bytes);
     }
   }

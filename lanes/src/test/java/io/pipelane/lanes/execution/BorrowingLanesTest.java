@@ -56,13 +56,13 @@ class BorrowingLanesTest {
       new Lanes(device, new DeviceMemory(device.persistent()), CAPACITY, 3, RESERVE);
 
   BorrowingLanesTest() {
-    lanes.borrowFrom(reserve);
+    lanes.borrowed().from(reserve);
   }
 
   @AfterEach
   void everythingIsGivenBack() {
     lanes.checkSafety();
-    assertEquals(0, lanes.borrowedBytes());
+    assertEquals(0, lanes.borrowed().bytes());
     assertEquals(RESERVE, reserve.left.get());
     assertEquals(CAPACITY, lanes.freeBytes());
     assertEquals(CAPACITY, lanes.largestLaneBytes());
@@ -76,13 +76,13 @@ class BorrowingLanesTest {
       long address = lane.region().allocate(5 * MIB);
       assertTrue(lane.grow(3 * MIB));
       assertTrue(lane.region().limitBytes() >= 8 * MIB);
-      assertTrue(lanes.borrowedBytes() >= 2 * MIB);
+      assertTrue(lanes.borrowed().bytes() >= 2 * MIB);
       assertFalse(lane.grow(6 * MIB), "there is not as much");
       LanesOverview overview = lanes.overview();
       assertEquals(1, overview.open());
       assertEquals(1, overview.inUse());
       assertEquals(1, overview.grown());
-      assertEquals(lanes.borrowedBytes(), overview.borrowedBytes());
+      assertEquals(lanes.borrowed().bytes(), overview.borrowedBytes());
       assertTrue(overview.regionBytes().contains(lane.region().limitBytes()));
       lanes.checkSafety();
       lane.region().free(address);
@@ -101,8 +101,8 @@ class BorrowingLanesTest {
 
   @Test
   void borrow_forALaneThatIsEnteredLater_staysUntilThen() {
-    try (Lanes.Borrowing _ = lanes.borrowing()) {
-      assertTrue(lanes.borrow(9 * MIB));
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
+      assertTrue(lanes.borrowed().borrow(9 * MIB));
       lanes.enter(MIB).close();
       assertEquals(9 * MIB, lanes.largestLaneBytes(), "another one's leaving takes nothing");
       lanes.enter(9 * MIB).close();
@@ -111,8 +111,8 @@ class BorrowingLanesTest {
 
   @Test
   void reservePersistent_hasNothingOfWhatIsBorrowed() {
-    try (Lanes.Borrowing _ = lanes.borrowing()) {
-      assertTrue(lanes.borrow(9 * MIB));
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
+      assertTrue(lanes.borrowed().borrow(9 * MIB));
       assertFalse(lanes.tryReservePersistent(7 * MIB));
       assertFalse(lanes.reservePersistent(7 * MIB));
       assertTrue(lanes.tryReservePersistent(6 * MIB));

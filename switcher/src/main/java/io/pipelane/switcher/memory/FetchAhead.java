@@ -309,11 +309,13 @@ final class FetchAhead {
     arrival.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
-          if (event != null) {
-            event.commit();
+          try (origin) {
+            if (event != null) {
+              event.commit();
+            }
+          } finally {
+            whenOver.accept(residency);
           }
-          origin.close();
-          whenOver.accept(residency);
         });
     return bytes;
   }

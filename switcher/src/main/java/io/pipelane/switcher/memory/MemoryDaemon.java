@@ -483,8 +483,8 @@ public final class MemoryDaemon implements AutoCloseable {
       }
     } finally {
       lock.unlock();
+      signal(); // Whatever went wrong here, others may wait for the link.
     }
-    signal();
   }
 
   private void signal() {

@@ -183,9 +183,9 @@ final class Residency {
     failures++;
   }
 
-  /** What was fetched has come well. */
+  /** What was on its way has come well; the page behind it may have failed to be sent for. */
   void arrived() {
-    failures = 0;
+    failures = fetchFailed ? failures : 0;
   }
 
   private boolean restsFromFailure(long nowNanos) {

@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.execution.BorrowedSpace;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
@@ -86,7 +87,7 @@ final class LaneRuns {
   private boolean runWithRoom(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     turn.leave();
     long laneBytes = history.of(request.key()).peakBytes();
-    try (Lanes.Borrowing _ = lanes.borrowing();
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin();
         SessionRoom room = makeRoom(request.request(), laneBytes, lease)) {
       runInLane(request, lease, leaving(room, caller), turn);
       return true;
@@ -142,15 +143,16 @@ final class LaneRuns {
    * @return keeps what has given way until the run has ended
    * @throws StatusException the refusal where this would not help
    */
-  Lanes.Borrowing awaitRoom(LaneWaitsForWeightsException refused, Lease lease, Turn turn) {
-    Lanes.Borrowing borrowing = lanes.borrowing(); // The weights are there: they wait for none.
+  BorrowedSpace.Borrowing awaitRoom(LaneWaitsForWeightsException refused, Lease lease, Turn turn) {
+    BorrowedSpace.Borrowing borrowing =
+        lanes.borrowed().begin(); // The weights are there: they wait for none.
     boolean isThere = false;
     try {
       if (!couldLend(refused.laneBytes(), lease)) {
         throw refused.refusal();
       }
       LongSupplier missing = () -> refused.laneBytes() - lanes.largestLaneBytes();
-      lanes.lent(loans.await(missing, lease, turn::leave));
+      lanes.borrowed().lent(loans.await(missing, lease, turn::leave));
       isThere = true;
       return borrowing;
     } finally {
@@ -211,7 +213,7 @@ final class LaneRuns {
 
   /** Sessions come and go: a lane that could be had may be too large once its turn has come. */
   private LaneLease enterAny(InferenceRequest request, long needed, Lease lease, Turn turn) {
-    try (Lanes.Borrowing _ = lanes.borrowing()) {
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
       while (true) {
         makeLaneRoom(request, needed, lease, turn);
         try {

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.lanes.execution.BorrowedSpace;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ModelVersion;
@@ -305,14 +306,14 @@ public final class LaneThreads {
       return run(lease -> runs.awaitRoom(needs, lease, turn));
     }
 
-    private InferenceTimings run(Function<Lease, Lanes.Borrowing> beforehand) {
+    private InferenceTimings run(Function<Lease, BorrowedSpace.Borrowing> beforehand) {
       InferenceRequest request = queued.request();
       RunKey key = queued.key();
       long expectedStall = estimates.stallNanos(key);
       long expected = expectedStall + estimates.executionNanos(key);
       long mark = gate.mark();
       try (Lease lease = weights.get();
-          Lanes.Borrowing _ = beforehand.apply(lease)) {
+          BorrowedSpace.Borrowing _ = beforehand.apply(lease)) {
         turn.retake();
         progress.segments(lease.segments());
         lease.controlledBy(turn, segmentsAhead(request, expected));

@@ -127,7 +127,7 @@ final class SessionPool {
     }
     session.shrink();
     long bytes = session.deviceBytes();
-    table.budget(session.key.range().structure()).observed(bytes);
+    table.budgets().of(session.key.range().structure()).observed(bytes);
     return charging.recharge(session, bytes);
   }
 
@@ -151,15 +151,15 @@ final class SessionPool {
       long nanos = nanoClock.getAsLong() - begin;
       account.limit(account.usedBytes() + (factory.boundToLane() ? CAPTURE_BYTES : 0));
       long bytes = account.usedBytes() + made.frameworkBytes();
-      table.budget(structure).observed(bytes);
+      table.budgets().of(structure).observed(bytes);
       if (!charging.recharge(session, bytes)) {
-        throw new NoSessionRoomException(owner, table.expectedBytes(structure));
+        throw new NoSessionRoomException(owner, table.budgets().expectedBytes(structure));
       }
       table.built(session, made, account, nanos);
       done = true;
     } catch (OutOfDeviceMemoryException e) {
       long larger = session.bytes + Math.max(session.bytes, e.refusedBytes());
-      table.budget(structure).guessed(larger, nanoClock.getAsLong());
+      table.budgets().of(structure).guessed(larger, nanoClock.getAsLong());
       throw new NoSessionRoomException(owner, larger);
     } finally {
       if (!done) {
@@ -173,8 +173,8 @@ final class SessionPool {
 
   /** Uses the room granted to the structure, or finds some. */
   private void reserve(Structure structure, PooledSession session, Charging charging) {
-    session.bytes = table.budget(structure).takeGrant();
-    long bytes = Math.max(session.bytes, table.expectedBytes(structure));
+    session.bytes = table.budgets().of(structure).takeGrant();
+    long bytes = Math.max(session.bytes, table.budgets().expectedBytes(structure));
     if (!charging.recharge(session, bytes)) {
       throw new NoSessionRoomException("session of " + structure.hash(), bytes);
     }

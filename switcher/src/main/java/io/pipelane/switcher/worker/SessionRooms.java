@@ -54,13 +54,13 @@ final class SessionRooms {
     gate.lock();
     boolean granted = false;
     try {
-      long bytes = table.expectedBytes(structure);
+      long bytes = table.budgets().expectedBytes(structure);
       granted = reserve(bytes);
       if (!granted) {
         throw heldForNow(bytes, "a session of structure " + structure.hash(), Priority.ONLINE)
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
-      table.budget(structure).grant(bytes);
+      table.budgets().of(structure).grant(bytes);
       SessionRoom room = new Room(structure);
       if (!tryMakeLaneRoom(laneBytes, inFavourOf, () -> {})) {
         room.close();
@@ -82,7 +82,7 @@ final class SessionRooms {
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
    */
   void requireFits(Structure structure) {
-    long bytes = table.expectedBytes(structure);
+    long bytes = table.budgets().expectedBytes(structure);
     if (bytes > lanes.capacityBytes()) {
       throw tooLarge(structure, bytes, 0);
     }
@@ -118,7 +118,9 @@ final class SessionRooms {
         return false;
       }
       boolean more =
-          kept.giveIdleBack() || lanes.borrow(bytes) || evictOrWait(inFavourOf, beforeWaiting);
+          kept.giveIdleBack()
+              || lanes.borrowed().borrow(bytes)
+              || evictOrWait(inFavourOf, beforeWaiting);
       if (!more) {
         return lanes.largestLaneBytes() >= bytes;
       }
@@ -203,7 +205,7 @@ final class SessionRooms {
     public void close() {
       if (!closed) {
         closed = true;
-        lanes.releasePersistent(table.budget(structure).takeGrant());
+        lanes.releasePersistent(table.budgets().of(structure).takeGrant());
         leaveGate();
       }
     }

@@ -15,17 +15,14 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionTable {
   /*
-   * The lock guards everything here, variants included, but what budgets know; under it nothing blocks but the wait for its own condition.
+   * The lock guards everything here, variants included, but what budgets know; under it nothing
+   * blocks but the wait for its own condition.
    * Lock order: memory daemon, table, lanes; none of them calls back.
    *
    * Every session's bytes are reserved with Lanes from before it is built until after it is closed,
@@ -46,7 +44,7 @@ final class SessionTable {
   private final Condition changed = lock.newCondition();
   private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
   private final Map<StructureRange, Integer> builtIn = new HashMap<>();
-  private final Map<Structure, SessionBudget> budgets = new ConcurrentHashMap<>();
+  private final SessionBudgets budgets;
   private final Lanes lanes;
   private final LongSupplier nanoClock;
   private final Set<PooledSession.Key> closing = new HashSet<>();
@@ -57,13 +55,19 @@ final class SessionTable {
   SessionTable(Lanes lanes, LongSupplier nanoClock) {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
+    this.budgets = new SessionBudgets(nanoClock);
+  }
+
+  /** What building sessions takes. */
+  SessionBudgets budgets() {
+    return budgets;
   }
 
   /** Counts a model among the variants of its structure. */
   void join(ImportedModel model, Structure structure) {
     lock.lock();
     try {
-      budgets.computeIfAbsent(structure, key -> new SessionBudget(model)).variants++;
+      budgets.join(model, structure).variants++;
     } finally {
       lock.unlock();
     }
@@ -74,7 +78,7 @@ final class SessionTable {
     List<PooledSession> orphans = new ArrayList<>();
     lock.lock();
     try {
-      SessionBudget budget = budget(structure);
+      SessionBudget budget = budgets.of(structure);
       budget.variants--;
       if (budget.variants > 0) {
         return;
@@ -85,7 +89,7 @@ final class SessionTable {
       if (budget.variants == 0) {
         orphans.addAll(sessionsOf(structure));
         orphans.forEach(this::remove);
-        budgets.remove(structure, budget);
+        budgets.forget(structure, budget);
       }
     } finally {
       lock.unlock();
@@ -202,17 +206,11 @@ final class SessionTable {
     }
   }
 
-  /** What building a session of a structure took lately; 0 where none was. At once. */
-  long buildNanos(Structure structure) {
-    @Nullable SessionBudget budget = budgets.get(structure);
-    return budget == null ? 0 : budget.buildNanos();
-  }
-
   /** A session is built: others may use it as well. */
   void built(PooledSession session, ModelSession made, Account account, long nanos) {
     lock.lock();
     try {
-      budget(session.key.range().structure()).built(session.bytes, nanos);
+      budgets.of(session.key.range().structure()).built(session.bytes, nanos);
       session.built(made, account, nanos);
       builtIn.merge(session.key.range(), 1, Integer::sum);
       built++;
@@ -299,15 +297,6 @@ final class SessionTable {
     }
   }
 
-  /**
-   * What the next session of a structure will take at most, as far as is known; 0 where no variant
-   * of it is here. At once.
-   */
-  long expectedBytes(Structure structure) {
-    @Nullable SessionBudget budget = budgets.get(structure);
-    return budget == null ? 0 : budget.expectedBytes(nanoClock.getAsLong());
-  }
-
   /** Closes the idle session of least value; false when there is none. */
   boolean evict() {
     return evict(IdleSessions::leastWorth);
@@ -356,38 +345,15 @@ final class SessionTable {
     return IdleSessions.of(sessions.values(), nanoClock.getAsLong());
   }
 
-  /** Whether a variant of a structure is here. At once. */
-  boolean isHere(String structureHash) {
-    return budgets.keySet().stream().anyMatch(each -> each.hash().equals(structureHash));
-  }
-
-  /**
-   * Whether a session in each lane for all structures that are here, and for one more, would leave
-   * half of the working memory. At once.
-   *
-   * @param model of that structure
-   * @param coming structures that nothing is known of, counted as well
-   * @param usualBytes what a session takes at least
-   */
-  boolean wouldLeaveHalf(ImportedModel model, int coming, int perStructure, long usualBytes) {
-    long now = nanoClock.getAsLong();
-    long bytes =
-        Stream.concat(budgets.values().stream(), Stream.of(new SessionBudget(model)))
-            .mapToLong(budget -> Math.max(usualBytes, budget.expectedBytes(now)))
-            .sum();
-    return perStructure * (bytes + coming * usualBytes) <= lanes.capacityBytes() / 2;
-  }
-
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
   boolean hasRoomForRange(Structure structure) {
     lock.lock();
     try {
-      SessionBudget budget = budgets.get(structure);
-      if (budget == null) {
+      if (!budgets.has(structure)) {
         return false;
       }
       long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
-      return lanes.freeBytes() >= lanesUsed * budget.expectedBytes(nanoClock.getAsLong());
+      return lanes.freeBytes() >= lanesUsed * budgets.expectedBytes(structure);
     } finally {
       lock.unlock();
     }
@@ -506,11 +472,6 @@ final class SessionTable {
         lock.unlock();
       }
     }
-  }
-
-  /** What is known of the sessions of a structure, of which a variant is here. At once. */
-  SessionBudget budget(Structure structure) {
-    return Objects.requireNonNull(budgets.get(structure), "no variant of the structure is here");
   }
 
   private List<PooledSession> sessionsOf(Structure structure) {

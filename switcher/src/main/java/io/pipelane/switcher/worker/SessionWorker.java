@@ -213,12 +213,13 @@ public final class SessionWorker implements Worker {
   @Override
   public boolean hasRoomUnshared(ImportedModel model, int coming) {
     long usual = sessions.processes() * USUAL_SESSION.bytes();
-    return table.wouldLeaveHalf(model, coming, lanesForSessions(), usual);
+    long bytes = lanesForSessions() * table.budgets().expectedBytesOfAll(model, coming, usual);
+    return bytes <= lanes.capacityBytes() / 2;
   }
 
   @Override
   public boolean isHere(String structureHash) {
-    return table.isHere(structureHash);
+    return table.budgets().isHere(structureHash);
   }
 
   @Override
@@ -229,7 +230,7 @@ public final class SessionWorker implements Worker {
   @Override
   public long buildNanos(ModelVersion version) {
     @Nullable Wanted variant = models.get(version);
-    return variant == null ? 0 : table.buildNanos(variant.range().structure());
+    return variant == null ? 0 : table.budgets().buildNanos(variant.range().structure());
   }
 
   @Override
@@ -244,13 +245,13 @@ public final class SessionWorker implements Worker {
 
   @Override
   public long sessionBytes(Lease lease) {
-    return table.expectedBytes(lease.range().structure());
+    return table.budgets().expectedBytes(lease.range().structure());
   }
 
   @Override
   public long sessionBytes(ModelVersion version) {
     @Nullable Wanted variant = models.get(version);
-    return variant == null ? 0 : table.expectedBytes(variant.range().structure());
+    return variant == null ? 0 : table.budgets().expectedBytes(variant.range().structure());
   }
 
   @Override

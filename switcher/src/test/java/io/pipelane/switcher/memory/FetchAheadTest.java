@@ -292,6 +292,21 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
+  void fetch_pageBehindCannotBeSentFor_restsThoughTheOneBeforeComes() {
+    ImportedModel model = registered("a", 4);
+    assertTrue(fetch(model));
+    device.completeNext();
+    models.failToOpen(true);
+    assertTrue(fetch(model), "the second is on its way");
+    models.failToOpen(false);
+    device.completeAll();
+    assertFalse(fetch(model), "it rests");
+    clock.addAndGet(Duration.ofSeconds(1).toNanos());
+    assertTrue(fetch(model));
+    device.completeAll();
+  }
+
+  @Test
   void fetch_hostHasNotTheWeights_leavesNothingAndLetsTheRunSayWhy() {
     ImportedModel model = registered("a", 2);
     models.failToOpen(true);
@@ -349,6 +364,19 @@ class FetchAheadTest extends DaemonTest {
     int[] told = {0};
     daemon.idleLink().onFree(() -> told[0]++);
     assertTrue(fetch(registered("a", 1)));
+    device.completeAll();
+    assertEquals(1, told[0]);
+  }
+
+  @Test
+  void onLink_whatThePageCameFromCannotBeLetGo_listenerIsToldAllTheSame() {
+    int[] told = {0};
+    daemon.idleLink().onFree(() -> told[0]++);
+    assertTrue(fetch(registered("a", 1)));
+    models.afterNextClose(
+        () -> {
+          throw new IllegalStateException("on purpose");
+        });
     device.completeAll();
     assertEquals(1, told[0]);
   }

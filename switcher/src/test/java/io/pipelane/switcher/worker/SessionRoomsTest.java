@@ -107,7 +107,7 @@ class SessionRoomsTest {
     table.join(model, structure);
     hasOnlineState = lanes.tryReservePersistent(STATE);
     assertTrue(hasOnlineState);
-    return 10 * MIB - table.expectedBytes(structure);
+    return 10 * MIB - table.budgets().expectedBytes(structure);
   }
 
   @Test
@@ -135,7 +135,7 @@ class SessionRoomsTest {
     hasOnlineState = lanes.tryReservePersistent(STATE);
     assertTrue(hasOnlineState);
     keep().close();
-    long laneBytes = 10 * MIB - STATE - table.expectedBytes(structure);
+    long laneBytes = 10 * MIB - STATE - table.budgets().expectedBytes(structure);
     try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
       assertTrue(hasOnlineState);
       assertEquals(0, kept.takenBytes());
@@ -164,7 +164,7 @@ class SessionRoomsTest {
   void makeRoom_besideKeptTensors_isRefusedForNowAlone() {
     table.join(model, structure);
     KeptTensor _ = keep();
-    long laneBytes = 10 * MIB - table.expectedBytes(structure);
+    long laneBytes = 10 * MIB - table.budgets().expectedBytes(structure);
     StatusException refusal =
         assertThrows(
             StatusException.class, () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE));
