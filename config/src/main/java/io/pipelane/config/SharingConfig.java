@@ -90,7 +90,12 @@ public record SharingConfig(
             about = "The same of its clock while it is busy, of the highest; it falls",
             standard = "60/50/40")
         Thresholds clock,
-    @Key(about = "The same of the device's memory", standard = "95/97/99") Thresholds memory,
+    @Key(
+            about =
+                "The same of the device's memory; of a GPU's, beside what the server took for"
+                    + " weights at its start",
+            standard = "95/97/99")
+        Thresholds memory,
     @Key(
             about = "The same of the time in which some task of the host waits for memory",
             standard = "5/10/40")

@@ -98,6 +98,7 @@ final class SwitcherParts implements AutoCloseable {
     sharing =
         new Sharing(
             settings.sharing(),
+            device.pages().total() * device.pages().pageBytes(),
             settings.lanes(),
             settings.scheduling().offlineSharePercent() / 100.0,
             working.shareLanes().stream().map(ShareLane::percent).toList(),

@@ -44,7 +44,8 @@ final class ClusterColumns {
               + " services, models, durations and how workloads hinder each other are assumed, as"
               + " decision 0055 lists. Nothing here was measured on a GPU but what gates leave to"
               + " offline work. Ratios are worth as much as these assumptions.",
-          "A to D: 1,410, 2,713, 4,622 and 7,287 jobs on 1,000 devices, log-normal durations of 3.0,"
+          "A to D: 1,410, 2,713, 4,622 and 7,287 jobs for 1,000 devices, as many for each of --devices,"
+              + " log-normal durations of 3.0,"
               + " 2.5, 2.2 and 1.8 hours in the mean, which come within 12 hours. Three services, 20"
               + " to 190 requests a second on each device, by the time of day. Medians of --rounds"
               + " days, the same for all schemes.",

@@ -36,7 +36,7 @@ class ProfilerTest {
             OptionalLong.empty());
     SharingSettings settings =
         new SharingSettings(PipelaneConfig.defaults().sharing(), DeviceMonitor.none("a test"));
-    try (Sharing sharing = new Sharing(settings, 1, 0, List.of(), () -> 0)) {
+    try (Sharing sharing = new Sharing(settings, 0, 1, 0, List.of(), () -> 0)) {
       SharingOverview seen = sharing.overview();
       return new SharingOverview(
           seen.state(),

@@ -1,6 +1,7 @@
 package io.pipelane.lanes.monitor;
 
 import java.util.List;
+import java.util.OptionalLong;
 
 /** Looks at a device again and again. Belongs to one thread. */
 public interface DeviceMonitor extends AutoCloseable {
@@ -14,6 +15,14 @@ public interface DeviceMonitor extends AutoCloseable {
   /** Errors that the device has reported since the last call; none where it reports none. */
   default List<DeviceError> errors() {
     return List.of();
+  }
+
+  /**
+   * All memory of the device; empty where it is not known, or what is taken of it counts as it is
+   * used.
+   */
+  default OptionalLong memoryBytes() {
+    return OptionalLong.empty();
   }
 
   /** Where the figures come from, or why there are none. */

@@ -134,6 +134,13 @@ public final class NvmlMonitor implements DeviceMonitor {
         : OptionalDouble.empty();
   }
 
+  @Override
+  public OptionalLong memoryBytes() {
+    return asked("nvmlDeviceGetMemoryInfo")
+        ? OptionalLong.of(result.getAtIndex(JAVA_LONG, 0))
+        : OptionalLong.empty();
+  }
+
   /** Total, free, used. */
   private OptionalDouble memory() {
     return asked("nvmlDeviceGetMemoryInfo")

@@ -82,14 +82,20 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
    */
   public void check(List<TensorSpec> inputs, List<TensorSpec> outputs) {
     for (ModelInput input : message.getInputList()) {
-      List<Long> dims =
-          input.hasReshape() ? input.getReshape().getShapeList() : input.getDimsList();
-      check("input", input.getName(), input.getDataType(), dims, inputs);
+      requireNoReshape("input", input.getName(), input.hasReshape());
+      check("input", input.getName(), input.getDataType(), input.getDimsList(), inputs);
     }
     for (ModelOutput output : message.getOutputList()) {
-      List<Long> dims =
-          output.hasReshape() ? output.getReshape().getShapeList() : output.getDimsList();
-      check("output", output.getName(), output.getDataType(), dims, outputs);
+      requireNoReshape("output", output.getName(), output.hasReshape());
+      check("output", output.getName(), output.getDataType(), output.getDimsList(), outputs);
+    }
+  }
+
+  private static void requireNoReshape(String kind, String name, boolean isReshaped) {
+    if (isReshaped) {
+      throw refused(
+          "%s \"%s\" has a reshape, which is not served; give dims as the model has them"
+              .formatted(kind, name));
     }
   }
 

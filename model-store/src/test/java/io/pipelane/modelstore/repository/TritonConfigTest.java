@@ -167,8 +167,6 @@ class TritonConfigTest {
     parse(RESNET).check(INPUTS, OUTPUTS);
     parse("").check(INPUTS, OUTPUTS);
     parse("input { name: \"x\" dims: [ -1, 3, -1, -1 ] }").check(INPUTS, OUTPUTS);
-    parse("max_batch_size: 4 output { name: \"y\" dims: [ 10, 100 ] reshape { shape: [ 1000 ] } }")
-        .check(INPUTS, OUTPUTS);
   }
 
   @ParameterizedTest
@@ -178,6 +176,7 @@ class TritonConfigTest {
         "input { name: \"z\" }; is not the model's; it has [x]",
         "input { name: \"x\" data_type: TYPE_INT64 }; is of TYPE_INT64",
         "input { name: \"x\" dims: [ 3, 224, 224 ] }; has the shape [3, 224, 224], in the model",
+        "output { name: \"y\" dims: [ 10, 100 ] reshape { shape: [ 1000 ] } }; has a reshape",
         "max_batch_size: 1 output { name: \"y\" dims: 10 }; the batch of max_batch_size in front",
       })
   void check_ofWhatDoesNotAgree_saysBoth(String config, String expected) {

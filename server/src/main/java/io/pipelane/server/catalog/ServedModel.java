@@ -29,6 +29,9 @@ public record ServedModel(
     List<TensorSpec> outputs,
     ModelOptions options,
     boolean keepsState) {
+  /** The longest time for which a client may say that it waits: a day. */
+  public static final long LONGEST_TIMEOUT_MICROS = 86_400_000_000L;
+
   public ServedModel {
     versions = List.copyOf(versions);
     inputs = List.copyOf(inputs);

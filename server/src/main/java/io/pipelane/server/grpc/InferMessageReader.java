@@ -176,8 +176,10 @@ final class InferMessageReader {
           case UINT64_PARAM -> timeout.getUint64Param();
           default -> -1;
         };
-    if (micros < 0) {
-      throw invalid("parameter \"timeout\" must be an integer of microseconds, 0 or more");
+    if (micros < 0 || micros > ServedModel.LONGEST_TIMEOUT_MICROS) {
+      throw invalid(
+          "parameter \"timeout\" must be an integer of microseconds within 0 to "
+              + ServedModel.LONGEST_TIMEOUT_MICROS);
     }
     return micros;
   }

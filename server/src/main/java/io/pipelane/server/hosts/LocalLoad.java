@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
@@ -35,6 +36,7 @@ public final class LocalLoad implements InferenceService {
   private final AtomicInteger requests = new AtomicInteger();
   private final AtomicLong expectedNanos = new AtomicLong();
   private final AtomicLong runNanos = new AtomicLong();
+  private final Map<ModelVersion, Integer> underWay = new ConcurrentHashMap<>();
 
   /**
    * Nothing to do.
@@ -95,29 +97,35 @@ public final class LocalLoad implements InferenceService {
     if (request.priority() != Priority.ONLINE) {
       return next.submit(request, handler);
     }
-    long expected = runNanos.get() + stallNanos(request.model());
-    add(1, expected);
+    Counted counted = new Counted(handler, request.model());
     try {
-      return next.submit(request, new Counted(handler, expected));
+      return next.submit(request, counted);
     } catch (RuntimeException | Error e) {
-      add(-1, -expected);
+      counted.ended();
       throw e;
     }
-  }
-
-  private void add(int count, long nanos) {
-    requests.addAndGet(count);
-    expectedNanos.addAndGet(nanos);
   }
 
   /** Tells the load of a request's end before the request's own handler. */
   private final class Counted implements ResultHandler {
     private final ResultHandler handler;
+    private final ModelVersion model;
     private final long expected;
 
-    Counted(ResultHandler handler, long expected) {
+    /** Those of a model wait for its weights together: the first one's stall is that of all. */
+    Counted(ResultHandler handler, ModelVersion model) {
       this.handler = handler;
-      this.expected = expected;
+      this.model = model;
+      boolean isFirst = underWay.merge(model, 1, Integer::sum) == 1;
+      this.expected = runNanos.get() + (isFirst ? stallNanos(model) : 0);
+      requests.incrementAndGet();
+      expectedNanos.addAndGet(expected);
+    }
+
+    void ended() {
+      underWay.computeIfPresent(model, (_, count) -> count > 1 ? count - 1 : null);
+      requests.decrementAndGet();
+      expectedNanos.addAndGet(-expected);
     }
 
     @Override
@@ -127,7 +135,7 @@ public final class LocalLoad implements InferenceService {
 
     @Override
     public void completed(InferenceTimings timings) {
-      add(-1, -expected);
+      ended();
       long run = Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch();
       runNanos.updateAndGet(mean -> mean == 0 ? run : mean + (run - mean) / SMOOTHING);
       handler.completed(timings);
@@ -135,7 +143,7 @@ public final class LocalLoad implements InferenceService {
 
     @Override
     public void failed(StatusException error) {
-      add(-1, -expected);
+      ended();
       handler.failed(error);
     }
   }

@@ -308,7 +308,7 @@ sealed interface Route {
     if (rest.isEmpty()) {
       return new ModelMetadata(name, version);
     }
-    if (!versioned && rest.equals(List.of("trace", "setting"))) {
+    if (rest.equals(List.of("trace", "setting"))) { // A model's, whatever the version.
       return new TraceSettings(name);
     }
     if (rest.size() > 1) {

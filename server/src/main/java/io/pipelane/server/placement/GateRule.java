@@ -7,7 +7,7 @@ import io.pipelane.cluster.profile.WorkloadProfile;
  * needs no profile of the job and no measured pairs.
  */
 final class GateRule {
-  /** Of the idle time, as measured (docs/results/sharing.md). */
+  /** Roughly so much of the idle time; docs/results/sharing.md has what was measured. */
   private static final double LEFT = 0.96;
 
   private GateRule() {}

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
@@ -27,9 +28,6 @@ final class Parameters {
 
   /** Says how many bytes of binary data an input has. */
   static final String OF_INPUT = "binary_data_size";
-
-  /** A day. */
-  private static final long LONGEST_TIMEOUT_MICROS = 86_400_000_000L;
 
   /** Says for how many microseconds the caller waits for the answer of a request. */
   private static final String TIMEOUT = "timeout";
@@ -227,9 +225,11 @@ final class Parameters {
     if (token != JsonToken.VALUE_NUMBER_INT
         || parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER
         || parser.getLongValue() < 0
-        || parser.getLongValue() > LONGEST_TIMEOUT_MICROS) {
+        || parser.getLongValue() > ServedModel.LONGEST_TIMEOUT_MICROS) {
       throw Json.wrong(
-          parser, field(owner, TIMEOUT), "microseconds within 0 to " + LONGEST_TIMEOUT_MICROS);
+          parser,
+          field(owner, TIMEOUT),
+          "microseconds within 0 to " + ServedModel.LONGEST_TIMEOUT_MICROS);
     }
     timeoutMicros = parser.getLongValue();
   }

@@ -268,6 +268,12 @@ class GrpcInferTest {
         "timeout");
     assertRefused(
         raw("echo", 1, 2, 3, 4).toBuilder()
+            .putParameters(
+                "timeout", InferParameter.newBuilder().setUint64Param(Long.MAX_VALUE).build())
+            .build(),
+        "within 0 to 86400000000");
+    assertRefused(
+        raw("echo", 1, 2, 3, 4).toBuilder()
             .putParameters("priority", InferParameter.newBuilder().setStringParam("low").build())
             .build(),
         "allowed are online, offline");

@@ -51,9 +51,9 @@ class LocalLoadTest {
     submit(REQUEST);
     assertEquals(0, load.waitNanos());
     submit(REQUEST);
-    assertEquals((1_100 + 1_100) / 2, load.waitNanos());
+    assertEquals((1_100 + 1_000) / 2, load.waitNanos());
     submit(REQUEST);
-    assertEquals((1_100 + 1_100 + 1_100) / 2, load.waitNanos());
+    assertEquals((1_100 + 1_000 + 1_000) / 2, load.waitNanos());
     running.removeFirst().failed(new StatusException(Status.CANCELLED, "gone"));
     running.removeFirst().completed(took(1_000, 0));
     assertEquals(0, load.waitNanos());

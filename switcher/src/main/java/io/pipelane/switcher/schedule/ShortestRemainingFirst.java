@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.OptionalLong;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +27,9 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    *
    * Requests of one key and of one job, or none, have the same time left, so the oldest of them is
    * first: `lines` holds a line for each, and only heads are compared. Time left is that of the whole
-   * job; but whoever is due waits for the end of a run, so that slack is held against runs. `deadlines` holds those that have one, by the
-   * last moment at which their run must begin.
+   * job; but whoever is due waits for the end of a run, so that slack is held against runs.
+   * `deadlines` holds those that have one, by the last moment at which their run must begin, and
+   * `deadlinesOf` the same by key: that moment is earlier by the key's stall, which changes.
    *
    * A request X surely runs before Y, which has a deadline, if X ranks before it, and is due to begin
    * before it: whoever is polled ranks first or is due first. Y goes before one of lower rank when it
@@ -49,6 +51,9 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
 
   private record Due(long latestStartNanos, long number, QueuedRequest request) {}
 
+  private static final Comparator<Due> BY_LATEST_START =
+      Comparator.comparingLong(Due::latestStartNanos).thenComparingLong(Due::number);
+
   private record Ranked(QueuedRequest request, double rank) {
     /** Whether it goes before one that has come later or has another deadline. */
     boolean isBefore(Ranked other) {
@@ -62,8 +67,8 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   private final Estimates estimates;
   private final double ageing;
   private final Map<Line, Deque<QueuedRequest>> lines = new LinkedHashMap<>();
-  private final TreeSet<Due> deadlines =
-      new TreeSet<>(Comparator.comparingLong(Due::latestStartNanos).thenComparingLong(Due::number));
+  private final TreeSet<Due> deadlines = new TreeSet<>(BY_LATEST_START);
+  private final Map<RunKey, NavigableSet<Due>> deadlinesOf = new LinkedHashMap<>();
   private final Map<QueuedRequest, Due> dues = new HashMap<>();
   private long numbers;
 
@@ -80,6 +85,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
       Due due = new Due(latestStartNanos(request), numbers++, request);
       dues.put(request, due);
       deadlines.add(due);
+      deadlinesOf.computeIfAbsent(request.key(), _ -> new TreeSet<>(BY_LATEST_START)).add(due);
     }
   }
 
@@ -168,14 +174,22 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     return one.submittedNanos() < other.submittedNanos();
   }
 
-  /** The request with least slack, if it cannot wait for so long. */
+  /**
+   * The request with least slack, if it cannot wait for so long. What its weights still take is its
+   * key's, so of each key the first that is due is the one.
+   */
   private @Nullable QueuedRequest urgent(long waitNanos, long nowNanos) {
-    if (deadlines.isEmpty()) {
-      return null;
+    @Nullable QueuedRequest urgent = null;
+    long least = waitNanos;
+    for (Map.Entry<RunKey, NavigableSet<Due>> due : deadlinesOf.entrySet()) {
+      Due first = due.getValue().first();
+      long slack = first.latestStartNanos - estimates.stallNanos(due.getKey()) - nowNanos;
+      if (slack < least) {
+        least = slack;
+        urgent = first.request;
+      }
     }
-    Due due = deadlines.getFirst();
-    long slack = due.latestStartNanos - estimates.stallNanos(due.request.key()) - nowNanos;
-    return slack < waitNanos ? due.request : null;
+    return urgent;
   }
 
   @Override
@@ -190,6 +204,8 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     @Nullable Due due = dues.remove(request);
     if (due != null) {
       deadlines.remove(due);
+      deadlinesOf.computeIfPresent(
+          request.key(), (_, dues) -> dues.remove(due) && dues.isEmpty() ? null : dues);
     }
   }
 

@@ -28,6 +28,7 @@ public final class Sharing implements AutoCloseable {
   private static final double HIGH_CLOCK = 0.1;
 
   private final DeviceMonitor monitor;
+  private final MemoryBeside memory;
   private final OfflineGate gate;
   private final SysMonitor states;
   private final LaunchThrottle throttle;
@@ -47,6 +48,7 @@ public final class Sharing implements AutoCloseable {
   /**
    * Sharing of a device that has not been looked at.
    *
+   * @param pagesBytes what the server has taken of the device for weights, used or not
    * @param lanes runs that compute at once
    * @param leastShare of its own speed, what offline work keeps while online work is in flight
    * @param multiprocessors how many it may have to itself, in percent, ascending; none where there
@@ -54,12 +56,14 @@ public final class Sharing implements AutoCloseable {
    */
   public Sharing(
       SharingSettings settings,
+      long pagesBytes,
       int lanes,
       double leastShare,
       List<Integer> multiprocessors,
       LongSupplier nanoClock) {
     SharingConfig config = settings.config();
     this.monitor = settings.monitor();
+    this.memory = MemoryBeside.of(monitor.memoryBytes(), pagesBytes);
     this.nanoClock = nanoClock;
     this.gate =
         new OfflineGate(
@@ -217,7 +221,7 @@ public final class Sharing implements AutoCloseable {
     if (sample.isBusy()) { // An idle device saves power.
       put(readings, SharingMetric.CLOCK, sample.clock());
     }
-    put(readings, SharingMetric.MEMORY, sample.memory());
+    put(readings, SharingMetric.MEMORY, memory.used(sample.memory()));
     put(readings, SharingMetric.MEMORY_PRESSURE, sample.memoryPressure());
     put(readings, SharingMetric.HOST_MEMORY, sample.hostMemory());
     put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.soFar(), now));

@@ -64,6 +64,22 @@ class ShortestRemainingFirstTest {
     assertSame(shorter, next(5_000));
   }
 
+  /** It has to begin later than another one, but must have its weights before. */
+  @Test
+  void poll_deadlineThatItsStallMakesUrgent_goesAheadOfEarlierOnes() {
+    Requests.learn(estimates, "short", 1_000);
+    Requests.learn(estimates, "there", 10_000);
+    Requests.learn(estimates, "missing", 10_000);
+    stalls.put("missing", 5_000L);
+    QueuedRequest shorter = add("short", 0);
+    QueuedRequest there = add("there", 0, OptionalLong.of(15_500));
+    QueuedRequest missing = add("missing", 0, OptionalLong.of(15_600));
+
+    assertSame(missing, next(0));
+    assertSame(there, next(15_000));
+    assertSame(shorter, next(25_000));
+  }
+
   @Test
   void poll_deadlineWithSlack_waitsForTheShorter() {
     Requests.learn(estimates, "short", 1_000);

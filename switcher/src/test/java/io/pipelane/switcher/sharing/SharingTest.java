@@ -31,6 +31,7 @@ class SharingTest {
       new Sharing(
           new SharingSettings(
               PipelaneConfig.of(Map.of("sharing.memory", "80/90/95")).sharing(), new Recorded()),
+          0,
           1,
           0,
           List.of(),
