@@ -204,7 +204,8 @@ final class Batch implements ResultHandler {
 
   /**
    * One of them may be the reason, or all of them together: alone, each has the answer it earns.
-   * But those that nobody wants any more do not run again; none does where nobody wants any.
+   * But those that nobody wants any more do not run again; none does where nobody wants any. What
+   * was withdrawn was so for all of them, and each is told why it is not wanted itself.
    */
   @Override
   public void failed(StatusException error) {
@@ -214,7 +215,8 @@ final class Batch implements ResultHandler {
     }
     boolean isWanted = members.stream().anyMatch(member -> !member.isUnwanted());
     if (!isWanted || !queue.returned().again(members)) {
-      members.forEach(member -> fail(member, error));
+      boolean isWithdrawn = error.status() == Status.CANCELLED;
+      members.forEach(member -> fail(member, isWithdrawn ? member.ended(error) : error));
     }
   }
 

@@ -230,6 +230,12 @@ public final class QueuedRequest implements Ticket {
     return gone == null && isLeaving() ? line.leaves() : gone;
   }
 
+  /** What its caller is told where others' run, and its own with it, was ended for a reason. */
+  StatusException ended(StatusException reason) {
+    @Nullable StatusException own = whyUnwanted();
+    return own == null ? reason : own;
+  }
+
   /** Tells its caller that it does not run, as nobody wants that any more. */
   void endUnwanted() {
     handler.failed(Objects.requireNonNull(whyUnwanted(), "somebody wants it"));

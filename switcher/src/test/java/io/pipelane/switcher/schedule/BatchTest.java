@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -316,6 +317,29 @@ class BatchTest {
       submit(i);
     }
     assertEquals(2, rows(take()));
+  }
+
+  /** One's caller goes, and the model with the other's: it is told to ask for what follows. */
+  @Test
+  void cancelled_nobodyWantsTheBatch_eachIsToldItsOwnReason() {
+    Answer first = new Answer(1);
+    Answer second = new Answer(2);
+    QueuedRequest cancelled = queue.submit(offline(1), first);
+    queue.submit(offline(2), second);
+    QueuedRequest batch = take();
+    assertEquals(2, rows(batch));
+
+    queue.leave(MODEL);
+    cancelled.cancel();
+    batch.handler().failed(assertThrows(StatusException.class, batch::requireWanted));
+
+    assertEquals(List.of(-1, -2), ended);
+    assertEquals(Status.CANCELLED, first.failure);
+    assertEquals(Status.UNAVAILABLE, second.failure);
+  }
+
+  private static InferenceRequest offline(float value) {
+    return request(1, value, OptionalLong.empty(), Priority.OFFLINE, "y");
   }
 
   @Test
