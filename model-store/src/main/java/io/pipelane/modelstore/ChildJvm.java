@@ -31,6 +31,9 @@ public final class ChildJvm {
   /** Nobody reads the report of a crash, which may wait for a lock that the crashed thread has. */
   private static final int CRASH_REPORT_SECONDS = 1;
 
+  /** Names the options that a virtual machine gives to all it starts, with blanks between them. */
+  private static final String FOR_CHILDREN = "pipelane.child-options";
+
   private static final String PARENT = "-Dpipelane.parent=";
   private static final Pattern PARENT_WORD = Pattern.compile(PARENT + "(\\d{1,18})");
 
@@ -52,6 +55,7 @@ public final class ChildJvm {
     List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", shell, "sh"));
     command.addAll(shellArguments);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(optionsForChildren());
     command.addAll(options);
     command.addAll(
         List.of(
@@ -72,6 +76,20 @@ public final class ChildJvm {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     keepKnown(builder.environment());
     return builder;
+  }
+
+  /**
+   * The options that this process was told to give to those it starts, none but in tests: many of
+   * them live for a second, in which a compiler that takes its time is most of what they cost.
+   */
+  public static List<String> optionsForChildren() {
+    String options = System.getProperty(FOR_CHILDREN, "");
+    if (options.isBlank()) {
+      return List.of();
+    }
+    List<String> all = new ArrayList<>(List.of(options.split(" ")));
+    all.add("-D%s=%s".formatted(FOR_CHILDREN, options));
+    return all;
   }
 
   /** Leaves a child what it finds its libraries, its devices and its caches by, and no secrets. */

@@ -2,6 +2,7 @@ package io.pipelane.bench.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ChildJvm;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -65,8 +66,7 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * The same with more in its environment; its own processes have little of it ({@link
-   * io.pipelane.modelstore.ChildJvm}).
+   * The same with more in its environment; its own processes have little of it ({@link ChildJvm}).
    *
    * @param environment variables beside those of this process
    */
@@ -75,6 +75,7 @@ public final class ChildProcess implements AutoCloseable {
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(ChildJvm.optionsForChildren());
     command.addAll(JVM_OPTIONS);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
     command.addAll(arguments);
