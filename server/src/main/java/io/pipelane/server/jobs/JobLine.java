@@ -3,16 +3,20 @@ package io.pipelane.server.jobs;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.placement.PlacedJob;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jobs that wait for a thread, and offline ones for a device as well, in the order in which they
- * came. Safe for any thread.
+ * Jobs that wait for a thread, some for a model that has gone to be back, and offline ones for a
+ * device as well, in the order in which they came. Safe for any thread.
  */
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */
@@ -26,17 +30,29 @@ final class JobLine {
   private final Condition changed = lock.newCondition();
   private final Deque<Job> waiting = new ArrayDeque<>();
   private final Optional<JobPlacement> placement;
+  private final Set<Job> ofModelsAway = new HashSet<>();
+  private final Function<JobSpec, Optional<String>> modelAway;
+  private final Duration pause;
   private boolean closed;
 
   /**
    * Nothing waits yet.
    *
    * @param placement gives each offline job a device; without it none waits for one
+   * @param modelAway why a job's model is not in service, if it is not; quick, and called with the
+   *     line's lock
+   * @param pause after which it is asked again
    */
-  JobLine(Optional<JobPlacement> placement) {
+  JobLine(
+      Optional<JobPlacement> placement,
+      Function<JobSpec, Optional<String>> modelAway,
+      Duration pause) {
     this.placement = placement;
+    this.modelAway = modelAway;
+    this.pause = pause;
   }
 
+  /** A job that has come. */
   void add(Job job) {
     lock.lock();
     try {
@@ -47,10 +63,23 @@ final class JobLine {
     }
   }
 
+  /** A job whose model has gone; it goes on once that is back, before those that came later. */
+  void awaitModel(Job job) {
+    lock.lock();
+    try {
+      waiting.addFirst(job);
+      ofModelsAway.add(job);
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Whether the job waited; no thread gets it any more then. */
   boolean remove(Job job) {
     lock.lock();
     try {
+      ofModelsAway.remove(job);
       return waiting.remove(job);
     } finally {
       lock.unlock();
@@ -67,33 +96,59 @@ final class JobLine {
     }
   }
 
-  /** Takes the next job, which has its device then; blocks. Null once the line is closed. */
+  /**
+   * Takes the next job, which has its device then; blocks. Null once the line is closed, or the
+   * thread interrupted.
+   */
   @Nullable Job next() {
     lock.lock();
     try {
       @Nullable Job ready = ready();
       while (!closed && ready == null) {
-        changed.awaitUninterruptibly();
+        if (ofModelsAway.isEmpty()) {
+          changed.awaitUninterruptibly();
+        } else { // Nobody tells when a model comes into service.
+          long _ = changed.awaitNanos(pause.toNanos());
+        }
         ready = ready();
       }
       return ready;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
     } finally {
       lock.unlock();
     }
   }
 
-  /** The first job that waits for nothing but a thread; with the lock. */
+  /** The first job that waits for nothing but a thread, if only to be ended; with the lock. */
   private @Nullable Job ready() {
     if (closed) {
       return null;
     }
     for (Job job : waiting) {
-      if (hasPlace(job)) {
+      if (job.isStopped() || (mayRun(job) && hasPlace(job))) {
         waiting.remove(job);
+        ofModelsAway.remove(job);
         return job;
       }
     }
     return null;
+  }
+
+  /** Not before its model is back, if that was away when it last ran. */
+  private boolean mayRun(Job job) {
+    if (!ofModelsAway.contains(job)) {
+      return true;
+    }
+    Optional<String> reason;
+    try {
+      reason = modelAway.apply(job.spec());
+    } catch (RuntimeException e) { // Its run meets the same, and ends it.
+      return true;
+    }
+    reason.ifPresent(waitsFor -> job.running(JobState.QUEUED, waitsFor));
+    return reason.isEmpty();
   }
 
   private boolean hasPlace(Job job) {

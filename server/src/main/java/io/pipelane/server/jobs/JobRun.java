@@ -37,6 +37,7 @@ final class JobRun {
    *
    * A job that is to move to another device lets the items under way end, has all rows count, and
    * goes on from there as after a restart: the state, if there is one, begins anew where it comes to.
+   * So does one whose model is out of service, which leaves its thread and its device meanwhile.
    *
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
@@ -72,6 +73,7 @@ final class JobRun {
 
   private long nextNumber;
   private long committedNanos;
+  private boolean modelIsAway;
 
   /** There once the model is known to keep state. */
   private @Nullable JobSequence sequence;
@@ -81,6 +83,7 @@ final class JobRun {
     COMPLETE,
     LEFT,
     MOVES,
+    MODEL_AWAY,
     STATE_LOST
   }
 
@@ -107,8 +110,12 @@ final class JobRun {
     this.nanoClock = nanoClock;
   }
 
-  /** Runs the job; whatever is wrong with it ends it with a reason. */
-  void run() {
+  /**
+   * Runs the job; whatever is wrong with it ends it with a reason.
+   *
+   * @return whether it waits for its model, to run again once that is in service
+   */
+  boolean run() {
     try {
       Path input = input();
       Stop stop;
@@ -124,6 +131,8 @@ final class JobRun {
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
+      } else if (stop == Stop.MODEL_AWAY) {
+        return true;
       } else {
         job.running(JobState.QUEUED, "");
       }
@@ -135,6 +144,7 @@ final class JobRun {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
+    return false;
   }
 
   private boolean mustMove() {
@@ -190,12 +200,12 @@ final class JobRun {
       nextNumber = begin.rows();
       while (!job.isStopped()) {
         boolean moves = mustMove();
-        if (!moves) {
+        if (!moves && !modelIsAway) {
           fill(items, begin);
         }
         @Nullable JobItem first = window.peek();
-        if (first == null || (moves && !first.isStarted())) {
-          Stop stop = moves ? Stop.MOVES : Stop.COMPLETE;
+        if (first == null || ((moves || modelIsAway) && !first.isStarted())) {
+          Stop stop = moves ? Stop.MOVES : modelIsAway ? Stop.MODEL_AWAY : Stop.COMPLETE;
           return commit(journal) ? stop : Stop.STATE_LOST;
         }
         if (first.isStarted() && !finish(first, journal, begin)) {
@@ -221,6 +231,9 @@ final class JobRun {
       window.add(new JobItem(nextNumber++, item));
       job.work().left(window.size() + unread(item.next()));
       start(window.getLast(), begin);
+      if (modelIsAway) {
+        return;
+      }
     }
   }
 
@@ -240,7 +253,7 @@ final class JobRun {
   }
 
   /**
-   * Asks for an item, unless the job has to be left or to move.
+   * Asks for an item, unless its model is away, or the job has to be left or to move.
    *
    * @param begin where a state begins that has not begun yet
    */
@@ -274,20 +287,34 @@ final class JobRun {
     }
   }
 
-  /** The model, once it is in service; empty when the job has to be left or to move. */
+  /** The model; empty where it is not in service, or the job has to be left or to move. */
   private Optional<ServedModel> model() {
-    while (!job.isStopped() && !mustMove()) {
-      try {
-        ServedModel model =
-            catalog.resolve(spec.model().model(), Long.toString(spec.model().version()));
-        job.running(JobState.RUNNING, "");
-        return Optional.of(model);
-      } catch (StatusException e) {
-        job.running(JobState.QUEUED, String.valueOf(e.getMessage()));
-        job.rest(settings.retryPause());
-      }
+    if (job.isStopped() || mustMove()) {
+      return Optional.empty();
     }
-    return Optional.empty();
+    try {
+      ServedModel model = resolve(catalog, spec);
+      job.running(JobState.RUNNING, "");
+      return Optional.of(model);
+    } catch (StatusException e) {
+      job.running(JobState.QUEUED, String.valueOf(e.getMessage()));
+      modelIsAway = true;
+      return Optional.empty();
+    }
+  }
+
+  private static ServedModel resolve(ModelCatalog catalog, JobSpec spec) {
+    return catalog.resolve(spec.model().model(), Long.toString(spec.model().version()));
+  }
+
+  /** Why a job's model is not in service, if it is not. */
+  static Optional<String> modelAway(ModelCatalog catalog, JobSpec spec) {
+    try {
+      ServedModel _ = resolve(catalog, spec);
+      return Optional.empty();
+    } catch (StatusException e) {
+      return Optional.of(String.valueOf(e.getMessage()));
+    }
   }
 
   /**

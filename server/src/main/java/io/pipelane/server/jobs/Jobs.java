@@ -73,7 +73,8 @@ public final class Jobs implements AutoCloseable {
     this.statistics = statistics;
     this.random = random;
     this.hook = hook;
-    this.line = new JobLine(placement);
+    this.line =
+        new JobLine(placement, spec -> JobRun.modelAway(catalog, spec), settings.retryPause());
     this.records = new JobRecords(files, random, clock, hook);
     recover();
     threads =
@@ -315,12 +316,25 @@ public final class Jobs implements AutoCloseable {
     }
     @Nullable Job next = line.next();
     while (next != null) {
+      boolean waits = false;
       try {
-        new JobRun(
-                next, files, settings, catalog, service, statistics, random, hook, System::nanoTime)
-            .run();
+        waits =
+            new JobRun(
+                    next,
+                    files,
+                    settings,
+                    catalog,
+                    service,
+                    statistics,
+                    random,
+                    hook,
+                    System::nanoTime)
+                .run();
       } finally {
         next.leavePlace();
+        if (waits) {
+          line.awaitModel(next);
+        }
         line.devicesChanged();
       }
       next = line.next();

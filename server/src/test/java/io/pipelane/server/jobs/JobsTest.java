@@ -176,6 +176,41 @@ class JobsTest {
     }
   }
 
+  /** There is one thread: who waits for a model must not keep it. */
+  @Test
+  void job_modelGoesOutOfService_leavesItsThreadToOthersUntilItIsBack() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String cancelled = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      String other = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      fixture.catalog.gone.add("echo");
+      while (!jobs.show(other).state().isEnd()) {
+        completeAll(service);
+      }
+      assertEquals(JobState.DONE, jobs.show(other).state());
+      assertEquals(JobState.QUEUED, jobs.show(id).state());
+      assertTrue(jobs.show(id).reason().contains("\"echo\" is unknown"), jobs.show(id).reason());
+      assertEquals(3, jobs.show(id).rows());
+      jobs.remove(cancelled);
+      assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, cancelled).state());
+
+      fixture.catalog.gone.remove("echo");
+      while (!jobs.show(id).state().isEnd()) {
+        completeAll(service);
+      }
+      assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
+    }
+  }
+
+  private static byte[] ofAnother() {
+    String items = "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
+    return ("{\"model\":\"background\"," + items + "}").getBytes(UTF_8);
+  }
+
   @Test
   void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
     EchoService service = EchoService.holding();
