@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
@@ -26,8 +25,9 @@ import java.util.stream.DoubleStream;
  */
 final class SpeedLearning {
   /*
-   * Every fifth pair is kept aside, and the predictor is used only where it is good enough on those.
-   * Older pairs go, as services change.
+   * A predictor is used only where what was learnt from the older pairs is good enough on the newest
+   * fifth: pairs that follow each other are much alike, so that some from among the others would tell
+   * how well it remembers. It has learnt from all of them then. The oldest go, as services change.
    */
   static final int MOST_PAIRS = 1_000;
   static final int LEAST_PAIRS = 50;
@@ -48,7 +48,7 @@ final class SpeedLearning {
   /**
    * What came of it.
    *
-   * @param error on the pairs kept aside; empty while there are too few
+   * @param error on the newest pairs of what the others taught; empty while there are too few
    * @param predictor where the error is small enough
    */
   record Learnt(int pairs, OptionalDouble error, Optional<SpeedPredictor> predictor) {}
@@ -135,19 +135,18 @@ final class SpeedLearning {
       learnt = new Learnt(pairs.size(), OptionalDouble.empty(), Optional.empty());
       return;
     }
-    List<MeasuredPair> learning = new ArrayList<>();
-    List<MeasuredPair> aside = new ArrayList<>();
-    int number = 0;
-    for (MeasuredPair pair : pairs) {
-      (number++ % KEPT_ASIDE == 0 ? aside : learning).add(pair);
-    }
-    PerceptronPredictor predictor = PerceptronPredictor.train(learning, EPOCHS, SEED);
-    double error = predictor.error(aside);
+    List<MeasuredPair> all = List.copyOf(pairs);
+    int older = all.size() - all.size() / KEPT_ASIDE;
+    double error = train(all.subList(0, older)).error(all.subList(older, all.size()));
     learnt =
         new Learnt(
-            pairs.size(),
+            all.size(),
             OptionalDouble.of(error),
-            error <= LARGEST_ERROR ? Optional.of(predictor) : Optional.empty());
+            error <= LARGEST_ERROR ? Optional.of(train(all)) : Optional.empty());
+  }
+
+  private static PerceptronPredictor train(List<MeasuredPair> from) {
+    return PerceptronPredictor.train(from, EPOCHS, SEED);
   }
 
   Learnt learnt() {
