@@ -2,6 +2,8 @@ package io.pipelane.bench.local;
 
 import io.pipelane.bench.local.OpenCaller.End;
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.JobWork;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -9,7 +11,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Jobs of many iterations, all of which wait in a server's queue from the job's coming on. */
+/**
+ * Jobs of many iterations, all of which wait in a server's queue from the job's coming on, where
+ * policies know which are of one job.
+ */
 public final class LocalJobs {
   private static final double NANOS_PER_SECOND = 1e9;
 
@@ -36,12 +41,22 @@ public final class LocalJobs {
 
   /** Written by lanes' threads under its own lock, read when all have ended. */
   private static final class Course {
+    private final JobWork work = new JobWork(System.nanoTime());
+    private int left;
     private long firstNanos = Long.MAX_VALUE;
     private long lastNanos;
 
-    synchronized void answered(long nanos) {
+    /** It has come. */
+    Course(int iterations) {
+      left = iterations;
+      work.left(left);
+    }
+
+    synchronized void answered(long nanos, InferenceTimings timings) {
       firstNanos = Math.min(firstNanos, nanos);
       lastNanos = Math.max(lastNanos, nanos);
+      work.left(--left);
+      work.ran((timings.executeNanos() - timings.stallNanos()) / timings.batch());
     }
 
     synchronized Ended ended(long arrivalNanos) {
@@ -54,7 +69,7 @@ public final class LocalJobs {
 
   private LocalJobs(List<Wanted> wanted) {
     this.wanted = wanted;
-    this.courses = wanted.stream().map(_ -> new Course()).toList();
+    this.courses = new ArrayList<>();
     this.ended = new CountDownLatch(wanted.stream().mapToInt(Wanted::iterations).sum());
   }
 
@@ -85,9 +100,10 @@ public final class LocalJobs {
       for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
         LockSupport.parkNanos(early);
       }
-      Course course = courses.get(job);
+      Course course = new Course(next.iterations());
+      courses.add(course);
       for (int iteration = 0; iteration < next.iterations(); iteration++) {
-        next.caller().ask(end -> note(course, begin, end));
+        next.caller().ask(course.work, end -> note(course, begin, end));
       }
     }
     ended.await();
@@ -104,7 +120,8 @@ public final class LocalJobs {
 
   private void note(Course course, long begin, End end) {
     switch (end) {
-      case End.Answered _ -> course.answered(System.nanoTime() - begin);
+      case End.Answered(InferenceTimings timings) ->
+          course.answered(System.nanoTime() - begin, timings);
       case End.Failed(StatusException error) -> failure.compareAndSet(null, error);
     }
     ended.countDown();

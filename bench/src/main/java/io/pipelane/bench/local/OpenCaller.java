@@ -9,6 +9,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -70,8 +71,22 @@ public final class OpenCaller {
    * @param end told once, perhaps on a lane's thread
    */
   public void ask(OptionalLong deadlineNanos, Consumer<End> end) {
-    InferenceRequest asked =
-        new InferenceRequest(request.model(), request.inputs(), request.outputs(), deadlineNanos);
+    submit(
+        new InferenceRequest(request.model(), request.inputs(), request.outputs(), deadlineNanos),
+        end);
+  }
+
+  /**
+   * Submits an iteration of a job.
+   *
+   * @param job what policies know of it
+   * @param end told once, perhaps on a lane's thread
+   */
+  public void ask(JobWork job, Consumer<End> end) {
+    submit(request.of(job), end);
+  }
+
+  private void submit(InferenceRequest asked, Consumer<End> end) {
     try {
       service.submit(asked, new Answer(end));
     } catch (StatusException e) {
