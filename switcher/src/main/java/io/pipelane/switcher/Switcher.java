@@ -438,7 +438,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
 
   /** Whether nothing waits, runs or is on its way to the device. */
   public boolean isIdle() {
-    return parts.queue.overview().requests() == 0 && parts.daemon.isIdle();
+    return parts.queue.waiting() == 0 && parts.daemon.isIdle();
   }
 
   /** Rows that batches were filled up with to have a shape that is captured, since the start. */

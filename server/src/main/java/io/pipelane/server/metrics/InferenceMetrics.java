@@ -1,5 +1,6 @@
 package io.pipelane.server.metrics;
 
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.server.metrics.MetricFamily.Histogram;
@@ -7,10 +8,14 @@ import io.pipelane.server.metrics.MetricFamily.Named;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Failure;
 import io.pipelane.server.statistics.ModelCounters.Objective;
+import io.pipelane.switcher.schedule.QueueOverview;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What the metrics say of inferences: under Triton's names where it has one, and our own. */
 final class InferenceMetrics {
@@ -18,14 +23,28 @@ final class InferenceMetrics {
   private static final double NANOS_A_SECOND = 1e9;
 
   private final List<ModelCounters> models;
+  private final Map<ModelVersion, Integer> waiting;
   private final List<MetricFamily> families = new ArrayList<>();
 
-  private InferenceMetrics(List<ModelCounters> models) {
+  private InferenceMetrics(List<ModelCounters> models, Map<ModelVersion, Integer> waiting) {
     this.models = models;
+    this.waiting = waiting;
   }
 
-  static List<MetricFamily> of(List<ModelCounters> models) {
-    InferenceMetrics metrics = new InferenceMetrics(models);
+  /**
+   * All of them.
+   *
+   * @param queues what waits for each device
+   */
+  static List<MetricFamily> of(List<ModelCounters> models, Stream<QueueOverview> queues) {
+    Map<ModelVersion, Integer> waiting =
+        queues
+            .flatMap(queue -> queue.byModel().entrySet().stream())
+            .collect(
+                Collectors.groupingBy(
+                    entry -> entry.getKey().anyEdition(),
+                    Collectors.summingInt(Map.Entry::getValue)));
+    InferenceMetrics metrics = new InferenceMetrics(models, waiting);
     metrics.addTritons();
     metrics.addOurs();
     metrics.addObjectives();
@@ -44,9 +63,8 @@ final class InferenceMetrics {
     named("count", "Inferences: rows of the requests answered", ModelCounters::inferences);
     named("exec_count", "Executions, each of one batch", ModelCounters::executions);
     Gauge pending =
-        new Gauge(
-            "nv_inference_pending_request_count", "Requests that have begun and not been answered");
-    models.forEach(model -> pending.add(model.pending(), labels(model)));
+        new Gauge("nv_inference_pending_request_count", "Requests that wait for a lane");
+    models.forEach(model -> pending.add(waiting.getOrDefault(model.version(), 0), labels(model)));
     families.add(pending);
     micros("request", "Requests, decoding to encoding", model -> model.success().nanos());
     micros("queue", "Waiting for a lane", model -> model.queue().nanos());
@@ -56,6 +74,10 @@ final class InferenceMetrics {
   }
 
   private void addOurs() {
+    Gauge underWay =
+        new Gauge("pipelane_requests_under_way", "Requests that have begun and not been answered");
+    models.forEach(model -> underWay.add(model.pending(), labels(model)));
+    families.add(underWay);
     Counter stalls =
         new Counter("pipelane_stalled_requests", "Requests whose run waited for weights");
     Counter stallSeconds =

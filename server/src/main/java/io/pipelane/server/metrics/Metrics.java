@@ -48,10 +48,12 @@ public final class Metrics {
 
   /** Writes Prometheus' text format, version 0.0.4. */
   public void write(OutputStream target) throws IOException {
+    Map<String, DeviceState> states = devices.get();
     MetricSnapshot[] snapshots =
         Stream.of(
-                InferenceMetrics.of(statistics.all()),
-                DeviceMetrics.of(devices.get()),
+                InferenceMetrics.of(
+                    statistics.all(), states.values().stream().map(DeviceState::queue)),
+                DeviceMetrics.of(states),
                 HostTierMetrics.of(hostTier.get()),
                 DeviceMetrics.workers(workers.get()),
                 JobMetrics.of(jobs.get()),

@@ -41,8 +41,8 @@ public final class ModelCounters {
             INSUFFICIENT_MEMORY ->
             REJECTED;
         case CANCELLED, DEADLINE_EXCEEDED -> CANCELED;
-        case DEVICE_FAILURE -> BACKEND;
-        case UNIMPLEMENTED, INTERNAL -> OTHER;
+        case DEVICE_FAILURE, INTERNAL -> BACKEND;
+        case UNIMPLEMENTED -> OTHER;
       };
     }
   }

@@ -119,7 +119,7 @@ class WebPageInBrowserTest {
             43,
             0,
             new TransferCounters.Offline(0, 0, 0)),
-        new QueueOverview(3, 0, 0, 0, 0, 0, 0),
+        new QueueOverview(3, 0, Map.of(), 0, 0, 0, 0, 0),
         0,
         0.12,
         0.5,

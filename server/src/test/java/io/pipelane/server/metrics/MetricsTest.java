@@ -90,7 +90,7 @@ class MetricsTest {
             43,
             44,
             new TransferCounters.Offline(1, 2, 3)),
-        new QueueOverview(9, 90, 2, 3, 4, 10, 1),
+        new QueueOverview(9, 90, Map.of(MODEL, 1, MODEL.nextEdition(), 3), 2, 3, 4, 10, 1),
         6,
         0.25,
         0.5,
@@ -235,7 +235,8 @@ class MetricsTest {
     assertLine(lines, "nv_inference_request_success" + labels + " 1.0");
     assertLine(lines, "nv_inference_count" + labels + " 1.0");
     assertLine(lines, "nv_inference_exec_count" + labels + " 1.0");
-    assertLine(lines, "nv_inference_pending_request_count" + labels + " 1.0");
+    assertLine(lines, "nv_inference_pending_request_count" + labels + " 4.0");
+    assertLine(lines, "pipelane_requests_under_way" + labels + " 1.0");
     assertLine(lines, "nv_inference_queue_duration_us" + labels + " 5.0");
     assertLine(lines, "nv_inference_compute_infer_duration_us" + labels + " 9000.0");
     String cancelled = "{model=\"a \\\"b\\\"\",reason=\"CANCELED\",version=\"3\"}";

@@ -92,7 +92,7 @@ class StateSourceTest {
             43,
             44,
             new TransferCounters.Offline(1, 2, 3)),
-        new QueueOverview(9, 0, 0, 0, 0, 0, 0),
+        new QueueOverview(9, 0, Map.of(), 0, 0, 0, 0, 0),
         0,
         0.25,
         0.5,

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.modelstore.ModelVersion;
+import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts what becomes of requests before they run. Safe for any thread. */
@@ -31,8 +33,15 @@ final class QueueCounters {
     failedBatches.increment();
   }
 
-  QueueOverview overview(int requests, long bytes) {
+  QueueOverview overview(int requests, long bytes, Map<ModelVersion, Integer> byModel) {
     return new QueueOverview(
-        requests, bytes, late.sum(), full.sum(), batches.sum(), batched.sum(), failedBatches.sum());
+        requests,
+        bytes,
+        byModel,
+        late.sum(),
+        full.sum(),
+        batches.sum(),
+        batched.sum(),
+        failedBatches.sum());
   }
 }

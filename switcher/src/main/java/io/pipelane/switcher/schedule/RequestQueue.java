@@ -6,6 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -469,7 +470,10 @@ public final class RequestQueue {
   public QueueOverview overview() {
     lock.lock();
     try {
-      return counters.overview(bounds.requests(), bounds.bytes());
+      Map<ModelVersion, Integer> byModel = new HashMap<>();
+      lines.forEach((model, line) -> byModel.put(model, line.requests()));
+      byModel.values().removeIf(requests -> requests == 0);
+      return counters.overview(bounds.requests(), bounds.bytes(), byModel);
     } finally {
       lock.unlock();
     }
