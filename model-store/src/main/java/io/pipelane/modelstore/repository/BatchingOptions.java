@@ -31,6 +31,11 @@ public record BatchingOptions(
     this(mode, preferredSizes, maxQueueDelay, preserveOrder, Optional.empty());
   }
 
+  /** The same with a bound of rows. */
+  BatchingOptions with(Optional<Integer> mostRows) {
+    return new BatchingOptions(mode, preferredSizes, maxQueueDelay, preserveOrder, mostRows);
+  }
+
   /** When requests may be run together. */
   public enum Mode {
     /** Where import has found that this leaves their answers as they are. */

@@ -2,6 +2,7 @@ package io.pipelane.modelstore.repository;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelOutput;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -12,11 +13,16 @@ import java.util.TreeMap;
 
 /**
  * A chain of models that is asked like one. Tensors have names in it: one that a step takes and no
- * step before it makes is the ensemble's input, one that is made and not taken is its output.
+ * step before it makes is the ensemble's input, one that is made and not taken is its output,
+ * unless its owner says what is.
  *
  * @param steps in the order in which they run
+ * @param declared what its owner has written for Triton; {@link TritonConfig#NONE} for an ensemble
+ *     of ours
  */
-public record Ensemble(String name, List<Step> steps) {
+public record Ensemble(String name, List<Step> steps, TritonConfig declared) {
+  static final int MAXIMUM_STEPS = 64;
+  static final int MAXIMUM_TENSORS = 1024;
 
   /**
    * One model's turn.
@@ -50,10 +56,11 @@ public record Ensemble(String name, List<Step> steps) {
       step.inputs.values().stream().filter(tensor -> !made.contains(tensor)).forEach(taken::add);
       for (String tensor : step.outputs.values()) {
         if (!made.add(tensor)) {
-          throw refused("tensor \"%s\" is made twice".formatted(tensor));
+          throw refused(declared, "tensor \"%s\" is made twice".formatted(tensor));
         }
         if (taken.contains(tensor)) {
           throw refused(
+              declared,
               "tensor \"%s\" is taken before step %s makes it".formatted(tensor, step.model));
         }
       }
@@ -61,15 +68,30 @@ public record Ensemble(String name, List<Step> steps) {
     Map<String, Integer> deviceOf = new HashMap<>();
     for (Step step : steps) {
       if (step.device.isPresent() != steps.getFirst().device.isPresent()) {
-        throw refused("some steps name a device and some do not");
+        throw refused(declared, "some steps name a device and some do not");
       }
       step.device.ifPresent(
           device -> {
             if (!device.equals(deviceOf.computeIfAbsent(step.model, _ -> device))) {
-              throw refused("model %s is on two devices".formatted(step.model));
+              throw refused(declared, "model %s is on two devices".formatted(step.model));
             }
           });
     }
+  }
+
+  /** An ensemble of ours. */
+  Ensemble(String name, List<Step> steps) {
+    this(name, steps, TritonConfig.NONE);
+  }
+
+  /** The tensors that it answers, as its owner says; empty for all that nobody takes. */
+  public List<String> outputs() {
+    return declared.message().getOutputList().stream().map(ModelOutput::getName).toList();
+  }
+
+  /** What its owner asks for its requests; that its steps' models are asked for holds beside. */
+  public ModelOptions options() {
+    return ModelOptions.DEFAULT.with(BatchingOptions.DEFAULT.with(declared.mostRows()));
   }
 
   /** Which device has which model; empty for an ensemble that does not say. */
@@ -79,8 +101,11 @@ public record Ensemble(String name, List<Step> steps) {
     return deviceOf;
   }
 
-  private static StatusException refused(String reason) {
+  private static StatusException refused(TritonConfig declared, String reason) {
     return new StatusException(
-        Status.INVALID_ARGUMENT, ModelOptionsFile.NAME + ": ensemble is not valid: " + reason);
+        Status.INVALID_ARGUMENT,
+        "%s: ensemble is not valid: %s"
+            .formatted(
+                declared.isWritten() ? TritonConfigFile.NAME : ModelOptionsFile.NAME, reason));
   }
 }

@@ -18,8 +18,6 @@ import java.util.Set;
 /** Reads an ensemble from a {@code pipelane.yaml} that declares one. */
 final class EnsembleFile {
   private static final int MAXIMUM_BYTES = 64 << 10;
-  private static final int MAXIMUM_STEPS = 64;
-  private static final int MAXIMUM_TENSORS = 1024;
   private static final Set<String> MEMBERS =
       Set.of("model", "version", "device", "inputs", "outputs");
 
@@ -54,8 +52,8 @@ final class EnsembleFile {
     if (!steps.isArray()
         || ensemble.size() != 1
         || steps.isEmpty()
-        || steps.size() > MAXIMUM_STEPS) {
-      throw refused("it must have the list \"steps\", of 1 to " + MAXIMUM_STEPS);
+        || steps.size() > Ensemble.MAXIMUM_STEPS) {
+      throw refused("it must have the list \"steps\", of 1 to " + Ensemble.MAXIMUM_STEPS);
     }
     List<Step> read = new ArrayList<>();
     for (JsonNode step : steps) {
@@ -93,10 +91,10 @@ final class EnsembleFile {
   }
 
   private static Map<String, String> names(String which, JsonNode node) {
-    if (!node.isObject() || node.isEmpty() || node.size() > MAXIMUM_TENSORS) {
+    if (!node.isObject() || node.isEmpty() || node.size() > Ensemble.MAXIMUM_TENSORS) {
       throw refused(
           "%s must be MODEL'S: ENSEMBLE'S names of tensors, 1 to %d times"
-              .formatted(which, MAXIMUM_TENSORS));
+              .formatted(which, Ensemble.MAXIMUM_TENSORS));
     }
     Map<String, String> names = new HashMap<>();
     for (Map.Entry<String, JsonNode> pair : node.properties()) {

@@ -67,6 +67,11 @@ public record ModelOptions(
     return new ModelOptions(buckets, warmUp, tenant, priority, limits, batching, state, placed);
   }
 
+  /** The same, run together as an owner wants. */
+  ModelOptions with(BatchingOptions wanted) {
+    return new ModelOptions(buckets, warmUp, tenant, priority, limits, wanted, state, warmUps);
+  }
+
   /** The options of a model that keeps no state. */
   public ModelOptions(
       List<Integer> buckets,

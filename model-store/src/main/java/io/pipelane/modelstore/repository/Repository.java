@@ -150,14 +150,32 @@ public final class Repository {
     if (onlyModel.isPresent() || !ModelName.isOne(model)) {
       return Optional.empty();
     }
-    Path file = root.resolve(model).resolve(ModelOptionsFile.NAME);
     try {
-      requireInside(file);
-      return EnsembleFile.read(file, model);
+      return ensemble(root.resolve(model), model);
     } catch (IOException e) {
       throw new StatusException(
           Status.UNAVAILABLE, "model \"" + model + "\" cannot be read: " + e, e);
     }
+  }
+
+  /**
+   * The ensemble that a configuration declares which stands for the one in a model's folder; empty
+   * where it declares none.
+   *
+   * @throws StatusException when what it declares is not valid
+   */
+  public Optional<Ensemble> ensemble(String model, TritonConfig config) {
+    return onlyModel.isEmpty() && ModelName.isOne(model) && config.isEnsemble()
+        ? Optional.of(TritonEnsemble.of(config, model))
+        : Optional.empty();
+  }
+
+  private Optional<Ensemble> ensemble(Path folder, String model) throws IOException {
+    Path ours = folder.resolve(ModelOptionsFile.NAME);
+    Path tritons = folder.resolve(TritonConfigFile.NAME);
+    requireInside(ours);
+    requireInside(tritons);
+    return Files.exists(ours) ? EnsembleFile.read(ours, model) : TritonEnsemble.in(tritons, model);
   }
 
   /**
@@ -207,13 +225,14 @@ public final class Repository {
       requireInside(folder);
       Path ours = folder.resolve(ModelOptionsFile.NAME);
       Path tritons = folder.resolve(TritonConfigFile.NAME);
-      requireInside(ours);
-      requireInside(tritons);
-      if (onlyModel.isEmpty() && EnsembleFile.read(ours, model).isPresent()) {
+      if (onlyModel.isEmpty() && config.isEmpty() && ensemble(folder, model).isPresent()) {
         return;
       }
+      requireInside(ours);
+      requireInside(tritons);
       TritonConfig declared =
           config.isPresent() ? config.get() : TritonConfigFile.read(tritons, model);
+      declared.requireModel();
       Path data = folder.resolve(WarmUp.FOLDER);
       requireInside(data);
       ModelOptions options =

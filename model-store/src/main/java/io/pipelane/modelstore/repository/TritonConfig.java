@@ -12,6 +12,7 @@ import io.pipelane.runtime.TensorType;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A model's configuration as Triton's owners write it, {@code config.pbtxt} beside its versions.
@@ -40,6 +41,32 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
    */
   public static TritonConfig ofJson(String json, String model) {
     return TritonConfigFile.parseJson(json, model);
+  }
+
+  /** Whether it declares a chain of other models. */
+  public boolean isEnsemble() {
+    return message.hasEnsembleScheduling();
+  }
+
+  /** Whether it says nothing, as what stands for a missing file. */
+  public boolean asksForNothing() {
+    return message.equals(ModelConfig.getDefaultInstance());
+  }
+
+  /**
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it declares an ensemble
+   */
+  void requireModel() {
+    if (isEnsemble()) {
+      throw refused(
+          "it declares an ensemble, which has no files of its own, nor a pipelane.yaml beside it,"
+              + " and is not served where one model alone is");
+    }
+  }
+
+  /** How many rows a run may have, and so a request; empty bounds nothing. */
+  Optional<Integer> mostRows() {
+    return Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0);
   }
 
   /** The file's name in each version's folder. */

@@ -47,6 +47,23 @@ final class TritonConfigFile {
           "dynamic_batching.default_queue_policy.allow_timeout_override",
           "model_warmup");
 
+  /** The same for an ensemble. */
+  static final Set<String> HEEDED_OF_ENSEMBLES =
+      Set.of(
+          "name",
+          "platform",
+          "max_batch_size",
+          "input.name",
+          "input.data_type",
+          "input.dims",
+          "output.name",
+          "output.data_type",
+          "output.dims",
+          "ensemble_scheduling.step.model_name",
+          "ensemble_scheduling.step.model_version",
+          "ensemble_scheduling.step.input_map",
+          "ensemble_scheduling.step.output_map");
+
   private TritonConfigFile() {}
 
   /**
@@ -90,7 +107,8 @@ final class TritonConfigFile {
   private static TritonConfig checked(ModelConfig.Builder config, String model) {
     checkServable(config, model);
     SortedSet<String> ignored = new TreeSet<>();
-    collectIgnored(config.build(), "", ignored);
+    Set<String> heeded = config.hasEnsembleScheduling() ? HEEDED_OF_ENSEMBLES : HEEDED;
+    collectIgnored(config.build(), heeded, "", ignored);
     return new TritonConfig(true, config.build(), List.copyOf(ignored));
   }
 
@@ -100,18 +118,21 @@ final class TritonConfigFile {
           "name is \"%s\", its folder is \"%s\"; leave it out, or make them alike"
               .formatted(config.getName(), model));
     }
+    boolean isEnsemble = config.hasEnsembleScheduling();
     boolean known =
-        Set.of("", "onnxruntime_onnx").contains(config.getPlatform())
-            && Set.of("", "onnxruntime").contains(config.getBackend());
+        List.of("", isEnsemble ? TritonEnsemble.PLATFORM : "onnxruntime_onnx")
+                .contains(config.getPlatform())
+            && List.of("", isEnsemble ? "" : "onnxruntime").contains(config.getBackend());
     if (!known) {
       throw refused(
-          "platform \"%s\" with backend \"%s\" is not served; only ONNX models are"
-              .formatted(config.getPlatform(), config.getBackend()));
+          "platform \"%s\" with backend \"%s\" is not served%s; only ONNX models and ensembles are"
+              .formatted(
+                  config.getPlatform(),
+                  config.getBackend(),
+                  isEnsemble ? " with ensemble_scheduling" : ""));
     }
-    if (config.hasSequenceBatching()
-        || config.hasEnsembleScheduling()
-        || config.getModelTransactionPolicy().getDecoupled()) {
-      throw refused("sequence batching, ensembles and decoupled models are not served");
+    if (config.hasSequenceBatching() || config.getModelTransactionPolicy().getDecoupled()) {
+      throw refused("sequence batching and decoupled models are not served");
     }
     if (config.getMaxBatchSize() < 0) {
       throw refused("max_batch_size is " + config.getMaxBatchSize() + ", least is 0");
@@ -122,23 +143,24 @@ final class TritonConfigFile {
     }
   }
 
-  private static void collectIgnored(Message message, String prefix, SortedSet<String> ignored) {
+  private static void collectIgnored(
+      Message message, Set<String> all, String prefix, SortedSet<String> ignored) {
     message
         .getAllFields()
         .forEach(
             (field, value) -> {
               String path = prefix + field.getName();
-              if (HEEDED.contains(path)) {
+              if (all.contains(path)) {
                 return;
               }
-              if (HEEDED.stream().noneMatch(heeded -> heeded.startsWith(path + "."))) {
+              if (all.stream().noneMatch(heeded -> heeded.startsWith(path + "."))) {
                 ignored.add(path);
               } else if (field.isRepeated()) {
                 for (Object part : (List<?>) value) {
-                  collectIgnored((Message) part, path + ".", ignored);
+                  collectIgnored((Message) part, all, path + ".", ignored);
                 }
               } else {
-                collectIgnored((Message) value, path + ".", ignored);
+                collectIgnored((Message) value, all, path + ".", ignored);
               }
             });
   }

@@ -53,7 +53,7 @@ final class TritonOptions {
             preferred,
             delay(batching.getMaxQueueDelayMicroseconds()),
             batching.getPreserveOrdering(),
-            Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0)),
+            config.mostRows()),
         Map.of(),
         TritonWarmUps.of(message));
   }

@@ -9,24 +9,27 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** Tells owners what of their {@code config.pbtxt} has no effect. */
-final class IgnoredKeys {
+public final class IgnoredKeys {
   private static final System.Logger LOG = System.getLogger(IgnoredKeys.class.getName());
 
   private static final String INSTANCES = "instance_group";
 
   private IgnoredKeys() {}
 
+  /** Logs it. */
+  public static void warn(String model, TritonConfig declared) {
+    notes(declared).forEach(note -> LOG.log(Level.WARNING, "{0}: {1}", model, note));
+  }
+
   /** Logs it, once a model, as its versions share the file. */
   static void warn(List<Registered> found) {
     Map<String, TritonConfig> models = new TreeMap<>();
     found.forEach(version -> models.put(version.version().model(), version.declared()));
-    models.forEach(
-        (model, declared) ->
-            notes(declared).forEach(note -> LOG.log(Level.WARNING, "{0}: {1}", model, note)));
+    models.forEach(IgnoredKeys::warn);
   }
 
   /** The same among the notes of a version. */
-  static List<String> notes(TritonConfig declared) {
+  public static List<String> notes(TritonConfig declared) {
     List<String> notes = new ArrayList<>();
     List<String> others = new ArrayList<>(declared.ignored());
     if (others.remove(INSTANCES)) {

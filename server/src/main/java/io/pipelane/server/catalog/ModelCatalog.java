@@ -69,6 +69,17 @@ public interface ModelCatalog {
    */
   CompletableFuture<Void> load(String name, LoadOptions options);
 
+  /**
+   * The same for a caller who may not load everything.
+   *
+   * @param permission told each other model that the options have it ask, before anything is done;
+   *     what it throws is thrown, or fails the load
+   */
+  default CompletableFuture<Void> load(
+      String name, LoadOptions options, Consumer<String> permission) {
+    return load(name, options);
+  }
+
   /** The same with no haste, as the repository says. */
   default CompletableFuture<Void> load(String name) {
     return load(name, LoadOptions.NONE);

@@ -10,6 +10,7 @@ import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
+import io.pipelane.server.catalog.IgnoredKeys;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
@@ -51,17 +52,22 @@ public final class EnsembleCatalog implements ModelCatalog {
    * An ensemble, and whether it is in service.
    *
    * @param refusal why its models could not be placed where it wants them
+   * @param carried whether it came along with a load: until the next one its folder changes nothing
    * @param news what to tell of a later declaration, which is wrong; empty where there is none
    */
   private record Entered(
-      Ensemble ensemble, boolean inService, Optional<StatusException> refusal, String news) {
-    Entered(Ensemble ensemble, boolean inService, Optional<StatusException> refusal) {
-      this(ensemble, inService, refusal, "");
+      Ensemble ensemble,
+      boolean inService,
+      boolean carried,
+      Optional<StatusException> refusal,
+      String news) {
+    Entered outOfService() {
+      return new Entered(ensemble, false, carried, Optional.empty(), "");
     }
 
     Entered refusing(StatusException cause) {
       String told = "its file by now is refused, what it said before holds: " + cause.getMessage();
-      return new Entered(ensemble, inService, refusal, told);
+      return new Entered(ensemble, inService, carried, refusal, told);
     }
   }
 
@@ -81,12 +87,17 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   /** Puts in service what the repository declares; blocks. */
   public void start() {
-    repository.ensembles().forEach(ensemble -> enter(ensemble, true));
+    repository.ensembles().forEach(ensemble -> enter(ensemble, true, false));
   }
 
   /** Beside an unload, whichever comes later counts: nobody else places or forgets meanwhile. */
-  private synchronized void enter(Ensemble ensemble, boolean evenUnloaded) {
+  private synchronized void enter(Ensemble ensemble, boolean isLoaded, boolean carried) {
     String name = ensemble.name();
+    Entered earlier = ensembles.get(name);
+    if (!isLoaded && earlier != null && earlier.carried) {
+      return;
+    }
+    IgnoredKeys.warn(name, ensemble.declared());
     Optional<StatusException> refusal = Optional.empty();
     try {
       if (ensemble.deviceOf().isEmpty()) {
@@ -98,14 +109,12 @@ public final class EnsembleCatalog implements ModelCatalog {
       spanning.forget(name); // What an earlier declaration has said.
       refusal = Optional.of(e);
     }
-    Entered entered = new Entered(ensemble, true, refusal);
+    Entered entered = new Entered(ensemble, true, carried, refusal, "");
     Entered now =
         ensembles.compute(
             name,
             (_, before) ->
-                evenUnloaded || before == null || before.inService
-                    ? entered
-                    : new Entered(ensemble, false, Optional.empty()));
+                isLoaded || before == null || before.inService ? entered : entered.outOfService());
     if (!now.inService) {
       spanning.forget(name);
     }
@@ -195,8 +204,11 @@ public final class EnsembleCatalog implements ModelCatalog {
         entered.ensemble.steps().stream()
             .map(EnsembleCatalog::text)
             .collect(Collectors.joining(", "));
+    List<String> ignored = IgnoredKeys.notes(entered.ensemble.declared());
     List<String> notes =
-        Stream.of("ensemble of " + chain, entered.news).filter(note -> !note.isEmpty()).toList();
+        Stream.concat(Stream.of("ensemble of " + chain, entered.news), ignored.stream())
+            .filter(note -> !note.isEmpty())
+            .toList();
     return new Entry(name, version, State.READY, "", notes);
   }
 
@@ -233,22 +245,45 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   @Override
   public TritonConfig declared(ModelVersion version) {
-    return ensembles.containsKey(version.model()) ? TritonConfig.NONE : models.declared(version);
+    Entered entered = ensembles.get(version.model());
+    return entered == null ? models.declared(version) : entered.ensemble.declared();
   }
 
   @Override
   public CompletableFuture<Void> load(String name, LoadOptions options) {
-    return CompletableFuture.supplyAsync(() -> repository.ensemble(name), loads)
-        .thenCompose(
-            declared -> {
-              if (declared.isEmpty() || !options.files().isEmpty()) {
-                return models
-                    .load(name, options)
-                    .whenCompleteAsync((_, error) -> leave(name, error), loads);
-              }
-              enter(declared.get(), true);
-              return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
-            });
+    return load(name, options, _ -> {});
+  }
+
+  @Override
+  public CompletableFuture<Void> load(
+      String name, LoadOptions options, Consumer<String> permission) {
+    return CompletableFuture.supplyAsync(
+            () ->
+                options
+                    .config()
+                    .map(json -> TritonConfig.ofJson(json, name))
+                    .orElse(TritonConfig.NONE),
+            loads)
+        .thenCompose(config -> load(name, options, config, permission));
+  }
+
+  /**
+   * Whoever brings an ensemble along chooses its models; the repository's are its owner's choice.
+   */
+  private CompletableFuture<Void> load(
+      String name, LoadOptions options, TritonConfig config, Consumer<String> permission) {
+    Optional<Ensemble> declared =
+        config.asksForNothing() ? repository.ensemble(name) : repository.ensemble(name, config);
+    if (declared.isEmpty() || !options.files().isEmpty()) {
+      return models
+          .load(name, options)
+          .whenCompleteAsync((_, error) -> leave(name, options, error), loads);
+    }
+    if (config.isEnsemble()) {
+      members(declared.get()).forEach(permission);
+    }
+    enter(declared.get(), true, config.isEnsemble());
+    return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
   }
 
   @Override
@@ -257,9 +292,9 @@ public final class EnsembleCatalog implements ModelCatalog {
         .thenCompose(
             declared -> {
               if (declared.isEmpty()) {
-                return followModel(name).thenRunAsync(() -> end(name), loads);
+                return followModel(name).thenRunAsync(() -> end(name, false), loads);
               }
-              enter(declared.get(), false);
+              enter(declared.get(), false, false);
               return takeOutOfModels(name);
             });
   }
@@ -284,22 +319,26 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   /** The load of a model ends its name's ensemble, unless it is refused. */
-  private void leave(String name, @Nullable Throwable refusal) {
+  private void leave(String name, LoadOptions options, @Nullable Throwable refusal) {
     Throwable cause = refusal instanceof CompletionException ? refusal.getCause() : refusal;
     boolean nothingIsThere =
-        cause instanceof StatusException status && status.status() == Status.NOT_FOUND;
+        options.config().isEmpty()
+            && cause instanceof StatusException status
+            && status.status() == Status.NOT_FOUND;
     if (cause == null) {
       loadedByName.add(name);
       takenAlong.remove(name);
       displaced.remove(name);
     }
     if (cause == null || nothingIsThere) {
-      end(name);
+      end(name, true);
     }
   }
 
-  private void end(String name) {
-    if (ensembles.remove(name) != null) {
+  private synchronized void end(String name, boolean evenCarried) {
+    Entered before = ensembles.get(name);
+    if (before != null && (evenCarried || !before.carried)) {
+      ensembles.remove(name);
       forgetUnlessInService(name);
     }
   }
@@ -356,9 +395,7 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   @Override
   public CompletableFuture<Void> unload(String name) {
-    Entered before =
-        ensembles.computeIfPresent(
-            name, (_, entered) -> new Entered(entered.ensemble, false, Optional.empty()));
+    Entered before = ensembles.computeIfPresent(name, (_, entered) -> entered.outOfService());
     loadedByName.remove(name);
     displaced.remove(name);
     if (before == null) {

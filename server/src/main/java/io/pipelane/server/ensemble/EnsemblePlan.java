@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.Ensemble;
 import io.pipelane.modelstore.repository.Ensemble.Step;
-import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.catalog.ServedModel;
@@ -14,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 
@@ -46,7 +46,7 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
     for (Step step : ensemble.steps()) {
       derivation.add(new Member(step, models.apply(step)));
     }
-    return derivation.plan(new ModelVersion(ensemble.name(), VERSION));
+    return derivation.plan(ensemble);
   }
 
   /** The versions that answer, in the order of the steps. */
@@ -140,18 +140,30 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
       return new TensorSpec(tensor, one.type(), Shape.of(dimensions));
     }
 
-    EnsemblePlan plan(ModelVersion version) {
-      List<TensorSpec> outputs =
-          made.values().stream().filter(spec -> !taken.contains(spec.name())).toList();
+    EnsemblePlan plan(Ensemble ensemble) {
+      List<TensorSpec> given = List.copyOf(inputs.values());
+      List<TensorSpec> outputs = outputs(ensemble.outputs());
+      try {
+        ensemble.declared().check(given, outputs);
+      } catch (StatusException e) { // Of what its models are at present.
+        throw new StatusException(Status.NOT_FOUND, String.valueOf(e.getMessage()), e);
+      }
       ServedModel served =
           new ServedModel(
-              version,
+              new ModelVersion(ensemble.name(), VERSION),
               List.of(VERSION),
-              List.copyOf(inputs.values()),
+              given,
               outputs,
-              ModelOptions.DEFAULT,
+              ensemble.options(),
               members.stream().anyMatch(member -> member.model.keepsState()));
       return new EnsemblePlan(served, members);
+    }
+
+    /** Those that the owner has named, or all that nobody takes. */
+    private List<TensorSpec> outputs(List<String> named) {
+      return named.isEmpty()
+          ? made.values().stream().filter(spec -> !taken.contains(spec.name())).toList()
+          : named.stream().map(name -> Objects.requireNonNull(made.get(name))).toList();
     }
 
     private StatusException problem(String reason) {

@@ -38,8 +38,8 @@ final class EnsembleRun implements InferenceService.Ticket {
   /*
    * Steps run one after another, so all fields but those of `cancel` belong to whoever runs the
    * current step: the submitter at first, then the lane's thread that ends a step and submits the
-   * next. What a step makes for the caller is placed with the caller at once; what it makes for
-   * others lies on the device that runs it, or in a buffer, until the last of them has run, or the
+   * next. What a step makes for the caller is placed with the caller at once, where later steps
+   * read it, too; what it makes for others alone lies on the device that runs it, or in a buffer, until the last of them has run, or the
    * request has ended. All is given back before the caller is told the end.
    *
    * What is on a device is lost with it, and takes memory that a later step may need. Then the
@@ -283,9 +283,12 @@ final class EnsembleRun implements InferenceService.Ticket {
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
       String tensor = member.step().outputs().getOrDefault(name, name);
-      return request.outputs().contains(tensor)
-          ? handler.place(tensor, type, shape, byteSize)
-          : onHost(tensor, type, shape, byteSize);
+      if (!request.outputs().contains(tensor)) {
+        return onHost(tensor, type, shape, byteSize);
+      }
+      MemorySegment place = handler.place(tensor, type, shape, byteSize);
+      tensors.put(tensor, type, shape, place);
+      return place;
     }
 
     /** All that is kept at a time lies on one device, as one step may read several. */

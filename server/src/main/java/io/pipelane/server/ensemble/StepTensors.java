@@ -60,6 +60,11 @@ final class StepTensors {
     return data;
   }
 
+  /** Notes the caller's memory, which a step writes a tensor to; it stays the caller's. */
+  void put(String name, TensorType type, Shape shape, MemorySegment data) {
+    put(new Made(new InputTensor(name, type, shape, data), Optional.empty(), () -> {}));
+  }
+
   /** Takes over memory of a device that a step writes a tensor to. */
   void put(String name, TensorType type, Shape shape, KeptTensor kept) {
     put(new Made(kept.input(name, type, shape), Optional.of(kept.device()), kept::close));

@@ -15,7 +15,9 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -28,6 +30,8 @@ final class GrpcAccess implements ServerInterceptor {
       Context.keyWithDefault("caller", Caller.ANYBODY);
   private static final Context.Key<Supplier<Caller>> IDENTIFICATION =
       Context.keyWithDefault("identification", () -> Caller.ANYBODY);
+  private static final Context.Key<OptionalInt> MANAGEMENT_PORT =
+      Context.keyWithDefault("management port", OptionalInt.empty());
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final Metadata.Key<String> API_KEY =
@@ -35,6 +39,7 @@ final class GrpcAccess implements ServerInterceptor {
 
   private static final Demand INFERENCE = Demand.of(Role.INFER, "");
   private static final Set<Role> MANAGE_ALONE = Set.of(Role.MANAGE);
+  private static final Set<Role> READERS = Set.of(Role.OBSERVE, Role.MANAGE);
 
   private final AccessControl access;
 
@@ -45,6 +50,24 @@ final class GrpcAccess implements ServerInterceptor {
   /** Who makes the call whose method is running. */
   static Caller caller() {
     return Objects.requireNonNull(CALLER.get());
+  }
+
+  /**
+   * Checks what the message of the call whose method is running demands, beside its method; throws
+   * {@link Status#PERMISSION_DENIED}.
+   */
+  static Consumer<Demand> ofMessage() {
+    Caller caller = caller();
+    OptionalInt managementPort = Objects.requireNonNull(MANAGEMENT_PORT.get());
+    return demand -> {
+      checkPort(managementPort, demand);
+      caller.check(demand);
+    };
+  }
+
+  /** What reading a setting demands, and changing one. */
+  static Demand ofSetting(boolean changes, String model) {
+    return new Demand(changes ? MANAGE_ALONE : READERS, model);
   }
 
   /**
@@ -66,7 +89,12 @@ final class GrpcAccess implements ServerInterceptor {
           Demand.ofAny("");
       case "ModelInfer", "ModelStreamInfer" -> INFERENCE;
       case "ModelStatistics" -> Demand.of(Role.OBSERVE, "");
-      case "RepositoryIndex" -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
+      case "RepositoryIndex",
+          "TraceSetting",
+          "LogSettings",
+          "SystemSharedMemoryStatus",
+          "CudaSharedMemoryStatus" ->
+          new Demand(READERS, "");
       default -> Demand.of(Role.MANAGE, "");
     };
   }
@@ -82,7 +110,7 @@ final class GrpcAccess implements ServerInterceptor {
     String apiKey = headers.get(API_KEY);
     Caller caller;
     try {
-      checkPort(demand);
+      checkPort(access.managementPort(), demand);
       caller = access.identify(authorization, apiKey);
       caller.check(demand);
       caller.begin();
@@ -90,11 +118,14 @@ final class GrpcAccess implements ServerInterceptor {
       call.close(GrpcStatusMapping.status(e), GrpcStatusMapping.trailers(e));
       return new ServerCall.Listener<>() {};
     }
-    if (caller == Caller.ANYBODY) {
+    if (caller == Caller.ANYBODY && access.managementPort().isEmpty()) {
       return next.startCall(call, headers); // As a call is that nothing is said of.
     }
     try {
-      Context context = Context.current().withValue(CALLER, caller);
+      Context context =
+          Context.current()
+              .withValue(CALLER, caller)
+              .withValue(MANAGEMENT_PORT, access.managementPort());
       if (!call.getMethodDescriptor().getType().clientSendsOneMessage()) {
         context = context.withValue(IDENTIFICATION, () -> access.identify(authorization, apiKey));
       }
@@ -105,11 +136,11 @@ final class GrpcAccess implements ServerInterceptor {
     }
   }
 
-  private void checkPort(Demand demand) {
-    if (access.managementPort().isPresent() && demand.roles().equals(MANAGE_ALONE)) {
+  private static void checkPort(OptionalInt managementPort, Demand demand) {
+    if (managementPort.isPresent() && demand.roles().equals(MANAGE_ALONE)) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
-          "management is served over HTTP alone, at port " + access.managementPort().getAsInt());
+          "management is served over HTTP alone, at port " + managementPort.getAsInt());
     }
   }
 

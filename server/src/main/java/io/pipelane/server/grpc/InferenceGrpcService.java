@@ -62,6 +62,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -240,7 +241,12 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                   Optional.ofNullable(parameters.get("config"))
                       .map(ModelRepositoryParameter::getStringParam),
                   files(parameters));
-          return backend.catalog().load(request.getModelName(), options);
+          return backend
+              .catalog()
+              .load(
+                  request.getModelName(),
+                  options,
+                  model -> caller.check(Demand.of(Role.MANAGE, model)));
         },
         RepositoryModelLoadResponse.getDefaultInstance());
   }
@@ -271,12 +277,14 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void traceSetting(
       TraceSettingRequest request, StreamObserver<TraceSettingResponse> observer) {
-    Caller caller = GrpcAccess.caller();
+    Consumer<Demand> access = GrpcAccess.ofMessage();
     answer(
         observer,
         () -> {
           String name = request.getModelName();
-          caller.check(Demand.of(Role.MANAGE, name.isEmpty() ? Demand.ALL_MODELS : name));
+          boolean changes = request.getSettingsCount() > 0;
+          String about = name.isEmpty() && changes ? Demand.ALL_MODELS : name;
+          access.accept(GrpcAccess.ofSetting(changes, about));
           String model = name.isEmpty() ? null : backend.resolve(name, "").version().model();
           return SettingMessages.trace(backend.observation().tracing(), model, request);
         });
@@ -285,11 +293,12 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void logSettings(
       LogSettingsRequest request, StreamObserver<LogSettingsResponse> observer) {
-    Caller caller = GrpcAccess.caller();
+    Consumer<Demand> access = GrpcAccess.ofMessage();
     answer(
         observer,
         () -> {
-          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          boolean changes = request.getSettingsCount() > 0;
+          access.accept(GrpcAccess.ofSetting(changes, changes ? Demand.ALL_MODELS : ""));
           return SettingMessages.log(backend.observation().logging(), request);
         });
   }
@@ -302,7 +311,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     answer(
         observer,
         () -> {
-          caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
+          caller.check(GrpcAccess.ofSetting(false, Demand.ALL_MODELS));
           return SharedMemoryMessages.status(backend.sharedMemory().status(request.getName()));
         });
   }

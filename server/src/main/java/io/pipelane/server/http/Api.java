@@ -292,16 +292,14 @@ final class Api {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());
         answer(exchange, target -> Answers.index(target, entries));
       }
-      case Route.Load(String name) -> answerWhenDone(exchange, load(name, body));
-      case Route.Unload(String name) -> {
-        Caller caller = exchange.caller();
-        answerWhenDone(
-            exchange,
-            RepositoryRequests.unloadsDependents(body)
-                ? catalog.unloadWithDependents(
-                    name, model -> caller.check(Demand.of(Role.MANAGE, model)))
-                : catalog.unload(name));
-      }
+      case Route.Load(String name) ->
+          answerWhenDone(exchange, load(name, body, mayManage(exchange)));
+      case Route.Unload(String name) ->
+          answerWhenDone(
+              exchange,
+              RepositoryRequests.unloadsDependents(body)
+                  ? catalog.unloadWithDependents(name, mayManage(exchange))
+                  : catalog.unload(name));
       case Route.Versions(String name) -> answerVersions(exchange, name);
       case Route.ChooseVersions(String name) -> {
         CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
@@ -374,15 +372,20 @@ final class Api {
         Response.of(status, exchange.allocator(), target -> Answers.ready(target, ready)));
   }
 
+  private static Consumer<String> mayManage(Exchange exchange) {
+    Caller caller = exchange.caller();
+    return model -> caller.check(Demand.of(Role.MANAGE, model));
+  }
+
   /** Files that come along are decoded on a codec thread. */
-  private CompletableFuture<Void> load(String name, ByteBuf body) {
+  private CompletableFuture<Void> load(String name, ByteBuf body, Consumer<String> permission) {
     if (body.readableBytes() <= CodecThreads.LARGEST_ON_LOOP) {
-      return catalog.load(name, RepositoryRequests.load(body));
+      return catalog.load(name, RepositoryRequests.load(body), permission);
     }
     body.retain();
     try {
       return CompletableFuture.supplyAsync(() -> decodedLoad(body), codecs)
-          .thenCompose(options -> catalog.load(name, options));
+          .thenCompose(options -> catalog.load(name, options, permission));
     } catch (RejectedExecutionException e) {
       body.release();
       throw CodecThreads.busy("decoding");

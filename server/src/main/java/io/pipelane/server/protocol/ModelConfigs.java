@@ -22,14 +22,20 @@ import java.util.List;
 /** A model's configuration as the protocol's extension answers it. */
 public final class ModelConfigs {
   private static final String BACKEND = "onnxruntime";
+  private static final String ENSEMBLE = "ensemble";
 
   private ModelConfigs() {}
 
   /** What the model's owner has said, completed by what the model itself says. */
   public static ModelConfig of(ServedModel model, TritonConfig declared) {
     ModelConfig.Builder config = declared.message().toBuilder();
-    config.setName(model.version().model()).setPlatform(Answers.PLATFORM).setBackend(BACKEND);
-    config.setDefaultModelFilename(declared.modelFile());
+    config.setName(model.version().model());
+    if (declared.isEnsemble()) {
+      config.setPlatform(ENSEMBLE);
+    } else {
+      config.setPlatform(Answers.PLATFORM).setBackend(BACKEND);
+      config.setDefaultModelFilename(declared.modelFile());
+    }
     if (!declared.isWritten()) {
       config.setVersionPolicy(
           ModelVersionPolicy.newBuilder().setAll(ModelVersionPolicy.All.getDefaultInstance()));

@@ -12,8 +12,10 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
@@ -25,6 +27,7 @@ import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.observability.Tracings;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceRequest;
@@ -42,8 +45,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,6 +67,35 @@ class EnsembleRunTest {
           - {model: echo, inputs: {x: in}, outputs: {y_x: middle}}
           - {model: echo, inputs: {x: middle}, outputs: {y_x: out}}
           - {model: echo, inputs: {x: in}, outputs: {y_x: beside}}
+      """;
+
+  /** Its last step stands first. */
+  private static final String TRITONS =
+      """
+      platform: "ensemble"
+      max_batch_size: 16384
+      input { name: "in" data_type: TYPE_FP32 dims: [ 4 ] }
+      output { name: "out" data_type: TYPE_FP32 dims: [ 4 ] }
+      output { name: "middle" }
+      ensemble_scheduling {
+        step {
+          model_name: "echo"
+          input_map { key: "x" value: "middle" }
+          output_map { key: "y_x" value: "out" }
+        }
+        step {
+          model_name: "echo"
+          model_version: -1
+          input_map { key: "x" value: "in" }
+          output_map { key: "y_x" value: "middle" }
+        }
+      }
+      """;
+
+  private static final String BROUGHT_ALONG =
+      """
+      {"ensembleScheduling": {"step": [
+        {"modelName": "echo", "inputMap": {"x": "in"}, "outputMap": {"y_x": "o"}}]}}
       """;
 
   @TempDir private Path folder = Path.of("");
@@ -195,6 +231,81 @@ class EnsembleRunTest {
     assertEquals(new InferenceTimings(3, 6, 9), caller.timings);
     assertEquals(0, memory.lentBytes());
     assertEquals(3, echoed().success().count());
+  }
+
+  /** As Triton's owners may have it: a step reads what the caller has asked for, too. */
+  @Test
+  void submit_outputThatAStepTakes_isAnsweredAndPassedOn() throws IOException {
+    declareForTriton();
+    Caller caller = new Caller();
+    submit(EchoService.inline(), caller, "out", "middle");
+    assertNull(caller.error);
+    assertEquals(List.of("middle[8192,4]", "out[8192,4]"), caller.places);
+    caller.outputs.forEach(
+        output -> assertEquals(7.5f, output.getAtIndex(ValueLayout.JAVA_FLOAT, 5)));
+    assertEquals(0, memory.lentBytes());
+    assertEquals(2, echoed().success().count());
+  }
+
+  private void declareForTriton() throws IOException {
+    Path file = folder.resolve("pipe/config.pbtxt");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, TRITONS);
+    catalog.load("pipe").join();
+  }
+
+  @Test
+  void resolve_ofTriton_hasWhatItsOwnerSays() throws IOException {
+    declareForTriton();
+    ServedModel pipe = catalog.resolve("pipe", "1");
+    assertEquals(List.of("out", "middle"), pipe.outputs().stream().map(o -> o.name()).toList());
+    assertEquals(Optional.of(16384), pipe.options().batching().maxRows());
+    ModelConfig config = ModelConfigs.of(pipe, catalog.declared(pipe.version()));
+    assertEquals("ensemble", config.getPlatform());
+    assertEquals("", config.getBackend());
+    assertEquals(2, config.getEnsembleScheduling().getStepCount());
+
+    Files.writeString(
+        folder.resolve("pipe/config.pbtxt"), TRITONS.replace("dims: [ 4 ]", "dims: [ 5 ]"));
+    catalog.load("pipe").join();
+    StatusException error =
+        assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
+    assertEquals(Status.NOT_FOUND, error.status());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("\"in\" has the shape"), error::getMessage);
+  }
+
+  /** It stands for what the folder says until the next load, whatever becomes of the folder. */
+  @Test
+  void load_withAConfiguration_isThatEnsemble() throws IOException {
+    declare(CHAIN);
+    catalog.load("pipe", with(BROUGHT_ALONG)).join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    catalog.reload("pipe").join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    catalog.load("pipe", with("{}")).join();
+    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+  }
+
+  private static LoadOptions with(String config) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
+  }
+
+  /** Whoever brings it along must be allowed to load its models; the repository's owner chose. */
+  @Test
+  void load_withAConfiguration_asksForEachModel() throws IOException {
+    declare(CHAIN);
+    Consumer<String> permission =
+        model -> {
+          throw new StatusException(Status.PERMISSION_DENIED, "not for model " + model);
+        };
+    CompletionException error =
+        assertThrows(
+            CompletionException.class,
+            () -> catalog.load("pipe", with(BROUGHT_ALONG), permission).join());
+    assertEquals("not for model echo", Objects.requireNonNull(error.getCause()).getMessage());
+    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+    catalog.load("pipe", LoadOptions.NONE, permission).join();
   }
 
   @Test

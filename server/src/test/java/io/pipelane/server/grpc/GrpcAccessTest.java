@@ -24,6 +24,7 @@ import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.protocol.grpc.ServerMetadataRequest;
 import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.SystemSharedMemoryRegisterRequest;
+import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
@@ -52,6 +53,17 @@ class GrpcAccessTest {
   private static final Set<Code> REFUSED = Set.of(Code.UNAUTHENTICATED, Code.PERMISSION_DENIED);
 
   @TempDir Path folder;
+
+  private static final TraceSettingRequest TRACE =
+      TraceSettingRequest.newBuilder()
+          .putSettings(
+              "trace_level", TraceSettingRequest.SettingValue.newBuilder().addValue("OFF").build())
+          .build();
+  private static final LogSettingsRequest LOG =
+      LogSettingsRequest.newBuilder()
+          .putSettings(
+              "log_info", LogSettingsRequest.SettingValue.newBuilder().setBoolParam(true).build())
+          .build();
 
   private record Call(Consumer<GRPCInferenceServiceBlockingStub> made, Set<String> welcome) {
     static Call of(String welcome, Consumer<GRPCInferenceServiceBlockingStub> made) {
@@ -105,9 +117,18 @@ class GrpcAccessTest {
                 c.repositoryModelUnload(
                     RepositoryModelUnloadRequest.newBuilder().setModelName(model).build())));
     calls.put(
-        "trace", Call.of("manage", c -> c.traceSetting(TraceSettingRequest.getDefaultInstance())));
+        "trace",
+        Call.of("manage observe", c -> c.traceSetting(TraceSettingRequest.getDefaultInstance())));
+    calls.put("traces", Call.of("manage", c -> c.traceSetting(TRACE)));
     calls.put(
-        "log", Call.of("manage", c -> c.logSettings(LogSettingsRequest.getDefaultInstance())));
+        "log",
+        Call.of("manage observe", c -> c.logSettings(LogSettingsRequest.getDefaultInstance())));
+    calls.put("logs", Call.of("manage", c -> c.logSettings(LOG)));
+    calls.put(
+        "regions",
+        Call.of(
+            "manage observe",
+            c -> c.systemSharedMemoryStatus(SystemSharedMemoryStatusRequest.getDefaultInstance())));
     calls.put(
         "memory",
         Call.of(
@@ -174,6 +195,21 @@ class GrpcAccessTest {
                       call.welcome.contains(role), !REFUSED.contains(code), name + role + code);
                 }
               });
+    }
+  }
+
+  /** With a port of its own, management is not here; looking at what is set is. */
+  @Test
+  void managementPort_settingsAreReadAndNotChanged() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual(), OptionalInt.of(1234));
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      Map<String, Call> calls = calls("echo");
+      for (String name : List.of("trace", "log", "regions", "traces", "logs", "load")) {
+        Code code =
+            code(Objects.requireNonNull(calls.get(name)).made, conversation.client("manage"));
+        boolean isRead = !List.of("traces", "logs", "load").contains(name);
+        assertEquals(isRead, code != Code.PERMISSION_DENIED, name + code);
+      }
     }
   }
 
