@@ -42,6 +42,30 @@ import org.junit.jupiter.api.io.TempDir;
 class EnsembleServingTest {
   private static final int WIDTH = 32;
 
+  /** Its last step stands first, and what that takes is answered, too. */
+  private static final String TRITONS =
+      """
+      platform: "ensemble"
+      max_batch_size: 8
+      input { name: "input" data_type: TYPE_FP32 dims: [ 32 ] }
+      output { name: "output" data_type: TYPE_FP32 dims: [ 32 ] }
+      output { name: "between" data_type: TYPE_FP32 dims: [ 32 ] }
+      ensemble_scheduling {
+        step {
+          model_name: "second"
+          model_version: -1
+          input_map { key: "x" value: "between" }
+          output_map { key: "y" value: "output" }
+        }
+        step {
+          model_name: "first"
+          model_version: -1
+          input_map { key: "x" value: "input" }
+          output_map { key: "y" value: "between" }
+        }
+      }
+      """;
+
   @TempDir private Path folder = Path.of("");
 
   private static HttpResponse<byte[]> post(HttpClient client, String url, byte[] body)
@@ -251,6 +275,8 @@ class EnsembleServingTest {
             - {model: first, inputs: {x: input}, outputs: {y: between}}
             - {model: second, inputs: {x: between}, outputs: {y: output}}
         """);
+    Path tritons = Files.createDirectories(repository.resolve("tritons/1"));
+    Files.writeString(tritons.resolveSibling("config.pbtxt"), TRITONS);
     try (HttpClient client = HttpClient.newHttpClient();
         PipelaneServer server =
             PipelaneServer.start(PipelaneConfig.of(settings(repository, Map.of())))) {
@@ -263,12 +289,22 @@ class EnsembleServingTest {
           Arrays.equals(expected, tensor(post(client, models + "both/infer", input))),
           "the same kernels on the same numbers");
 
+      HttpResponse<byte[]> ofTriton = post(client, models + "tritons/infer", input);
+      byte[] both = tensor(ofTriton);
+      assertTrue(
+          Arrays.equals(expected, Arrays.copyOf(both, expected.length))
+              && Arrays.equals(between, Arrays.copyOfRange(both, expected.length, both.length)),
+          "what the last step makes, and what it takes");
+      String config = get(client, models + "tritons/config");
+      assertTrue(config.contains("\"platform\":\"ensemble\""), config);
+      assertEquals(400, post(client, models + "tritons/infer", rows(9, 0)).statusCode());
+
       String metadata = get(client, models + "both");
       assertTrue(metadata.contains("\"name\":\"input\""), metadata);
       assertTrue(metadata.contains("\"name\":\"output\""), metadata);
       assertTrue(get(client, models + "both/ready").startsWith("200"));
       String stats = get(client, models + "first/stats");
-      assertTrue(stats.contains("\"inference_count\":4,\"execution_count\":2"), stats);
+      assertTrue(stats.contains("\"inference_count\":6,\"execution_count\":3"), stats);
 
       assertEquals(
           200,
