@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -130,7 +131,7 @@ class WarmUpServingTest {
                   assertThrows(
                       StatusException.class,
                       () -> throwing(() -> server.catalog().load("small").join())));
-      assertTrue(answers.stream().allMatch(before::equals));
+      OwnedRepository.requireKnown(Set.of(before), answers);
       assertTrue(entry(server).notes().getFirst().contains("\"other\" failed"));
       assertEquals(1, server.switcher().memory().weights().entries().size());
       server.devices().verify();

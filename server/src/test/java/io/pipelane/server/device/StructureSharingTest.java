@@ -35,6 +35,9 @@ class StructureSharingTest {
   /** What each session is taken to need, in one lane. */
   private static final long USUAL_BYTES = 32 << 20;
 
+  /** One more than compute at once, to run in while a run has given way at a gate. */
+  private static final int LANES = 2;
+
   @TempDir private Path folder;
   private final Device device = TestDevices.open(WEIGHT_BYTES, 16 << 10);
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
@@ -47,12 +50,16 @@ class StructureSharingTest {
           sessions,
           new SwitcherSettings(
               WEIGHT_BYTES,
-              2 * HAVE_THEIR_OWN * USUAL_BYTES * sessions.processes(),
+              2 * HAVE_THEIR_OWN * bytesOfAModel(),
               1,
               100,
               1 << 20,
               new EqualBytesGrouping(8, 1)),
           weights);
+
+  private long bytesOfAModel() {
+    return USUAL_BYTES * sessions.processes() * (sessions.boundToLane() ? LANES : 1);
+  }
 
   @AfterEach
   void close() {
