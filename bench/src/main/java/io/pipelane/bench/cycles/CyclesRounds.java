@@ -35,8 +35,9 @@ final class CyclesRounds {
     this.results = results;
   }
 
-  /** Measures every cycle by a way. */
+  /** Measures every cycle by a way, after runs of both models that do not count. */
   void measure(String name, Way way) throws Exception {
+    new Alone(way).measure(length.toNanos() / ALONE_SHARE);
     for (Duration cycle : cycles) {
       Alone alone = new Alone(way);
       TurnTaking turns = new TurnTaking(way);

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 
 /**
  * A short trace of jobs, under one policy after another: as many iterations each, so that those of
@@ -42,6 +43,8 @@ final class LiveTrace {
    * Draws jobs of some models and writes a copy for each.
    *
    * @param label what rows begin with
+   * @param iterations of a job, in the mean
+   * @param spread of the logarithm of their numbers, as of a simulated trace's durations
    * @param window seconds within which they come
    */
   static LiveTrace write(
@@ -50,18 +53,26 @@ final class LiveTrace {
       List<AskedModel> models,
       int count,
       int iterations,
+      double spread,
       double window,
       long seed)
       throws IOException {
     SplittableRandom random = new SplittableRandom(seed);
     double[] arrivals = random.doubles(count, 0, window).sorted().toArray();
+    double[] lengths =
+        DoubleStream.generate(() -> Math.exp(spread * random.nextGaussian()))
+            .limit(count)
+            .toArray();
+    double scale = iterations * count / DoubleStream.of(lengths).sum();
     LiveTrace trace = new LiveTrace(label, servers);
     Map<AskedModel, Integer> copies = new HashMap<>();
-    for (double arrival : arrivals) {
+    for (int job = 0; job < count; job++) {
       AskedModel asked = models.get(random.nextInt(models.size()));
       int copy = copies.merge(asked, 1, Integer::sum);
       String name = servers.add(asked, copy).getLast();
-      trace.jobs.add(new Job(name, asked, Math.round(arrival * NANOS_PER_SECOND), iterations));
+      long arrivalNanos = Math.round(arrivals[job] * NANOS_PER_SECOND);
+      int drawn = Math.toIntExact(Math.max(1, Math.round(scale * lengths[job])));
+      trace.jobs.add(new Job(name, asked, arrivalNanos, drawn));
     }
     return trace;
   }

@@ -56,11 +56,10 @@ final class TraceColumns {
               + " iteration that does not grow with the batch leaves the device idle, which is more"
               + " than a device would really leave.",
           "live: --live-jobs jobs of --model, each with a copy of its own, on --device, in this process,"
-              + " weights on the device, after a few iterations that do not count; --live-iterations each, which all wait"
-              + " in the server's queue from the job's coming on. The server's queue orders"
-              + " iterations, not jobs: its srtf takes the job of the shortest iterations first, and that"
-              + " is the shortest job here, as all have as many. Queueing is to the first answer. pack"
-              + " has --live-lanes lanes, the others one, no ageing, nothing is batched.",
+              + " weights on the device, after a few iterations that do not count; --live-iterations each in the mean, log-normal"
+              + " (--spread), which all wait in the server's queue from the job's coming on, as items of one job."
+              + " Queueing is to the first answer. pack has --live-lanes lanes, the others one, no ageing, nothing is"
+              + " batched.",
           "A job whose persistent memory had to go loads it again, at --link; a change of jobs costs"
               + " --change besides.");
 

@@ -77,7 +77,7 @@ public final class TraceCommand implements Callable<Integer> {
   @Option(
       names = "--live-iterations",
       paramLabel = "N",
-      description = "Of each job, live (${DEFAULT-VALUE}).")
+      description = "Of a job in the mean, live (${DEFAULT-VALUE}).")
   private int liveIterations = 40;
 
   @Option(
@@ -131,7 +131,14 @@ public final class TraceCommand implements Callable<Integer> {
     for (int round = 0; round < liveRounds; round++) {
       LiveServers servers = measured.servers("trace", device.memory());
       LiveTrace.write(
-              measured.label(), servers, models, liveJobs, liveIterations, liveWindow, seed + round)
+              measured.label(),
+              servers,
+              models,
+              liveJobs,
+              liveIterations,
+              spread,
+              liveWindow,
+              seed + round)
           .tell(TraceRounds.POLICIES, liveLanes, measured.rows(), measured.results());
     }
   }
