@@ -10,7 +10,12 @@ public record JobsConfig(
                 "Folder that jobs read their input files from and write their outputs to; without"
                     + " one there are no jobs")
         Optional<Path> folder,
-    @Key(about = "Jobs that run at once", standard = "2", min = "1", max = "64") int concurrency,
+    @Key(
+            about = "Jobs that run at once, and one more of class online",
+            standard = "2",
+            min = "1",
+            max = "64")
+        int concurrency,
     @Key(
             about = "Items of one job that wait or run at once",
             standard = "4",

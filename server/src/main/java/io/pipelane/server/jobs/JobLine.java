@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -16,7 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Jobs that wait for a thread, some for a model that has gone to be back, and offline ones for a
- * device as well, in the order in which they came. Safe for any thread.
+ * device as well: online jobs before offline ones, each in the order in which they came. Safe for
+ * any thread.
  */
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */
@@ -57,7 +59,7 @@ final class JobLine {
     lock.lock();
     try {
       waiting.add(job);
-      changed.signal();
+      changed.signalAll(); // Some threads take online jobs alone.
     } finally {
       lock.unlock();
     }
@@ -69,7 +71,7 @@ final class JobLine {
     try {
       waiting.addFirst(job);
       ofModelsAway.add(job);
-      changed.signal();
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -99,18 +101,20 @@ final class JobLine {
   /**
    * Takes the next job, which has its device then; blocks. Null once the line is closed, or the
    * thread interrupted.
+   *
+   * @param classes of jobs that are taken, the first that there is a job of
    */
-  @Nullable Job next() {
+  @Nullable Job next(List<Priority> classes) {
     lock.lock();
     try {
-      @Nullable Job ready = ready();
+      @Nullable Job ready = ready(classes);
       while (!closed && ready == null) {
         if (ofModelsAway.isEmpty()) {
           changed.awaitUninterruptibly();
         } else { // Nobody tells when a model comes into service.
           long _ = changed.awaitNanos(pause.toNanos());
         }
-        ready = ready();
+        ready = ready(classes);
       }
       return ready;
     } catch (InterruptedException e) {
@@ -122,15 +126,18 @@ final class JobLine {
   }
 
   /** The first job that waits for nothing but a thread, if only to be ended; with the lock. */
-  private @Nullable Job ready() {
+  private @Nullable Job ready(List<Priority> classes) {
     if (closed) {
       return null;
     }
-    for (Job job : waiting) {
-      if (job.isStopped() || (mayRun(job) && hasPlace(job))) {
-        waiting.remove(job);
-        ofModelsAway.remove(job);
-        return job;
+    for (Priority wanted : classes) {
+      for (Job job : waiting) {
+        boolean isWanted = job.spec().priority() == wanted;
+        if (isWanted && (job.isStopped() || (mayRun(job) && hasPlace(job)))) {
+          waiting.remove(job);
+          ofModelsAway.remove(job);
+          return job;
+        }
       }
     }
     return null;

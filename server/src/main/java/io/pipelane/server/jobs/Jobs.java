@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
@@ -15,6 +16,7 @@ import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,12 +25,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.random.RandomGenerator;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs jobs: inference over the items of a file, one after another into a file of rows. They wait
- * for one another in the order in which they came, and go on where they were after a restart.
+ * for one another, online ones before offline ones and else in the order in which they came, and go
+ * on where they were after a restart.
  *
  * <p>Safe for any thread; {@link #submit} and {@link #remove} write files, and belong off the event
  * loops.
@@ -77,10 +79,12 @@ public final class Jobs implements AutoCloseable {
         new JobLine(placement, spec -> JobRun.modelAway(catalog, spec), settings.retryPause());
     this.records = new JobRecords(files, random, clock, hook);
     recover();
-    threads =
-        IntStream.range(0, settings.concurrency())
-            .mapToObj(i -> Thread.ofPlatform().name("job-" + i).daemon().unstarted(this::work))
-            .toList();
+    List<Thread> started = new ArrayList<>();
+    for (int i = 0; i < settings.concurrency(); i++) {
+      started.add(thread("job-" + i, List.of(Priority.ONLINE, Priority.OFFLINE)));
+    }
+    started.add(thread("job-online", List.of(Priority.ONLINE))); // Offline jobs may take for days.
+    threads = List.copyOf(started);
     placement.ifPresent(devices -> devices.onChange(line::devicesChanged));
     threads.forEach(Thread::start);
   }
@@ -301,7 +305,11 @@ public final class Jobs implements AutoCloseable {
     return state.name().toLowerCase(Locale.ROOT);
   }
 
-  private void work() {
+  private Thread thread(String name, List<Priority> classes) {
+    return Thread.ofPlatform().name(name).daemon().unstarted(() -> work(classes));
+  }
+
+  private void work(List<Priority> classes) {
     if (settings.nice() > 0 && !ThreadPriority.yieldToOthers(settings.nice())) {
       LOG.log(
           System.Logger.Level.WARNING,
@@ -314,7 +322,7 @@ public final class Jobs implements AutoCloseable {
           "the process may use none of the processors {0} (sharing.offline-processors)",
           settings.processors().get());
     }
-    @Nullable Job next = line.next();
+    @Nullable Job next = line.next(classes);
     while (next != null) {
       boolean waits = false;
       try {
@@ -337,7 +345,7 @@ public final class Jobs implements AutoCloseable {
         }
         line.devicesChanged();
       }
-      next = line.next();
+      next = line.next(classes);
     }
   }
 

@@ -206,6 +206,31 @@ class JobsTest {
     }
   }
 
+  /** There is one thread, which offline jobs may have for days, and one for online jobs alone. */
+  @Test
+  void onlineJob_doesNotWaitForOfflineOnes() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
+      jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY);
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      String items = "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
+      byte[] online = JobsFixture.request(items + ",\"class\":\"online\"");
+      String id = jobs.submit(online, Caller.ANYBODY).spec().id();
+      while (service.pending.size() < 4) {
+        Thread.onSpinWait();
+      }
+      service.pending.removeLast().complete();
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+      assertEquals(JobsFixture.rows(1), fixture.output("q"));
+      while (jobs.list().stream().anyMatch(job -> !job.state().isEnd())) {
+        completeAll(service);
+      }
+    }
+  }
+
   private static byte[] ofAnother() {
     String items = "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
     return ("{\"model\":\"background\"," + items + "}").getBytes(UTF_8);

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -80,7 +82,8 @@ public final class ProfileFolder {
     }
   }
 
+  /** Each has its own: a structure that is not shared has a model's name in it. */
   private Path file(String structure) {
-    return folder.resolve(structure.replaceAll("[^\\w.-]+", "-") + ".json");
+    return folder.resolve(URLEncoder.encode(structure, StandardCharsets.UTF_8) + ".json");
   }
 }

@@ -110,6 +110,17 @@ class SegmentProfilesTest {
   }
 
   @Test
+  void profiles_ofModelsWhoseNamesDifferInPunctuation_areKeptApart() {
+    ProfileFolder folder = new ProfileFolder(cache, "cpu: some");
+    List<String> structures = List.of("h.a b/1", "h.a-b/1", "h.a+b/1");
+    for (String structure : structures) {
+      folder.write(new SegmentProfile(structure, List.of()));
+    }
+    structures.forEach(
+        structure -> assertEquals(structure, folder.read(structure).orElseThrow().structure()));
+  }
+
+  @Test
   void profiles_whoseFileIsDamaged_areMadeAnew() throws IOException {
     observe(kept(), SHAPES, 10, 1_000, 2_000);
     Path file = onlyFile();
