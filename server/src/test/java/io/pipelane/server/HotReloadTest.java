@@ -290,6 +290,29 @@ class HotReloadTest {
   }
 
   @Test
+  void modelThatHasBecomeAnEnsemble_leavesWithItsFolder() throws Exception {
+    owned.model("turns", 1, 2);
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      owned.text(
+          "turns/config.pbtxt",
+          "ensemble_scheduling { step { model_name: \"small\" input_map { key: \"x\" value: \"x\" }"
+              + " output_map { key: \"y\" value: \"y\" } } }");
+      OwnedRepository.follow(poll);
+      assertEquals(owned.answer(server, "small"), owned.answer(server, "turns"));
+      owned.text("turns/config.pbtxt", "ensemble_scheduling { step { model_name: ");
+      OwnedRepository.follow(poll);
+      assertEquals(owned.answer(server, "small"), owned.answer(server, "turns"));
+      String notes = OwnedRepository.index(server, "turns").getFirst().notes().toString();
+      assertTrue(notes.contains("its file by now is refused"), notes);
+      owned.remove("turns");
+      OwnedRepository.follow(poll);
+      assertEquals(404, owned.ask(server, "turns").statusCode());
+      server.devices().verify();
+    }
+  }
+
+  @Test
   void refusedLoadWithFiles_changesNothingThatIsFollowed() throws Exception {
     try (PipelaneServer server = owned.start(Map.of("repository.upload", "true"))) {
       RepositoryPoll poll = owned.poll(server);

@@ -19,8 +19,8 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 
 /**
- * A short trace of jobs, under one policy after another: as many iterations each, so that those of
- * a fast model are the short jobs.
+ * A short trace of jobs, under one policy after another: with log-normal numbers of iterations, of
+ * models that take long or short.
  */
 final class LiveTrace {
   private static final int WARMING_ITERATIONS = 4;

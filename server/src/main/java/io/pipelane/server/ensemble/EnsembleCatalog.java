@@ -264,7 +264,7 @@ public final class EnsembleCatalog implements ModelCatalog {
                     .map(json -> TritonConfig.ofJson(json, name))
                     .orElse(TritonConfig.NONE),
             loads)
-        .thenCompose(config -> load(name, options, config, permission));
+        .thenComposeAsync(config -> load(name, options, config, permission), loads);
   }
 
   /**
@@ -275,9 +275,10 @@ public final class EnsembleCatalog implements ModelCatalog {
     Optional<Ensemble> declared =
         config.asksForNothing() ? repository.ensemble(name) : repository.ensemble(name, config);
     if (declared.isEmpty() || !options.files().isEmpty()) {
+      @Nullable Entered before = ensembles.get(name);
       return models
           .load(name, options)
-          .whenCompleteAsync((_, error) -> leave(name, options, error), loads);
+          .whenCompleteAsync((_, error) -> leave(name, options, before, error), loads);
     }
     if (config.isEnsemble()) {
       members(declared.get()).forEach(permission);
@@ -288,11 +289,17 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   @Override
   public CompletableFuture<Void> reload(String name) {
+    Entered entered = ensembles.get(name);
+    if (entered != null && entered.carried) {
+      return CompletableFuture.completedFuture(null);
+    }
     return CompletableFuture.supplyAsync(() -> declared(name), loads)
         .thenCompose(
             declared -> {
               if (declared.isEmpty()) {
-                return followModel(name).thenRunAsync(() -> end(name, false), loads);
+                return followModel(name)
+                    .whenComplete((_, error) -> tell(name, error))
+                    .thenRunAsync(() -> end(name, null), loads);
               }
               enter(declared.get(), false, false);
               return takeOutOfModels(name);
@@ -302,8 +309,28 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** Who unloaded a model that gave way was no owner, so its folder brings it back. */
   private CompletableFuture<Void> followModel(String name) {
     return displaced.contains(name)
-        ? models.load(name, LoadOptions.NONE).thenRun(() -> displaced.remove(name))
+        ? models
+            .load(name, LoadOptions.NONE)
+            .exceptionallyCompose(
+                error ->
+                    isNotFound(error)
+                        ? CompletableFuture.completedFuture(null) // Its folder has gone.
+                        : CompletableFuture.failedFuture(error))
+            .thenRun(() -> displaced.remove(name))
         : models.reload(name);
+  }
+
+  private static boolean isNotFound(@Nullable Throwable error) {
+    Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+    return cause instanceof StatusException known && known.status() == Status.NOT_FOUND;
+  }
+
+  /** What is no ensemble any more, and no model either, may be one whose file cannot be read. */
+  private void tell(String name, @Nullable Throwable error) {
+    Throwable cause = error instanceof CompletionException ? error.getCause() : error;
+    if (cause instanceof StatusException refusal) {
+      ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal));
+    }
   }
 
   /** A declaration that has become wrong leaves the one before in force, if there is one. */
@@ -319,25 +346,27 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   /** The load of a model ends its name's ensemble, unless it is refused. */
-  private void leave(String name, LoadOptions options, @Nullable Throwable refusal) {
-    Throwable cause = refusal instanceof CompletionException ? refusal.getCause() : refusal;
-    boolean nothingIsThere =
-        options.config().isEmpty()
-            && cause instanceof StatusException status
-            && status.status() == Status.NOT_FOUND;
-    if (cause == null) {
+  private void leave(
+      String name, LoadOptions options, @Nullable Entered before, @Nullable Throwable refusal) {
+    boolean nothingIsThere = options.config().isEmpty() && isNotFound(refusal);
+    if (refusal == null) {
       loadedByName.add(name);
       takenAlong.remove(name);
       displaced.remove(name);
     }
-    if (cause == null || nothingIsThere) {
-      end(name, true);
+    if (refusal == null || nothingIsThere) {
+      end(name, before);
     }
   }
 
-  private synchronized void end(String name, boolean evenCarried) {
-    Entered before = ensembles.get(name);
-    if (before != null && (evenCarried || !before.carried)) {
+  /**
+   * Ends a name's ensemble, but not one that was brought along meanwhile.
+   *
+   * @param before what was there when it was decided
+   */
+  private synchronized void end(String name, @Nullable Entered before) {
+    @Nullable Entered now = ensembles.get(name);
+    if (now != null && (now.equals(before) || !now.carried)) {
       ensembles.remove(name);
       forgetUnlessInService(name);
     }

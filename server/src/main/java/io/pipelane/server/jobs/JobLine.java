@@ -4,8 +4,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.placement.PlacedJob;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -30,7 +29,7 @@ final class JobLine {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Deque<Job> waiting = new ArrayDeque<>();
+  private final List<Job> waiting = new ArrayList<>();
   private final Optional<JobPlacement> placement;
   private final Set<Job> ofModelsAway = new HashSet<>();
   private final Function<JobSpec, Optional<String>> modelAway;
@@ -69,12 +68,20 @@ final class JobLine {
   void awaitModel(Job job) {
     lock.lock();
     try {
-      waiting.addFirst(job);
+      int place = 0;
+      while (place < waiting.size() && !cameLater(waiting.get(place), job)) {
+        place++;
+      }
+      waiting.add(place, job);
       ofModelsAway.add(job);
       changed.signalAll();
     } finally {
       lock.unlock();
     }
+  }
+
+  private static boolean cameLater(Job job, Job than) {
+    return job.work().cameNanos() - than.work().cameNanos() > 0;
   }
 
   /** Whether the job waited; no thread gets it any more then. */

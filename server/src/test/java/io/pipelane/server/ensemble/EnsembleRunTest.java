@@ -283,6 +283,10 @@ class EnsembleRunTest {
     assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
     catalog.reload("pipe").join();
     assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    Files.delete(folder.resolve("pipe/pipelane.yaml"));
+    catalog.reload("pipe").join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    Files.writeString(folder.resolve("pipe/pipelane.yaml"), CHAIN);
     catalog.load("pipe", with("{}")).join();
     assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
   }

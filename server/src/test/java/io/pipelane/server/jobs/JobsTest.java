@@ -206,6 +206,30 @@ class JobsTest {
     }
   }
 
+  /** With one thread, each of them finds its model away, one after another. */
+  @Test
+  void jobs_whoseModelIsBack_goOnInTheOrderInWhichTheyCame() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      while (service.pending.size() < 3) {
+        Thread.onSpinWait();
+      }
+      fixture.catalog.gone.add("echo");
+      while (!jobs.show(second).reason().contains("is unknown")) {
+        completeAll(service);
+      }
+      fixture.catalog.gone.remove("echo");
+      while (!jobs.show(second).state().isEnd()) {
+        if (jobs.show(second).state() == JobState.RUNNING) {
+          assertEquals(JobState.DONE, jobs.show(first).state());
+        }
+        completeAll(service);
+      }
+    }
+  }
+
   /** There is one thread, which offline jobs may have for days, and one for online jobs alone. */
   @Test
   void onlineJob_doesNotWaitForOfflineOnes() throws IOException {
