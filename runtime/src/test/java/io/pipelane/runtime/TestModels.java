@@ -483,7 +483,8 @@ public final class TestModels {
         .build();
   }
 
-  private static AttributeProto graph(String name, GraphProto.Builder graph) {
+  /** An attribute that is a graph of its own. */
+  public static AttributeProto graph(String name, GraphProto.Builder graph) {
     return AttributeProto.newBuilder()
         .setName(name)
         .setType(AttributeProto.AttributeType.GRAPH)

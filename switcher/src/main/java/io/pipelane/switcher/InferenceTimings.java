@@ -57,6 +57,13 @@ public record InferenceTimings(
     this(queueNanos, stallNanos, executeNanos, 1, 0, segmentNanos, List.of());
   }
 
+  /**
+   * How long its run computed, without what it waited for weights, shared out over its requests.
+   */
+  public long computedNanos() {
+    return Math.max(0, executeNanos - stallNanos) / batch;
+  }
+
   /** Of one of the requests of a run, which has waited for so long. */
   public InferenceTimings of(long queueNanos, int batch, int place) {
     return new InferenceTimings(

@@ -56,7 +56,7 @@ public final class LocalJobs {
       firstNanos = Math.min(firstNanos, nanos);
       lastNanos = Math.max(lastNanos, nanos);
       work.left(--left);
-      work.ran((timings.executeNanos() - timings.stallNanos()) / timings.batch());
+      work.ran(timings.computedNanos());
     }
 
     synchronized Ended ended(long arrivalNanos) {

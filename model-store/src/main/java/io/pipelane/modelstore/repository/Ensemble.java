@@ -2,7 +2,6 @@ package io.pipelane.modelstore.repository;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.protocol.grpc.ModelOutput;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -86,7 +85,7 @@ public record Ensemble(String name, List<Step> steps, TritonConfig declared) {
 
   /** The tensors that it answers, as its owner says; empty for all that nobody takes. */
   public List<String> outputs() {
-    return declared.message().getOutputList().stream().map(ModelOutput::getName).toList();
+    return declared.outputNames();
   }
 
   /** What its owner asks for its requests; that its steps' models are asked for holds beside. */

@@ -225,13 +225,17 @@ public final class Repository {
       requireInside(folder);
       Path ours = folder.resolve(ModelOptionsFile.NAME);
       Path tritons = folder.resolve(TritonConfigFile.NAME);
-      if (onlyModel.isEmpty() && config.isEmpty() && ensemble(folder, model).isPresent()) {
-        return;
-      }
       requireInside(ours);
       requireInside(tritons);
+      boolean mayBeEnsemble = onlyModel.isEmpty() && config.isEmpty();
+      if (mayBeEnsemble && EnsembleFile.read(ours, model).isPresent()) {
+        return;
+      }
       TritonConfig declared =
           config.isPresent() ? config.get() : TritonConfigFile.read(tritons, model);
+      if (mayBeEnsemble && !Files.exists(ours) && ensemble(model, declared).isPresent()) {
+        return;
+      }
       declared.requireModel();
       Path data = folder.resolve(WarmUp.FOLDER);
       requireInside(data);

@@ -24,6 +24,9 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
   private static final String MODEL_FILE = "model.onnx";
   private static final String PREFIX = "TYPE_";
 
+  /** What an ensemble's platform is called. */
+  public static final String ENSEMBLE = "ensemble";
+
   /** What stands for a missing file: nothing is asked for. */
   public static final TritonConfig NONE =
       new TritonConfig(false, ModelConfig.getDefaultInstance(), List.of());
@@ -41,6 +44,11 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
    */
   public static TritonConfig ofJson(String json, String model) {
     return TritonConfigFile.parseJson(json, model);
+  }
+
+  /** The outputs that it names, in order. */
+  List<String> outputNames() {
+    return message.getOutputList().stream().map(ModelOutput::getName).toList();
   }
 
   /** Whether it declares a chain of other models. */

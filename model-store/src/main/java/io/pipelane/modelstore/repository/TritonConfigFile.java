@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Reads {@code config.pbtxt}, and what stands for it. */
 final class TritonConfigFile {
@@ -24,21 +26,24 @@ final class TritonConfigFile {
 
   private static final int MAXIMUM_BYTES = 1 << 20;
 
-  /** What has a meaning here, each with all that lies below it. */
-  static final Set<String> HEEDED =
+  private static final Set<String> HEEDED_OF_ALL =
       Set.of(
           "name",
           "platform",
-          "backend",
-          "version_policy",
           "max_batch_size",
-          "default_model_filename",
           "input.name",
           "input.data_type",
           "input.dims",
           "output.name",
           "output.data_type",
-          "output.dims",
+          "output.dims");
+
+  /** What has a meaning here, each with all that lies below it. */
+  static final Set<String> HEEDED =
+      withThoseOfAll(
+          "backend",
+          "version_policy",
+          "default_model_filename",
           "dynamic_batching.preferred_batch_size",
           "dynamic_batching.max_queue_delay_microseconds",
           "dynamic_batching.preserve_ordering",
@@ -49,22 +54,18 @@ final class TritonConfigFile {
 
   /** The same for an ensemble. */
   static final Set<String> HEEDED_OF_ENSEMBLES =
-      Set.of(
-          "name",
-          "platform",
-          "max_batch_size",
-          "input.name",
-          "input.data_type",
-          "input.dims",
-          "output.name",
-          "output.data_type",
-          "output.dims",
+      withThoseOfAll(
           "ensemble_scheduling.step.model_name",
           "ensemble_scheduling.step.model_version",
           "ensemble_scheduling.step.input_map",
           "ensemble_scheduling.step.output_map");
 
   private TritonConfigFile() {}
+
+  private static Set<String> withThoseOfAll(String... more) {
+    return Stream.concat(HEEDED_OF_ALL.stream(), Stream.of(more))
+        .collect(Collectors.toUnmodifiableSet());
+  }
 
   /**
    * Reads a model's configuration; a missing file asks for nothing.
@@ -120,7 +121,7 @@ final class TritonConfigFile {
     }
     boolean isEnsemble = config.hasEnsembleScheduling();
     boolean known =
-        List.of("", isEnsemble ? TritonEnsemble.PLATFORM : "onnxruntime_onnx")
+        List.of("", isEnsemble ? TritonConfig.ENSEMBLE : "onnxruntime_onnx")
                 .contains(config.getPlatform())
             && List.of("", isEnsemble ? "" : "onnxruntime").contains(config.getBackend());
     if (!known) {

@@ -5,7 +5,6 @@ import static io.pipelane.modelstore.repository.TritonConfig.refused;
 import io.pipelane.config.ModelName;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.Ensemble.Step;
-import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelEnsembling;
 import io.pipelane.protocol.grpc.ModelInput;
 import java.io.IOException;
@@ -25,22 +24,19 @@ import java.util.stream.Collectors;
  * order that allows it.
  */
 final class TritonEnsemble {
-  /** What Triton calls an ensemble's platform. */
-  static final String PLATFORM = "ensemble";
-
   private final String name;
   private final TritonConfig config;
   private final Set<String> inputs;
   private final Set<String> outputs;
 
   private TritonEnsemble(TritonConfig config, String name) {
-    ModelConfig message = config.message();
     this.name = name;
     this.config = config;
     this.inputs =
-        message.getInputList().stream().map(ModelInput::getName).collect(Collectors.toSet());
-    this.outputs =
-        message.getOutputList().stream().map(o -> o.getName()).collect(Collectors.toSet());
+        config.message().getInputList().stream()
+            .map(ModelInput::getName)
+            .collect(Collectors.toSet());
+    this.outputs = Set.copyOf(config.outputNames());
   }
 
   /**

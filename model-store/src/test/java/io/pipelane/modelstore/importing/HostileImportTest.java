@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
@@ -76,14 +75,6 @@ class HostileImportTest {
     return TestModels.tensor(name, TensorType.INT64, ByteString.copyFrom(bytes));
   }
 
-  private static AttributeProto body(GraphProto.Builder graph) {
-    return AttributeProto.newBuilder()
-        .setName("body")
-        .setType(AttributeProto.AttributeType.GRAPH)
-        .setG(graph)
-        .build();
-  }
-
   @Test
   void loopThatEndsInAges_isEndedAfterTheTimeLimit() throws IOException {
     GraphProto.Builder body =
@@ -103,7 +94,8 @@ class HostileImportTest {
             .addInitializer(
                 TestModels.tensor("go", TensorType.BOOL, ByteString.copyFrom(new byte[] {1})))
             .addNode(
-                TestModels.node("Loop", List.of("times", "go", "x"), "y").addAttribute(body(body)))
+                TestModels.node("Loop", List.of("times", "go", "x"), "y")
+                    .addAttribute(TestModels.graph("body", body)))
             .addOutput(TestModels.batch("y", WIDTH));
     StatusException error = refusal(loop, Duration.ofSeconds(4));
     assertEquals(Status.INVALID_ARGUMENT, error.status());

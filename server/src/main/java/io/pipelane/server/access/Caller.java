@@ -81,6 +81,11 @@ public final class Caller {
     }
   }
 
+  /** The same of whether the caller may change a model. */
+  public void checkManages(String model) {
+    check(Demand.of(Role.MANAGE, model));
+  }
+
   private static String listed(Set<Role> roles, String between) {
     return roles.isEmpty()
         ? "do nothing"

@@ -25,6 +25,11 @@ public record Demand(Set<Role> roles, String model) {
     return new Demand(Set.of(role), model);
   }
 
+  /** What is told to whoever looks after models, or changes them. */
+  public static Demand ofObserver(String model) {
+    return new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model);
+  }
+
   /** What every key may ask. */
   public static Demand ofAny(String model) {
     return new Demand(EnumSet.allOf(Role.class), model);

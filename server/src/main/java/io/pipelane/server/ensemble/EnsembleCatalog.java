@@ -320,15 +320,17 @@ public final class EnsembleCatalog implements ModelCatalog {
         : models.reload(name);
   }
 
+  private static @Nullable Throwable cause(@Nullable Throwable error) {
+    return error instanceof CompletionException ? error.getCause() : error;
+  }
+
   private static boolean isNotFound(@Nullable Throwable error) {
-    Throwable cause = error instanceof CompletionException ? error.getCause() : error;
-    return cause instanceof StatusException known && known.status() == Status.NOT_FOUND;
+    return cause(error) instanceof StatusException known && known.status() == Status.NOT_FOUND;
   }
 
   /** What is no ensemble any more, and no model either, may be one whose file cannot be read. */
   private void tell(String name, @Nullable Throwable error) {
-    Throwable cause = error instanceof CompletionException ? error.getCause() : error;
-    if (cause instanceof StatusException refusal) {
+    if (cause(error) instanceof StatusException refusal) {
       ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal));
     }
   }

@@ -39,7 +39,6 @@ final class GrpcAccess implements ServerInterceptor {
 
   private static final Demand INFERENCE = Demand.of(Role.INFER, "");
   private static final Set<Role> MANAGE_ALONE = Set.of(Role.MANAGE);
-  private static final Set<Role> READERS = Set.of(Role.OBSERVE, Role.MANAGE);
 
   private final AccessControl access;
 
@@ -67,7 +66,7 @@ final class GrpcAccess implements ServerInterceptor {
 
   /** What reading a setting demands, and changing one. */
   static Demand ofSetting(boolean changes, String model) {
-    return new Demand(changes ? MANAGE_ALONE : READERS, model);
+    return changes ? Demand.of(Role.MANAGE, model) : Demand.ofObserver(model);
   }
 
   /**
@@ -94,7 +93,7 @@ final class GrpcAccess implements ServerInterceptor {
           "LogSettings",
           "SystemSharedMemoryStatus",
           "CudaSharedMemoryStatus" ->
-          new Demand(READERS, "");
+          Demand.ofObserver("");
       default -> Demand.of(Role.MANAGE, "");
     };
   }

@@ -241,12 +241,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                   Optional.ofNullable(parameters.get("config"))
                       .map(ModelRepositoryParameter::getStringParam),
                   files(parameters));
-          return backend
-              .catalog()
-              .load(
-                  request.getModelName(),
-                  options,
-                  model -> caller.check(Demand.of(Role.MANAGE, model)));
+          return backend.catalog().load(request.getModelName(), options, caller::checkManages);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
   }
@@ -265,10 +260,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                   RepositoryRequests.UNLOAD_DEPENDENTS,
                   ModelRepositoryParameter.getDefaultInstance());
           return dependents.getBoolParam()
-              ? backend
-                  .catalog()
-                  .unloadWithDependents(
-                      request.getModelName(), model -> caller.check(Demand.of(Role.MANAGE, model)))
+              ? backend.catalog().unloadWithDependents(request.getModelName(), caller::checkManages)
               : backend.catalog().unload(request.getModelName());
         },
         RepositoryModelUnloadResponse.getDefaultInstance());

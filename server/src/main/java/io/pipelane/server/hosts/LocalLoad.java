@@ -136,7 +136,7 @@ public final class LocalLoad implements InferenceService {
     @Override
     public void completed(InferenceTimings timings) {
       ended();
-      long run = Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch();
+      long run = timings.computedNanos();
       runNanos.updateAndGet(mean -> mean == 0 ? run : mean + (run - mean) / SMOOTHING);
       handler.completed(timings);
     }

@@ -13,7 +13,6 @@ import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
-import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -293,12 +292,12 @@ final class Api {
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) ->
-          answerWhenDone(exchange, load(name, body, mayManage(exchange)));
+          answerWhenDone(exchange, load(name, body, exchange.caller()::checkManages));
       case Route.Unload(String name) ->
           answerWhenDone(
               exchange,
               RepositoryRequests.unloadsDependents(body)
-                  ? catalog.unloadWithDependents(name, mayManage(exchange))
+                  ? catalog.unloadWithDependents(name, exchange.caller()::checkManages)
                   : catalog.unload(name));
       case Route.Versions(String name) -> answerVersions(exchange, name);
       case Route.ChooseVersions(String name) -> {
@@ -370,11 +369,6 @@ final class Api {
         ready ? HttpResponseStatus.OK : HttpResponseStatus.SERVICE_UNAVAILABLE;
     exchange.answer(
         Response.of(status, exchange.allocator(), target -> Answers.ready(target, ready)));
-  }
-
-  private static Consumer<String> mayManage(Exchange exchange) {
-    Caller caller = exchange.caller();
-    return model -> caller.check(Demand.of(Role.MANAGE, model));
   }
 
   /** Files that come along are decoded on a codec thread. */

@@ -108,14 +108,13 @@ sealed interface Route {
       case State _, Samples _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
-      case Index _, LogSettings _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), "");
-      case TraceSettings(String model) ->
-          new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model == null ? "" : model);
-      case Versions(String model) -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model);
+      case Index _, LogSettings _ -> Demand.ofObserver("");
+      case TraceSettings(String model) -> Demand.ofObserver(model == null ? "" : model);
+      case Versions(String model) -> Demand.ofObserver(model);
       case ChooseVersions(String model) -> Demand.of(Role.MANAGE, model);
       case ChangeTraceSettings(String model) ->
           Demand.of(Role.MANAGE, model == null ? Demand.ALL_MODELS : model);
-      case SharedMemoryStatus _ -> new Demand(Set.of(Role.OBSERVE, Role.MANAGE), Demand.ALL_MODELS);
+      case SharedMemoryStatus _ -> Demand.ofObserver(Demand.ALL_MODELS);
       case ChangeLogSettings _,
           RegisterSharedMemory _,
           UnregisterSharedMemory _,
@@ -123,8 +122,7 @@ sealed interface Route {
           Demand.of(Role.MANAGE, Demand.ALL_MODELS);
       case Load(String model) -> Demand.of(Role.MANAGE, model);
       case Unload(String model) -> Demand.of(Role.MANAGE, model);
-      case StoredVersion(String model, String _) ->
-          new Demand(Set.of(Role.OBSERVE, Role.MANAGE), model);
+      case StoredVersion(String model, String _) -> Demand.ofObserver(model);
       case Upload(String model, String _) -> Demand.of(Role.MANAGE, model);
       case Delete(String model, String _) -> Demand.of(Role.MANAGE, model);
       case Recycle _ -> Demand.of(Role.MANAGE, Demand.ALL_MODELS);

@@ -293,7 +293,7 @@ final class JobItem {
         account.ran(timings);
       }
       place.ifPresent(at -> at.ran(timings));
-      work.ran((timings.executeNanos() - timings.stallNanos()) / timings.batch());
+      work.ran(timings.computedNanos());
       end.complete(null);
     }
 

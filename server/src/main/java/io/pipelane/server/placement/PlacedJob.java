@@ -87,7 +87,7 @@ public final class PlacedJob {
   /** One of its items was answered. */
   public void ran(InferenceTimings timings) {
     items.increment();
-    runNanos.add(Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch());
+    runNanos.add(timings.computedNanos());
     if (isFirstAwaited) {
       isFirstAwaited = false;
       placement.firstAnswered(this);

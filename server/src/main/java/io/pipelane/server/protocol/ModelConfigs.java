@@ -22,7 +22,6 @@ import java.util.List;
 /** A model's configuration as the protocol's extension answers it. */
 public final class ModelConfigs {
   private static final String BACKEND = "onnxruntime";
-  private static final String ENSEMBLE = "ensemble";
 
   private ModelConfigs() {}
 
@@ -31,7 +30,7 @@ public final class ModelConfigs {
     ModelConfig.Builder config = declared.message().toBuilder();
     config.setName(model.version().model());
     if (declared.isEnsemble()) {
-      config.setPlatform(ENSEMBLE);
+      config.setPlatform(TritonConfig.ENSEMBLE);
     } else {
       config.setPlatform(Answers.PLATFORM).setBackend(BACKEND);
       config.setDefaultModelFilename(declared.modelFile());

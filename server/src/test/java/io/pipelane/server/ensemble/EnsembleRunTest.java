@@ -12,10 +12,8 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
-import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
@@ -27,7 +25,6 @@ import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.observability.Tracings;
-import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceRequest;
@@ -45,12 +42,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletionException;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,7 +53,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Chains of models that echo. */
 class EnsembleRunTest {
   private static final int ROWS = 8 << 10; // Large enough for transfer memory.
-  private static final String CHAIN =
+  static final String CHAIN =
       """
       ensemble:
         steps:
@@ -70,7 +63,7 @@ class EnsembleRunTest {
       """;
 
   /** Its last step stands first. */
-  private static final String TRITONS =
+  static final String TRITONS =
       """
       platform: "ensemble"
       max_batch_size: 16384
@@ -90,12 +83,6 @@ class EnsembleRunTest {
           output_map { key: "y_x" value: "middle" }
         }
       }
-      """;
-
-  private static final String BROUGHT_ALONG =
-      """
-      {"ensembleScheduling": {"step": [
-        {"modelName": "echo", "inputMap": {"x": "in"}, "outputMap": {"y_x": "o"}}]}}
       """;
 
   @TempDir private Path folder = Path.of("");
@@ -252,64 +239,6 @@ class EnsembleRunTest {
     Files.createDirectories(file.getParent());
     Files.writeString(file, TRITONS);
     catalog.load("pipe").join();
-  }
-
-  @Test
-  void resolve_ofTriton_hasWhatItsOwnerSays() throws IOException {
-    declareForTriton();
-    ServedModel pipe = catalog.resolve("pipe", "1");
-    assertEquals(List.of("out", "middle"), pipe.outputs().stream().map(o -> o.name()).toList());
-    assertEquals(Optional.of(16384), pipe.options().batching().maxRows());
-    ModelConfig config = ModelConfigs.of(pipe, catalog.declared(pipe.version()));
-    assertEquals("ensemble", config.getPlatform());
-    assertEquals("", config.getBackend());
-    assertEquals(2, config.getEnsembleScheduling().getStepCount());
-
-    Files.writeString(
-        folder.resolve("pipe/config.pbtxt"), TRITONS.replace("dims: [ 4 ]", "dims: [ 5 ]"));
-    catalog.load("pipe").join();
-    StatusException error =
-        assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
-    assertEquals(Status.NOT_FOUND, error.status());
-    assertTrue(
-        String.valueOf(error.getMessage()).contains("\"in\" has the shape"), error::getMessage);
-  }
-
-  /** It stands for what the folder says until the next load, whatever becomes of the folder. */
-  @Test
-  void load_withAConfiguration_isThatEnsemble() throws IOException {
-    declare(CHAIN);
-    catalog.load("pipe", with(BROUGHT_ALONG)).join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
-    catalog.reload("pipe").join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
-    Files.delete(folder.resolve("pipe/pipelane.yaml"));
-    catalog.reload("pipe").join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
-    Files.writeString(folder.resolve("pipe/pipelane.yaml"), CHAIN);
-    catalog.load("pipe", with("{}")).join();
-    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
-  }
-
-  private static LoadOptions with(String config) {
-    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
-  }
-
-  /** Whoever brings it along must be allowed to load its models; the repository's owner chose. */
-  @Test
-  void load_withAConfiguration_asksForEachModel() throws IOException {
-    declare(CHAIN);
-    Consumer<String> permission =
-        model -> {
-          throw new StatusException(Status.PERMISSION_DENIED, "not for model " + model);
-        };
-    CompletionException error =
-        assertThrows(
-            CompletionException.class,
-            () -> catalog.load("pipe", with(BROUGHT_ALONG), permission).join());
-    assertEquals("not for model echo", Objects.requireNonNull(error.getCause()).getMessage());
-    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
-    catalog.load("pipe", LoadOptions.NONE, permission).join();
   }
 
   @Test

@@ -30,6 +30,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JobsTest {
+  private static final String ONE_ITEM =
+      "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
+
   @TempDir Path folder;
   private JobsFixture fixture = new JobsFixture(Path.of(""));
 
@@ -43,6 +46,19 @@ class JobsTest {
   private static void completeAll(EchoService service) {
     while (!service.pending.isEmpty()) {
       service.pending.removeFirst().complete();
+    }
+  }
+
+  private static void awaitPending(EchoService service, int requests) {
+    while (service.pending.size() < requests) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Completes requests until a job has ended. */
+  private static void completeUntilEnded(EchoService service, Jobs jobs, String id) {
+    while (!jobs.show(id).state().isEnd()) {
+      completeAll(service);
     }
   }
 
@@ -184,13 +200,9 @@ class JobsTest {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String cancelled = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String other = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3);
       fixture.catalog.gone.add("echo");
-      while (!jobs.show(other).state().isEnd()) {
-        completeAll(service);
-      }
+      completeUntilEnded(service, jobs, other);
       assertEquals(JobState.DONE, jobs.show(other).state());
       assertEquals(JobState.QUEUED, jobs.show(id).state());
       assertTrue(jobs.show(id).reason().contains("\"echo\" is unknown"), jobs.show(id).reason());
@@ -199,9 +211,7 @@ class JobsTest {
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, cancelled).state());
 
       fixture.catalog.gone.remove("echo");
-      while (!jobs.show(id).state().isEnd()) {
-        completeAll(service);
-      }
+      completeUntilEnded(service, jobs, id);
       assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
     }
   }
@@ -213,9 +223,7 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3);
       fixture.catalog.gone.add("echo");
       while (!jobs.show(second).reason().contains("is unknown")) {
         completeAll(service);
@@ -237,15 +245,10 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY);
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
-      String items = "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
-      byte[] online = JobsFixture.request(items + ",\"class\":\"online\"");
+      awaitPending(service, 3);
+      byte[] online = JobsFixture.request(ONE_ITEM + ",\"class\":\"online\"");
       String id = jobs.submit(online, Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 4) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 4);
       service.pending.removeLast().complete();
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
       assertEquals(JobsFixture.rows(1), fixture.output("q"));
@@ -256,8 +259,7 @@ class JobsTest {
   }
 
   private static byte[] ofAnother() {
-    String items = "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
-    return ("{\"model\":\"background\"," + items + "}").getBytes(UTF_8);
+    return ("{\"model\":\"background\"," + ONE_ITEM + "}").getBytes(UTF_8);
   }
 
   @Test
@@ -266,15 +268,11 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3);
       assertEquals(JobState.CANCELLED, jobs.remove(second).state(), "it was waiting");
       EchoService.Pending last = service.pending.getLast();
       jobs.remove(id);
-      while (!jobs.show(id).state().isEnd()) {
-        completeAll(service);
-      }
+      completeUntilEnded(service, jobs, id);
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, id).state());
       assertTrue(last.isCancelled());
       assertFalse(Files.exists(folder.resolve("o")));
@@ -292,13 +290,9 @@ class JobsTest {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
     String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-    while (service.pending.size() < 3) {
-      Thread.onSpinWait();
-    }
+    awaitPending(service, 3);
     service.pending.removeFirst().complete();
-    while (service.pending.size() < 3) {
-      Thread.onSpinWait();
-    }
+    awaitPending(service, 3);
     Thread stop = Thread.ofPlatform().start(jobs::close);
     while (stop.isAlive()) {
       completeAll(service);
@@ -318,15 +312,11 @@ class JobsTest {
     service.endsWithdrawn = true;
     try (Jobs jobs = fixture.open(service)) {
       String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3);
       jobs.remove(removed);
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, removed).state());
       String left = jobs.submit(JobsFixture.fileRequest("left"), Caller.ANYBODY).spec().id();
-      while (service.pending.size() < 3) {
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3);
       assertTrue(jobs.stop(Duration.ofDays(1)));
       assertEquals(JobState.QUEUED, jobs.show(left).state());
       assertEquals(List.of(), service.pending);
@@ -338,9 +328,7 @@ class JobsTest {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
     jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
-    while (service.pending.size() < 3) {
-      Thread.onSpinWait();
-    }
+    awaitPending(service, 3);
     assertFalse(jobs.stop(Duration.ZERO));
     Thread close = Thread.ofPlatform().start(jobs::close);
     while (close.isAlive()) {
@@ -355,14 +343,10 @@ class JobsTest {
       jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String first = jobs.list().getFirst().spec().id();
-      while (service.pending.size() < 3) { // The first has looked at its file.
-        Thread.onSpinWait();
-      }
+      awaitPending(service, 3); // The first has looked at its file.
       fixture.writeInput("in.jsonl", 1);
       jobs.remove(first);
-      while (!jobs.show(first).state().isEnd()) {
-        completeAll(service);
-      }
+      completeUntilEnded(service, jobs, first);
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.FAILED, ended.state());
       assertTrue(ended.reason().contains("has changed"), ended.reason());

@@ -41,7 +41,7 @@ final class Member {
           case OFFLINE -> offline;
         };
     done.requests.increment();
-    done.runNanos.add(Math.max(0, timings.executeNanos() - timings.stallNanos()) / timings.batch());
+    done.runNanos.add(timings.computedNanos());
   }
 
   boolean isUsable() {

@@ -471,8 +471,12 @@ public final class RequestQueue {
     lock.lock();
     try {
       Map<ModelVersion, Integer> byModel = new HashMap<>();
-      lines.forEach((model, line) -> byModel.put(model, line.requests()));
-      byModel.values().removeIf(requests -> requests == 0);
+      lines.forEach(
+          (model, line) -> {
+            if (line.requests() > 0) {
+              byModel.put(model, line.requests());
+            }
+          });
       return counters.overview(bounds.requests(), bounds.bytes(), byModel);
     } finally {
       lock.unlock();

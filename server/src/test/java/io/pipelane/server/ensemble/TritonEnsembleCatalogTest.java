@@ -1,0 +1,114 @@
+package io.pipelane.server.ensemble;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.server.catalog.LoadOptions;
+import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.protocol.ModelConfigs;
+import io.pipelane.switcher.SpanningModels;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Ensembles as Triton's owners write them, in their folders and brought along by a load. */
+class TritonEnsembleCatalogTest {
+  private static final String BROUGHT_ALONG =
+      """
+      {"ensembleScheduling": {"step": [
+        {"modelName": "echo", "inputMap": {"x": "in"}, "outputMap": {"y_x": "o"}}]}}
+      """;
+
+  @TempDir private Path folder = Path.of("");
+  private EnsembleCatalog catalog = catalog();
+
+  private EnsembleCatalog catalog() {
+    return new EnsembleCatalog(
+        FakeCatalog.usual(), new Repository(folder), SpanningModels.NONE, Runnable::run);
+  }
+
+  @BeforeEach
+  void makeCatalog() {
+    catalog = catalog();
+  }
+
+  private void declare(String file, String text) throws IOException {
+    Path pipe = Files.createDirectories(folder.resolve("pipe"));
+    Files.writeString(pipe.resolve(file), text);
+    catalog.load("pipe").join();
+  }
+
+  @Test
+  void resolve_ofTriton_hasWhatItsOwnerSays() throws IOException {
+    declare("config.pbtxt", EnsembleRunTest.TRITONS);
+    ServedModel pipe = catalog.resolve("pipe", "1");
+    assertEquals(List.of("out", "middle"), pipe.outputs().stream().map(o -> o.name()).toList());
+    assertEquals(Optional.of(16384), pipe.options().batching().maxRows());
+    ModelConfig config = ModelConfigs.of(pipe, catalog.declared(pipe.version()));
+    assertEquals("ensemble", config.getPlatform());
+    assertEquals("", config.getBackend());
+    assertEquals(2, config.getEnsembleScheduling().getStepCount());
+
+    Files.writeString(
+        folder.resolve("pipe/config.pbtxt"),
+        EnsembleRunTest.TRITONS.replace("dims: [ 4 ]", "dims: [ 5 ]"));
+    catalog.load("pipe").join();
+    StatusException error =
+        assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
+    assertEquals(Status.NOT_FOUND, error.status());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("\"in\" has the shape"), error::getMessage);
+  }
+
+  /** It stands for what the folder says until the next load, whatever becomes of the folder. */
+  @Test
+  void load_withAConfiguration_isThatEnsemble() throws IOException {
+    declare("pipelane.yaml", EnsembleRunTest.CHAIN);
+    catalog.load("pipe", with(BROUGHT_ALONG)).join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    catalog.reload("pipe").join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    Files.delete(folder.resolve("pipe/pipelane.yaml"));
+    catalog.reload("pipe").join();
+    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    Files.writeString(folder.resolve("pipe/pipelane.yaml"), EnsembleRunTest.CHAIN);
+    catalog.load("pipe", with("{}")).join();
+    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+  }
+
+  private static LoadOptions with(String config) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
+  }
+
+  /** Whoever brings it along must be allowed to load its models; the repository's owner chose. */
+  @Test
+  void load_withAConfiguration_asksForEachModel() throws IOException {
+    declare("pipelane.yaml", EnsembleRunTest.CHAIN);
+    Consumer<String> permission =
+        model -> {
+          throw new StatusException(Status.PERMISSION_DENIED, "not for model " + model);
+        };
+    CompletionException error =
+        assertThrows(
+            CompletionException.class,
+            () -> catalog.load("pipe", with(BROUGHT_ALONG), permission).join());
+    assertEquals("not for model echo", Objects.requireNonNull(error.getCause()).getMessage());
+    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+    catalog.load("pipe", LoadOptions.NONE, permission).join();
+  }
+}
