@@ -49,7 +49,7 @@ with_build_lock() {
     done
     (
       trap 'rm -rf "$state/lock.d"' EXIT
-      sh -c 'echo $PPID' >"$state/lock.d/pid" # this subshell; bash 3.2 has no BASHPID
+      echo "$BASHPID" >"$state/lock.d/pid"
       "$@"
     )
   fi

@@ -21,12 +21,8 @@ jdk_candidates() {
   local java
   java=$(command -v javac || command -v java) && java=$(readlink -f "$java" 2>/dev/null) \
     && printf '%s\n' "${java%/bin/*}"
-  if [[ -x /usr/libexec/java_home ]]; then
-    /usr/libexec/java_home -v "$required_java+" 2>/dev/null || true
-  fi
   local folder
-  for folder in /usr/lib/jvm/* "$HOME"/.sdkman/candidates/java/* "$HOME"/.jdks/* /opt/* \
-    /Library/Java/JavaVirtualMachines/*/Contents/Home; do
+  for folder in /usr/lib/jvm/* "$HOME"/.sdkman/candidates/java/* "$HOME"/.jdks/* /opt/*; do
     [[ -d $folder ]] && printf '%s\n' "$folder"
   done
   return 0
@@ -48,8 +44,8 @@ require_jdk() {
     echo "Pipelane needs a JDK $required_java or newer, and found none."
     [[ -z $seen ]] || printf 'Too old:\n%s' "$seen"
     echo "Get one from https://adoptium.net (Debian and Ubuntu: apt install temurin-25-jdk with"
-    echo "Adoptium's repository; macOS: brew install --cask temurin@25; SDKMAN: sdk install java"
-    echo "25-tem), or point JAVA_HOME at the one you have."
+    echo "Adoptium's repository; SDKMAN: sdk install java 25-tem), or point JAVA_HOME at"
+    echo "the one you have."
   } >&2
   exit 1
 }
@@ -58,6 +54,6 @@ require_maven() {
   command -v mvn >/dev/null && return
   echo "Pipelane is built by Maven 3.8 or newer, and mvn is not on the PATH." >&2
   echo "Get it from https://maven.apache.org/download.cgi (Debian and Ubuntu: apt install maven;" >&2
-  echo "macOS: brew install maven; SDKMAN: sdk install maven)." >&2
+  echo "SDKMAN: sdk install maven)." >&2
   exit 1
 }
