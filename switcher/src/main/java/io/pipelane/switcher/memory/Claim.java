@@ -1,6 +1,6 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.switcher.memory.SharedPages.Content;
+import io.pipelane.switcher.memory.PageContents.Content;
 import io.pipelane.switcher.memory.SharedPages.Offer;
 import java.util.ArrayList;
 import java.util.BitSet;

@@ -11,7 +11,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.Grouping;
-import io.pipelane.switcher.memory.SharedPages.Content;
+import io.pipelane.switcher.memory.PageContents.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;

@@ -2,7 +2,6 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.host.HostWeights;
-import io.pipelane.switcher.memory.SharedPages.Content;
 import java.util.List;
 
 /**
@@ -11,6 +10,13 @@ import java.util.List;
  * @param tenantsApart whether models share with those of their own tenant alone
  */
 record PageContents(HostWeights host, long pageBytes, boolean shares, boolean tenantsApart) {
+  /**
+   * What is in a page.
+   *
+   * @param tenant whose models may have it; empty for all
+   */
+  record Content(String hash, String tenant) {}
+
   /** By slot; empty for a model that shares no pages. Reads its weights the first time. */
   List<Content> of(ImportedModel model) {
     if (!shares) {

@@ -6,7 +6,7 @@ import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
-import io.pipelane.switcher.memory.SharedPages.Content;
+import io.pipelane.switcher.memory.PageContents.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;

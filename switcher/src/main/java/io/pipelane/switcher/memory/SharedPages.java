@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.switcher.memory.PageContents.Content;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,13 +32,6 @@ final class SharedPages {
   private final @Nullable Content[] offered;
   private final Map<Content, Offer> offers = new HashMap<>();
   private final Map<Content, Set<Residency>> owners = new HashMap<>();
-
-  /**
-   * What is in a page.
-   *
-   * @param tenant whose models may have it; empty for all
-   */
-  record Content(String hash, String tenant) {}
 
   /**
    * A page that others may hold, too.
