@@ -29,7 +29,7 @@ final class CopyThread implements Runnable {
    * from.
    */
 
-  private static final System.Logger LOGGER = System.getLogger(CopyThread.class.getName());
+  private static final System.Logger LOG = System.getLogger(CopyThread.class.getName());
 
   /** A device whose link has done nothing for so long has failed; the driver tells how. */
   private static final long PATIENCE_NANOS = 1_000_000_000;
@@ -122,7 +122,7 @@ final class CopyThread implements Runnable {
       }
       borrowed.add(link);
     } catch (RuntimeException e) {
-      LOGGER.log(System.Logger.Level.WARNING, "another device's link cannot be borrowed", e);
+      LOG.log(System.Logger.Level.WARNING, "another device's link cannot be borrowed", e);
     }
   }
 
@@ -259,7 +259,7 @@ final class CopyThread implements Runnable {
     try {
       range.release();
     } catch (RuntimeException e) {
-      LOGGER.log(System.Logger.Level.WARNING, "an address range could not be given back", e);
+      LOG.log(System.Logger.Level.WARNING, "an address range could not be given back", e);
     }
   }
 

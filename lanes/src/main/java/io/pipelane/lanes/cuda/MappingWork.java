@@ -21,7 +21,7 @@ final class MappingWork {
    * Unmapping is done when there is nothing else to do: a page may lie under two slots, so nothing
    * waits for it. Mappings that fail are left until a command touches them again.
    */
-  private static final System.Logger LOGGER = System.getLogger(MappingWork.class.getName());
+  private static final System.Logger LOG = System.getLogger(MappingWork.class.getName());
 
   private final Runnable requireOpen;
   private final Deque<Command.SettleRange> awaited = new ArrayDeque<>();
@@ -124,7 +124,7 @@ final class MappingWork {
       note(mappings);
     } catch (RuntimeException e) {
       unsettled.remove(mappings);
-      LOGGER.log(System.Logger.Level.WARNING, "a page could not be mapped or unmapped", e);
+      LOG.log(System.Logger.Level.WARNING, "a page could not be mapped or unmapped", e);
     }
   }
 }

@@ -23,6 +23,7 @@ final class CapturedRun implements RunForm, AutoCloseable {
   private final Map<String, DeviceOutput> outputs;
   private final KeptPayloads payloads;
   private final long ephemeralBytes;
+  private final SegmentPace pace;
 
   /**
    * Takes over graphs.
@@ -40,6 +41,7 @@ final class CapturedRun implements RunForm, AutoCloseable {
     this.outputs = Map.copyOf(outputs);
     this.payloads = payloads;
     this.ephemeralBytes = ephemeralBytes;
+    this.pace = lane.pace(segments.size());
   }
 
   long ephemeralBytes() {
@@ -66,7 +68,7 @@ final class CapturedRun implements RunForm, AutoCloseable {
     long block = takeBlock();
     try {
       lane.begin(layout, block);
-      WeightWaits waits = lane.waits(weights, times);
+      WeightWaits waits = lane.waits(weights, times, pace);
       for (int segment = 0; segment < segments.size(); segment++) {
         waits.reached(segment);
         lane.stream().launch(segments.get(segment));

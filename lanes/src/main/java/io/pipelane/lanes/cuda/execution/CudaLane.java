@@ -20,6 +20,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the sessions of one lane share: its stream, its region, and the pinned memory that requests
@@ -143,7 +144,18 @@ final class CudaLane implements AutoCloseable {
 
   /** What a run about to begin waits for; one in a while has its segments measured. */
   WeightWaits waits(WeightArrivals weights, RunTimes times) {
-    return new WeightWaits(weights, stream, progress, times.areSegmentsDue() ? segmentMarks : null);
+    return waits(weights, times, null);
+  }
+
+  /** The same of a run whose segments keep to a pace. */
+  WeightWaits waits(WeightArrivals weights, RunTimes times, @Nullable SegmentPace pace) {
+    @Nullable SegmentMarks marks = times.areSegmentsDue() ? segmentMarks : null;
+    return new WeightWaits(weights, stream, progress, marks, pace);
+  }
+
+  /** When segments that are enqueued on this lane's stream are to follow each other. */
+  SegmentPace pace(int segments) {
+    return new SegmentPace(segments, progress::reached, System::nanoTime);
   }
 
   /** Begins a run: its inputs are on their way to a block of device memory. */

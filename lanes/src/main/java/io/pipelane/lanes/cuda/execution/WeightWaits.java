@@ -25,6 +25,7 @@ final class WeightWaits implements GateListener {
   private final CudaStream stream;
   private final StreamProgress progress;
   private final int ahead;
+  private final @Nullable SegmentPace pace;
   private final @Nullable SegmentMarks marks;
   private boolean waited;
   private boolean gaveWay;
@@ -34,17 +35,20 @@ final class WeightWaits implements GateListener {
    *
    * @param progress the stream's
    * @param marks set where segments begin; null when they are not measured
+   * @param pace of a run whose segments take a moment to enqueue; null where it is longer
    */
   WeightWaits(
       WeightArrivals weights,
       CudaStream stream,
       StreamProgress progress,
-      @Nullable SegmentMarks marks) {
+      @Nullable SegmentMarks marks,
+      @Nullable SegmentPace pace) {
     this.weights = weights;
     this.stream = stream;
     this.progress = progress;
     this.ahead = weights.segmentsAhead();
     this.marks = marks;
+    this.pace = ahead == 1 ? pace : null;
   }
 
   /** Enqueues the waits in front of a segment; its gate has the same number. */
@@ -70,13 +74,24 @@ final class WeightWaits implements GateListener {
   /** No segment is enqueued before enough of those in front of it are over. */
   private void giveWay(int segment) {
     int enqueued = segment > 0 ? progress.mark() : 0;
-    int over = enqueued - ahead + 1;
-    if (segment >= ahead && !progress.await(over, LONGEST_SPIN_NANOS)) {
+    if (segment >= ahead && !awaitOver(segment, enqueued)) {
       stream.synchronize();
     }
     long begin = System.nanoTime();
     weights.giveWay(segment);
     gaveWay |= System.nanoTime() - begin > AT_ONCE_NANOS;
+    if (pace != null && segment == 0) {
+      pace.begin();
+    } else if (pace != null) {
+      pace.next(enqueued);
+    }
+  }
+
+  /** Of one segment ahead, about to be over is enough, where that can be told. */
+  private boolean awaitOver(int segment, int enqueued) {
+    return pace == null
+        ? progress.await(enqueued - ahead + 1, LONGEST_SPIN_NANOS)
+        : pace.await(segment - 1, enqueued, LONGEST_SPIN_NANOS);
   }
 
   /**

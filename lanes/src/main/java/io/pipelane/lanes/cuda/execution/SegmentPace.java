@@ -1,0 +1,95 @@
+package io.pipelane.lanes.cuda.execution;
+
+import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
+
+/**
+ * Waits, for a run whose segments are enqueued one by one, until one is over, or about to be where
+ * it is known what it takes: the device then has the next in time and no gap. Belongs to its lane's
+ * thread.
+ */
+final class SegmentPace {
+  /*
+   * A segment begins when it is enqueued, or when the one in front of it ends, if that is later. Where
+   * it was enqueued before that, the end in front is waited for first, and told from then on; so never
+   * more than two segments are enqueued, of which the first ends within the lead. A run that stands at
+   * a gate finds the segment in front of it over when it goes on.
+   */
+  /** What it takes to see that a segment is over and to enqueue the next, and a little more. */
+  static final long LEAD_NANOS = 20_000;
+
+  /** Of what a segment was thought to take and took this time, the latter's part. */
+  private static final int WEIGHT = 8;
+
+  private final IntPredicate isOver;
+  private final LongSupplier nanoClock;
+  private final long[] usualNanos;
+  private long beganNanos;
+  private boolean isEarly;
+
+  /**
+   * Knows no times yet.
+   *
+   * @param isOver whether the work in front of a mark is over; may be asked without end
+   */
+  SegmentPace(int segments, IntPredicate isOver, LongSupplier nanoClock) {
+    this.usualNanos = new long[segments];
+    this.isOver = isOver;
+    this.nanoClock = nanoClock;
+  }
+
+  /** A run's first segment is about to be enqueued. */
+  void begin() {
+    isEarly = false;
+    beganNanos = nanoClock.getAsLong();
+  }
+
+  /**
+   * Blocks until a segment is over or about to be.
+   *
+   * @param mark behind it; the one before is behind the segment in front of it
+   * @return false when that has taken too long
+   */
+  boolean await(int segment, int mark, long limitNanos) {
+    long limit = nanoClock.getAsLong() + limitNanos;
+    if (isEarly) {
+      if (!awaitOver(mark - 1, limit)) {
+        return false;
+      }
+      long now = nanoClock.getAsLong();
+      took(segment - 1, now - beganNanos);
+      beganNanos = now;
+    }
+    long usual = usualNanos[segment];
+    long lead = usual > LEAD_NANOS ? beganNanos + usual - LEAD_NANOS : limit;
+    isEarly = !awaitOver(mark, Math.min(lead, limit));
+    if (!isEarly) {
+      took(segment, nanoClock.getAsLong() - beganNanos);
+    }
+    return !isEarly || lead < limit;
+  }
+
+  /** The next segment is about to be enqueued; the run may have stood at its gate. */
+  void next(int mark) {
+    if (!isEarly || isOver.test(mark)) {
+      begin();
+    }
+  }
+
+  private boolean awaitOver(int mark, long untilNanos) {
+    while (!isOver.test(mark)) {
+      if (nanoClock.getAsLong() - untilNanos >= 0) {
+        return false;
+      }
+      Thread.onSpinWait();
+    }
+    return true;
+  }
+
+  /** One that waited for its weights, or for the driver, is no reason to wait as long again. */
+  private void took(int segment, long nanos) {
+    long usual = usualNanos[segment];
+    usualNanos[segment] =
+        usual == 0 ? nanos : usual + (Math.min(nanos, 2 * usual) - usual) / WEIGHT;
+  }
+}
