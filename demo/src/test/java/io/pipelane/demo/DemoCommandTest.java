@@ -23,6 +23,8 @@ class DemoCommandTest {
   void stay_answersEverythingAndPrintsCommandsThatWork(@TempDir Path folder) throws Exception {
     StringWriter replies = new StringWriter();
     FakeServer server = new FakeServer(() -> replies.append(pasteAll(out.toString())));
+    Process worker = new ProcessBuilder("sleep", "600").start();
+    server.runsModelsIn(worker.pid());
 
     int exit = run(server, "--stay", "--http-port", "0", "--repository", folder + "/demo's models");
 
@@ -30,6 +32,8 @@ class DemoCommandTest {
     assertTrue(out.toString().contains("It says \"Served by Pipelane\"."), out.toString());
     assertTrue(out.toString().contains("\"Lessons for string instruments"), out.toString());
     assertEquals(DemoModel.values().length, Set.copyOf(server.evicted()).size());
+    assertEquals(128 + 9, worker.waitFor(), "the process that models ran in is killed");
+    assertTrue(out.toString().contains("30 of 30 answers"), out.toString());
     if (!replies.toString().equals("no curl")) {
       List<String> lines = replies.toString().lines().toList();
       assertEquals(6, lines.size(), replies.toString());

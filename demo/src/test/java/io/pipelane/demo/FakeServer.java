@@ -15,6 +15,8 @@ import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.demo.report.LedgerRow;
+import io.pipelane.lanes.process.WorkerState;
+import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.ByteArrayOutputStream;
@@ -45,6 +47,7 @@ final class FakeServer implements DemoServer {
   private final Map<String, String> refusals;
   private final Runnable whileServing;
   private final ExecutorService executor = Executors.newFixedThreadPool(2);
+  private WorkersOverview workers = WorkersOverview.NONE;
   private @Nullable HttpServer http;
   private @Nullable Path repository;
 
@@ -102,6 +105,26 @@ final class FakeServer implements DemoServer {
   @Override
   public List<LedgerRow> ledger() {
     return List.of(new LedgerRow("weights", 112_000_000));
+  }
+
+  /** Says that models run in a process, and that another one stands by. */
+  void runsModelsIn(long pid) {
+    workers =
+        new WorkersOverview(
+            List.of(worker(1, pid, WorkerState.ACTIVE), worker(2, 0, WorkerState.STANDBY)),
+            2,
+            0,
+            "",
+            1_500_000);
+  }
+
+  private static WorkersOverview.Entry worker(int id, long pid, WorkerState state) {
+    return new WorkersOverview.Entry(id, pid, state, 6, List.of(), 6, 0, "fake", 0, 0);
+  }
+
+  @Override
+  public WorkersOverview workers() {
+    return workers;
   }
 
   @Override

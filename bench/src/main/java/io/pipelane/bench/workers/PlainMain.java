@@ -29,8 +29,14 @@ public final class PlainMain {
     }
   }
 
+  /** What models' sessions take in such a process, beyond what it takes with none. */
+  static long sessionBytes(Path work, List<Path> files) throws IOException, InterruptedException {
+    return privateBytes(work, files) - privateBytes(work, List.of());
+  }
+
   /** Memory of such a process that no file and no other process shares. */
-  static long privateBytes(Path work, List<Path> files) throws IOException, InterruptedException {
+  private static long privateBytes(Path work, List<Path> files)
+      throws IOException, InterruptedException {
     List<String> arguments = files.stream().map(Path::toString).toList();
     try (ChildProcess process =
         ChildProcess.start(work.resolve("plain.log"), PlainMain.class, arguments)) {
