@@ -24,7 +24,7 @@ import java.util.Arrays;
  * all: addresses are {@code long}, and nothing is allocated for a call.
  */
 final class OrtApi {
-  private static final System.Logger LOGGER = System.getLogger(OrtApi.class.getName());
+  private static final System.Logger LOG = System.getLogger(OrtApi.class.getName());
 
   static final int API_VERSION = 28;
 
@@ -303,7 +303,7 @@ final class OrtApi {
       OrtErrorCode code = OrtErrorCode.of((int) invoke(GET_ERROR_CODE, status));
       String message = string(invoke(GET_ERROR_MESSAGE, status));
       invoke(RELEASE_STATUS, status);
-      LOGGER.log(System.Logger.Level.DEBUG, message);
+      LOG.log(System.Logger.Level.DEBUG, message);
       ErrorText error = ErrorText.of(code, message);
       throw new StatusException(error.status(), "ONNX Runtime: " + error.text());
     }

@@ -440,6 +440,7 @@ public final class PipelaneServer implements AutoCloseable {
     if (grpc != null) {
       answered &= grpc.drain(until(deadline));
     }
+    devices.releaseOffline();
     if (jobs != null) { // What they keep of states is read while the devices still answer.
       answered &= jobs.stop(until(deadline));
     }

@@ -13,6 +13,11 @@ record FollowedHandler(ResultHandler handler, Runnable whenTold) implements Resu
   }
 
   @Override
+  public void computed() {
+    handler.computed();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     try {
       handler.completed(timings);

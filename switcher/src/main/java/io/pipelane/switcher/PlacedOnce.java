@@ -53,6 +53,11 @@ public final class PlacedOnce implements ResultHandler {
   }
 
   @Override
+  public void computed() {
+    handler.computed();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     handler.completed(timings);
   }

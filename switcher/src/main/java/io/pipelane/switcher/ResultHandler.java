@@ -23,6 +23,12 @@ public interface ResultHandler {
    */
   MemorySegment place(String name, TensorType type, Shape shape, long byteSize);
 
+  /**
+   * The request's run computes nothing more; its outputs are on their way to their places. Told of
+   * runs in worker processes that come to their end, before that.
+   */
+  default void computed() {}
+
   /** All outputs have been written. */
   void completed(InferenceTimings timings);
 

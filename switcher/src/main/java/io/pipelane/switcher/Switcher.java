@@ -457,10 +457,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Holds no offline work back any more, so that what was taken comes to its end; requests are
-   * still taken, as those under way may ask for more. Returns at once, on any thread.
+   * Holds offline work back for online requests in flight alone, so that what was taken comes to
+   * its end; requests are still taken, as those under way may ask for more. Returns at once, on any
+   * thread.
    */
   public void beginDrain() {
+    parts.sharing.gate().lift();
+  }
+
+  /** Holds no offline work back any more. Returns at once, on any thread. */
+  public void releaseOffline() {
     parts.sharing.gate().close();
   }
 
@@ -471,7 +477,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public boolean drain(Duration timeout) {
     parts.queue.close();
-    beginDrain();
+    releaseOffline();
     return parts.execution.join(timeout);
   }
 

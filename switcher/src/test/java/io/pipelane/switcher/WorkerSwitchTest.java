@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
@@ -99,6 +100,35 @@ class WorkerSwitchTest {
       }
       assertEquals(0, workers.workers.workers().lost());
       assertTrue(workers.workers.workers().started() >= 3);
+    }
+  }
+
+  /**
+   * The worker that has just taken over, and the one that is on its way out, are killed in turn.
+   */
+  @Test
+  void model_workersAreKilledWhileTheyChange_everyAnswerIsRight() throws Exception {
+    try (WorkersFixture workers = workers(SwitchOn.MODEL)) {
+      List<ImportedModel> models = List.of(model("m0", "", 1), model("m1", "", 2));
+      List<float[]> expected = new ArrayList<>();
+      for (ImportedModel each : models) {
+        workers.switcher.register(each);
+        expected.add(workers.infer(each, WorkersFixture.input(1)));
+      }
+      for (int i = 0; i < 8; i++) {
+        workers.await(WorkerState.STANDBY, 1);
+        int before = active(workers);
+        Call call = workers.submit(models.get(i % 2), WorkersFixture.input(1));
+        while (active(workers) == before) {
+          Thread.onSpinWait();
+        }
+        workers
+            .in(i % 4 < 2 ? WorkerState.ACTIVE : WorkerState.RETIRING)
+            .ifPresent(worker -> Signals.send("KILL", worker.pid()));
+        assertArrayEquals(expected.get(i % 2), call.await());
+        workers.switcher.verify();
+      }
+      assertTrue(models.stream().allMatch(m -> workers.switcher.quarantine(m.version()).isEmpty()));
     }
   }
 }

@@ -3,6 +3,7 @@ package io.pipelane.bench.architecture;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noMethods;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
@@ -63,6 +64,15 @@ class ArchitectureTest {
           .mayOnlyBeAccessedByLayers("bench")
           .whereLayer("bench")
           .mayNotBeAccessedByAnyLayer();
+
+  /** What has happened is told by a name that is no question. */
+  @ArchTest
+  static final ArchRule methodsNamedAsQuestionsAnswer =
+      noMethods()
+          .that()
+          .haveNameMatching("(is|has|are|can|may)[A-Z].*")
+          .should()
+          .haveRawReturnType(void.class);
 
   /** A module's root package is left out: it holds both the front door and what all share. */
   @ArchTest

@@ -22,7 +22,7 @@ public final class Completion implements DeviceEvent {
   /** What has happened already. */
   public static final DeviceEvent DONE = done();
 
-  private static final System.Logger LOGGER = System.getLogger(Completion.class.getName());
+  private static final System.Logger LOG = System.getLogger(Completion.class.getName());
 
   private sealed interface State {}
 
@@ -112,7 +112,7 @@ public final class Completion implements DeviceEvent {
     try {
       action.run();
     } catch (Throwable e) { // The copy engine's only thread must live on.
-      LOGGER.log(System.Logger.Level.ERROR, "an action after a device event failed", e);
+      LOG.log(System.Logger.Level.ERROR, "an action after a device event failed", e);
     }
   }
 }

@@ -39,7 +39,7 @@ public final class LaneLease implements AutoCloseable {
    *
    * @param reason why it was ended
    */
-  public void isStuck(String reason) {
+  public void markStuck(String reason) {
     stuck.accept(reason);
   }
 

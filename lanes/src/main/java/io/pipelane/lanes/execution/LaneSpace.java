@@ -73,7 +73,7 @@ final class LaneSpace implements AutoCloseable {
     }
 
     /** The iteration that was there is there no longer. */
-    void isLeft() {
+    void left() {
       busy = false;
       stuck = "";
     }

@@ -200,7 +200,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       lane.region.resetPeak();
       leased = true;
       return new LaneLease(
-          lane.region, growth, reason -> isStuck(lane, reason), () -> leave(lane, iteration));
+          lane.region, growth, reason -> markStuck(lane, reason), () -> leave(lane, iteration));
     } finally {
       if (!leased) {
         leave(lane, iteration);
@@ -252,7 +252,7 @@ public final class Lanes implements Reservations, AutoCloseable {
         "run-time memory that is needed is kept: " + standstill, RETRY_AFTER);
   }
 
-  private void isStuck(LaneSpace.Lane lane, String reason) {
+  private void markStuck(LaneSpace.Lane lane, String reason) {
     lock.lock();
     try {
       space.stuck(lane, reason);
@@ -265,7 +265,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   private void leave(LaneSpace.Lane lane, String iteration) {
     lock.lock();
     try {
-      lane.isLeft();
+      lane.left();
       space.finish(iteration);
     } finally {
       changed.signalAll();

@@ -71,6 +71,9 @@ public interface WeightArrivals {
   /** The time that a run spends in another process. */
   @FunctionalInterface
   interface Elsewhere extends AutoCloseable {
+    /** The run's answer is there, and neither it nor its session computes anything more. */
+    default void computed() {}
+
     /** The run is over there; the stop word is used no longer. */
     @Override
     void close();

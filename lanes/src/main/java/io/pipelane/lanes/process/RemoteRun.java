@@ -226,11 +226,15 @@ final class RemoteRun implements AutoCloseable {
     if (worker.endsRuns()) { // Those under way were told so; whether this one was nobody knows.
       stop.endForWorker();
     }
-    try (WeightArrivals.Elsewhere _ = weights.computesElsewhere(stop)) {
+    try (WeightArrivals.Elsewhere there = weights.computesElsewhere(stop)) {
       beginNanos = System.nanoTime(); // It may have waited for its turn until now.
       expectEnd(conversation, cold);
       conversation.say(run);
-      return awaitEnd(conversation);
+      Message.ToServer answer = awaitEnd(conversation);
+      if (answer instanceof Message.Ran ran && !ran.goesOn()) {
+        there.computed();
+      }
+      return answer;
     } finally {
       stop.begin();
     }

@@ -308,7 +308,7 @@ class LanesTest {
     try (ExecutorService threads = Executors.newFixedThreadPool(1);
         LaneLease stays = lanes.enter(8 * MIB)) {
       Future<Long> waiting = entering(threads, 6 * MIB);
-      stays.isStuck("its worker stays");
+      stays.markStuck("its worker stays");
       assertRefused(waiting);
       assertThrows(StatusException.class, () -> lanes.enter(6 * MIB).close());
       assertThrows(StatusException.class, () -> lanes.reservePersistent(6 * MIB));
@@ -327,7 +327,7 @@ class LanesTest {
       try (LaneLease other = lanes.enter(2 * MIB)) {
         address = other.region().address();
         waiting = entering(threads, 3 * MIB);
-        stays.isStuck("its worker stays");
+        stays.markStuck("its worker stays");
       }
       assertEquals(address, waiting.get());
     }
@@ -340,9 +340,9 @@ class LanesTest {
       Future<Long> waiting;
       try (LaneLease second = lanes.enter(6 * MIB)) {
         waiting = entering(threads, 7 * MIB);
-        first.isStuck("its worker stays");
+        first.markStuck("its worker stays");
         assertFalse(waiting.isDone(), "the second lane will be left");
-        second.isStuck("its worker stays");
+        second.markStuck("its worker stays");
         assertRefused(waiting);
         Future<Boolean> constants = threads.submit(() -> lanes.reservePersistent(MIB));
         assertRefused(constants);

@@ -37,7 +37,7 @@ class NoWorkersTest {
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
   private final WorkerFixture workers =
       new WorkerFixture(
-          new TestWorkers(0).program(FaultyWorker.class).startTimeout(Duration.ofSeconds(12)));
+          new TestWorkers(0).program(FaultyWorker.class).startTimeout(Duration.ofSeconds(8)));
 
   @AfterEach
   void nothingIsLeft() throws IOException {

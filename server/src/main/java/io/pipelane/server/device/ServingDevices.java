@@ -385,6 +385,11 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     places.forEach(place -> place.switcher.beginDrain());
   }
 
+  /** See {@link Switcher#releaseOffline}. */
+  public void releaseOffline() {
+    places.forEach(place -> place.switcher.releaseOffline());
+  }
+
   /**
    * Takes no more requests and waits for those that were taken.
    *

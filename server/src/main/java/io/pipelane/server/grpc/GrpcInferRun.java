@@ -43,7 +43,7 @@ final class GrpcInferRun implements ResultHandler {
    * References: `call` holds the inputs' buffers until the handler has been told the end, whoever
    * still listens. Outputs are this run's until the receiver has been told.
    */
-  private static final System.Logger LOGGER = System.getLogger(GrpcInferRun.class.getName());
+  private static final System.Logger LOG = System.getLogger(GrpcInferRun.class.getName());
 
   private final InferenceParts parts;
   private final Receiver receiver;
@@ -353,7 +353,7 @@ final class GrpcInferRun implements ResultHandler {
 
   /** A fault that nothing foresaw: logged in full, answered without its inner details. */
   static StatusException internal(Throwable cause) {
-    LOGGER.log(Level.ERROR, "a request failed on a fault of the server", cause);
+    LOG.log(Level.ERROR, "a request failed on a fault of the server", cause);
     return new StatusException(
         Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
   }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * compressed, which a codec thread parses. Used by one thread after another.
  */
 final class IncomingMessage {
-  private static final System.Logger LOGGER = System.getLogger(IncomingMessage.class.getName());
+  private static final System.Logger LOG = System.getLogger(IncomingMessage.class.getName());
 
   private final Marshaller<ModelInferRequest> parser;
   private @Nullable InputStream unread;
@@ -108,7 +108,7 @@ final class IncomingMessage {
       try {
         bytes.close();
       } catch (IOException e) {
-        LOGGER.log(Level.DEBUG, "closing a message's bytes", e);
+        LOG.log(Level.DEBUG, "closing a message's bytes", e);
       }
     }
   }

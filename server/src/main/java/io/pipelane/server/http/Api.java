@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
 final class Api {
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
-  private static final System.Logger LOGGER = System.getLogger(Api.class.getName());
+  private static final System.Logger LOG = System.getLogger(Api.class.getName());
 
   private final Backend backend;
   private final ModelCatalog catalog;
@@ -407,7 +407,7 @@ final class Api {
               try {
                 exchange.loop().execute(() -> answerDone(exchange, error, answer));
               } catch (RejectedExecutionException e) {
-                LOGGER.log(System.Logger.Level.DEBUG, "an answer came after the server closed", e);
+                LOG.log(System.Logger.Level.DEBUG, "an answer came after the server closed", e);
               }
             });
   }
@@ -430,7 +430,7 @@ final class Api {
 
   /** A fault that nothing foresaw: logged in full, answered without its inner details. */
   static StatusException internal(Throwable cause) {
-    LOGGER.log(System.Logger.Level.ERROR, "a request failed on a fault of the server", cause);
+    LOG.log(System.Logger.Level.ERROR, "a request failed on a fault of the server", cause);
     return new StatusException(
         Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
   }

@@ -13,7 +13,7 @@ import java.util.Set;
 /** One client's HTTP/2 connection, whose streams are channels. Belongs to its event loop. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 final class Http2Connection extends ChannelInboundHandlerAdapter {
-  private static final System.Logger LOGGER = System.getLogger(Http2Connection.class.getName());
+  private static final System.Logger LOG = System.getLogger(Http2Connection.class.getName());
 
   private final Set<Channel> streams = new HashSet<>();
 
@@ -41,7 +41,7 @@ final class Http2Connection extends ChannelInboundHandlerAdapter {
       return; // The codec tells the client which, and closes.
     }
     if (!(cause instanceof IOException)) {
-      LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
+      LOG.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
     }
     context.close();
   }

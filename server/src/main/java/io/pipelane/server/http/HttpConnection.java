@@ -58,7 +58,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   /** A refused request's body up to this length is read and dropped to keep the connection. */
   private static final int LARGEST_DROPPED_BODY = 1 << 16;
 
-  private static final System.Logger LOGGER = System.getLogger(HttpConnection.class.getName());
+  private static final System.Logger LOG = System.getLogger(HttpConnection.class.getName());
 
   private final Api api;
   private final ServerActivity activity;
@@ -370,7 +370,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
             || cause instanceof CodecException
             || cause instanceof Http2Exception;
     if (!isTheClients) {
-      LOGGER.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
+      LOG.log(System.Logger.Level.WARNING, "closing a connection after a fault", cause);
     }
     context.close();
   }

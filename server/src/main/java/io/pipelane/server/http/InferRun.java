@@ -38,7 +38,7 @@ final class InferRun implements ResultHandler {
    * loop has shut down, whichever thread finds out releases both.
    */
 
-  private static final System.Logger LOGGER = System.getLogger(InferRun.class.getName());
+  private static final System.Logger LOG = System.getLogger(InferRun.class.getName());
   private static final AsciiString PRIORITY = AsciiString.cached(RequestPriority.HEADER);
 
   private final Exchange exchange;
@@ -135,7 +135,7 @@ final class InferRun implements ResultHandler {
 
   private void end(@Nullable StatusException error) {
     if (ended) {
-      LOGGER.log(System.Logger.Level.ERROR, "a request was ended twice");
+      LOG.log(System.Logger.Level.ERROR, "a request was ended twice");
       return;
     }
     ended = true;

@@ -30,7 +30,7 @@ final class StateEvents {
   private static final byte[] BEGIN = "event: state\ndata: ".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] END = "\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final List<String> FIELDS = List.of("Cache-Control: no-store");
-  private static final System.Logger LOGGER = System.getLogger(StateEvents.class.getName());
+  private static final System.Logger LOG = System.getLogger(StateEvents.class.getName());
 
   private final Executor codecs;
   private final AtomicInteger listeners = new AtomicInteger();
@@ -104,7 +104,7 @@ final class StateEvents {
         codecs.execute(this::gather);
       } catch (RejectedExecutionException e) {
         gathering = false;
-        LOGGER.log(System.Logger.Level.DEBUG, "a state is left out: codec threads are busy", e);
+        LOG.log(System.Logger.Level.DEBUG, "a state is left out: codec threads are busy", e);
       }
     }
 
@@ -116,11 +116,11 @@ final class StateEvents {
         StateAnswer.write(event, states.get());
         event.writeBytes(END);
       } catch (StatusException e) {
-        LOGGER.log(System.Logger.Level.DEBUG, "a listener is closed: its key is good no more", e);
+        LOG.log(System.Logger.Level.DEBUG, "a listener is closed: its key is good no more", e);
         end(event);
         return;
       } catch (RuntimeException | OutOfMemoryError e) {
-        LOGGER.log(System.Logger.Level.WARNING, "a listener is closed: its state failed", e);
+        LOG.log(System.Logger.Level.WARNING, "a listener is closed: its state failed", e);
         end(event);
         return;
       }

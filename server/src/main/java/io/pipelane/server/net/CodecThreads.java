@@ -18,7 +18,7 @@ public final class CodecThreads implements Executor {
   /** Data up to this size is decoded and encoded on the event loop. */
   public static final int LARGEST_ON_LOOP = 256 << 10;
 
-  private static final System.Logger LOGGER = System.getLogger(CodecThreads.class.getName());
+  private static final System.Logger LOG = System.getLogger(CodecThreads.class.getName());
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
   private static final int THREADS = 2;
   private static final int MAXIMUM_WAITING = 64;
@@ -62,7 +62,7 @@ public final class CodecThreads implements Executor {
     threads.shutdown();
     try {
       if (!threads.awaitTermination(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
-        LOGGER.log(Level.WARNING, "a request is still being decoded or encoded");
+        LOG.log(Level.WARNING, "a request is still being decoded or encoded");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -149,7 +149,7 @@ final class MovingSequence {
     return place;
   }
 
-  private synchronized void isAt(@Nullable Member member) {
+  private synchronized void movedTo(@Nullable Member member) {
     place = member;
   }
 
@@ -158,7 +158,7 @@ final class MovingSequence {
     if (step.of.start()) {
       keep(new SequenceLog(table.room(), step.of));
     }
-    isAt(at);
+    movedTo(at);
     @Nullable SequenceLog current = log();
     if (current == null) {
       return;
@@ -257,13 +257,13 @@ final class MovingSequence {
     private void forgetBeginning() {
       if (of.start()) {
         keep(null);
-        isAt(null);
+        movedTo(null);
       }
     }
 
     /** Makes it on another device than before. */
     private void move() {
-      isAt(null);
+      movedTo(null);
       @Nullable SequenceLog from = log();
       if (!of.start() && (from == null || from.isClosed())) {
         keep(null); // The next one is told so by the device.
@@ -321,7 +321,7 @@ final class MovingSequence {
     private void ended() {
       if (of.end()) {
         keep(null);
-        isAt(null);
+        movedTo(null);
       }
       if (isLong()) {
         table.behind(() -> checkpoint(this), () -> next(this));

@@ -85,6 +85,11 @@ final class AnswersInOrder {
     }
 
     @Override
+    public void computed() {
+      handler.computed();
+    }
+
+    @Override
     public void completed(InferenceTimings timings) {
       ended(this, to -> to.completed(timings));
     }

@@ -158,6 +158,11 @@ final class Batch implements ResultHandler {
   }
 
   @Override
+  public void computed() {
+    members.forEach(member -> member.handler().computed());
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     try {
       for (int member = 0; member < members.size(); member++) {

@@ -65,7 +65,7 @@ final class HeldRuns {
       if (standstill != null) {
         throw refusal(standstill);
       }
-      threads.execute(new Run(answer.whenStuck(this::isStuck), run));
+      threads.execute(new Run(answer.whenStuck(this::becameStuck), run));
     } catch (RejectedExecutionException e) {
       throw StatusException.unavailable("the server is stopping", RequestQueue.RETRY_AFTER);
     } finally {
@@ -97,7 +97,7 @@ final class HeldRuns {
   }
 
   /** The calling thread's run is, until {@link #goesOn}; its caller has been told why. */
-  private void isStuck(StatusException reason) {
+  private void becameStuck(StatusException reason) {
     List<Runnable> refused = new ArrayList<>();
     lock.lock();
     try {

@@ -191,8 +191,7 @@ public final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
-    Answer answer =
-        new Answer(queued.request().model(), queued.handler()).whenStuck(stuck::isStuck);
+    Answer answer = new Answer(queued.request().model(), queued.handler()).whenStuck(stuck::count);
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
@@ -324,7 +323,7 @@ public final class LaneThreads {
         boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
         if (isWarm && request.priority() == Priority.ONLINE) {
           PastRuns kind = estimates.history().of(key);
-          gate.onlineRan(request.model(), kind, timings.executeNanos(), mark);
+          gate.onlineRan(request.model(), kind, timings.executeNanos(), turn.offlineRanSince(mark));
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));

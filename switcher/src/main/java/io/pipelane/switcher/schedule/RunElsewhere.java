@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.switcher.sharing.ExpectedArrival;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A {@link Turn}'s run that computes in another process, where nothing reaches it but its stop
  * word. Guarded by the turns' lock, but where it says so.
  */
-final class RunElsewhere {
+final class RunElsewhere implements WeightArrivals.Elsewhere {
   private final Turns turns;
   private final Turn turn;
   private final StopWord word;
@@ -27,6 +28,33 @@ final class RunElsewhere {
       turns.elsewhere.add(this);
       steer();
     }
+  }
+
+  /**
+   * Of an online run: an offline run that was paused for it goes on with its turn, while outputs
+   * are taken to its caller. Others wait for its end, as its lane is not free before. Not under the
+   * lock.
+   */
+  @Override
+  public void computed() {
+    if (turn.isOffline()) {
+      return;
+    }
+    long mark = turns.gate.mark();
+    turn.progress().request().handler().computed();
+    turns.lock.lock();
+    try {
+      turn.computedAt(mark);
+      turns.handOn(turn, Turn::isOffline);
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
+  /** Its thread goes on here; not under the lock. */
+  @Override
+  public void close() {
+    turn.returned(this);
   }
 
   /** Ends it where its caller has gone, or it makes way. */
@@ -81,7 +109,7 @@ final class RunElsewhere {
 
   private void stop() {
     word.allow(0);
-    turn.isStopped();
+    turn.stopped();
   }
 
   /** Stops it for a rival; not under the lock. */
@@ -98,12 +126,12 @@ final class RunElsewhere {
     } finally {
       turns.lock.unlock();
     }
-    if (!turn.hasRival(progress, remaining)) {
+    if (!turns.hasRival(progress, remaining)) {
       return;
     }
     turns.lock.lock();
     try {
-      if (turn.computesAs(this) && turn.isAnotherToSeeToTheQueue()) {
+      if (turn.computesAs(this) && turns.isAnotherToSeeToTheQueue()) {
         stop();
         turns.freed.signal();
       }

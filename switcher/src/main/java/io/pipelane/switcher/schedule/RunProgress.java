@@ -67,7 +67,7 @@ final class RunProgress {
   }
 
   /** It has what it waited for. */
-  void hasWhatItNeeds(long nowNanos) {
+  void unblocked(long nowNanos) {
     if (blocked) {
       blocked = false;
       blockedNanos += nowNanos - blockedSinceNanos;

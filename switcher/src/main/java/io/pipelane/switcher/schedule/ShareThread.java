@@ -253,7 +253,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   }
 
   /** While the run holds a lease: a model is forgotten once there is none. */
-  private void isUnfit(QueuedRequest queued, Throwable reason) {
+  private void foundUnfit(QueuedRequest queued, Throwable reason) {
     if (!gate.isActive() || queued.isUnwanted()) {
       return;
     }
@@ -302,7 +302,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       try {
         runWithRoom(queued, lease, lane, caller);
       } catch (RuntimeException | Error e) {
-        isUnfit(queued, e);
+        foundUnfit(queued, e);
         throw e;
       }
       InferenceTimings timings = timings(queued, begin, lease);
@@ -426,10 +426,10 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } finally {
       lock.unlock();
     }
-    return this::isBack;
+    return this::returned;
   }
 
-  private void isBack() {
+  private void returned() {
     lock.lock();
     try {
       stopWord = null;

@@ -138,7 +138,7 @@ public final class ShortRuns {
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
       gate.computed(nanos - lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.onlineRan(request.model(), past, nanos, mark);
+        gate.onlineRan(request.model(), past, nanos, gate.offlineRanSince(mark));
       }
       count.increment();
       answer.complete(timings.get());

@@ -38,7 +38,7 @@ final class StuckThreads {
   }
 
   /** The calling thread's run is, until {@link #goesOn}; its caller has been told why. */
-  void isStuck(StatusException reason) {
+  void count(StatusException reason) {
     String refusal = "no lane is left for it: " + reason.getMessage();
     boolean all;
     lock.lock();

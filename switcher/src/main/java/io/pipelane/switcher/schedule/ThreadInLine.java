@@ -35,7 +35,7 @@ final class ThreadInLine {
               : turns.queue.takeBefore(best.request, best.remainingNanos);
       if (urgent != null) {
         turn.begin(urgent);
-        turn.goesBefore = true;
+        turn.overtakes();
         return urgent;
       }
       handOn();
@@ -87,10 +87,9 @@ final class ThreadInLine {
       if (next == null) {
         turns.freed.signalAll(); // For the other threads it is over as well.
       } else {
-        turn.goesBefore =
-            !turns.paused.isEmpty()
-                && !turn.isOffline()
-                && turns.paused.stream().anyMatch(Turn::isOffline);
+        if (!turn.isOffline() && turns.paused.stream().anyMatch(Turn::isOffline)) {
+          turn.overtakes();
+        }
         turn.takeOrPause();
       }
     } finally {
@@ -103,11 +102,7 @@ final class ThreadInLine {
   private void handOn() {
     turns.lock.lock();
     try {
-      @Nullable Turn next = turns.nextPaused();
-      if (next != null && turns.free >= 0) {
-        turn.held = false;
-        next.resume();
-      }
+      turns.handOn(turn, _ -> true);
     } finally {
       turns.lock.unlock();
     }

@@ -15,6 +15,11 @@ record TimedAnswer(ResultHandler handler, Runnable answered) implements ResultHa
   }
 
   @Override
+  public void computed() {
+    handler.computed();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     answered.run();
     handler.completed(timings);

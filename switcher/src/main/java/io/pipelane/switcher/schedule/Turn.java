@@ -26,8 +26,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   private final Condition given;
   private final ThreadInLine line;
   private volatile @Nullable RunProgress run; // Written by the thread.
-  boolean goesBefore; // Of the thread, as it begins a run.
+  private boolean isOvertaking; // Of the thread, as it begins a run.
   private boolean waitsForMemory;
+  private @Nullable Long computedMark; // The gate's, of when the run had computed elsewhere.
   private long segmentBeginNanos;
   private long segmentNanos;
   private long segmentEndNanos;
@@ -82,8 +83,13 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
    */
   @Nullable QueuedRequest next() {
     end();
-    goesBefore = false;
+    isOvertaking = false;
     return line.next();
+  }
+
+  /** The run that begins goes before one that is paused. */
+  void overtakes() {
+    isOvertaking = true;
   }
 
   /** Its thread begins to run a request; nothing of it computes yet. */
@@ -92,6 +98,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     run = new RunProgress(request, turns.estimates.remainingNanos(request.key()), now);
     segmentNanos = 0;
     segmentEndNanos = now;
+    computedMark = null;
     request.whenUnwanted(this::runIsUnwanted);
     if (isOffline()) {
       turns.gate.begin(this);
@@ -156,7 +163,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   private void end() {
     if (run != null) {
-      hasMemory();
+      gotMemory();
       boolean offline = isOffline();
       run = null;
       if (offline) {
@@ -232,10 +239,10 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     turns.free++;
   }
 
-  private void hasMemory() {
+  private void gotMemory() {
     if (waitsForMemory) {
       waitsForMemory = false;
-      turns.gate.online().hasMemory();
+      turns.gate.online().gotMemory();
     }
   }
 
@@ -247,10 +254,10 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
    */
   @Override
   public void retake() {
-    hasMemory();
+    gotMemory();
     turns.lock.lock();
     try {
-      progress().hasWhatItNeeds(turns.nanoClock.getAsLong());
+      progress().unblocked(turns.nanoClock.getAsLong());
       if (!held) {
         if (isOffline() && gateWaitNanos() != 0) {
           pause(true);
@@ -383,15 +390,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   /** Counts a request that goes before a run, once its first segment computes. */
   private void countIfBefore() {
-    if (goesBefore) {
-      goesBefore = false;
-      long waitNanos = turns.nanoClock.getAsLong() - progress().request().submittedNanos();
-      turns.lock.lock();
-      try {
-        turns.preemptions = turns.preemptions.withRequest(waitNanos);
-      } finally {
-        turns.lock.unlock();
-      }
+    if (isOvertaking) {
+      isOvertaking = false;
+      turns.overtook(turns.nanoClock.getAsLong() - progress().request().submittedNanos());
     }
   }
 
@@ -420,22 +421,13 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     giveUp();
   }
 
-  /** Whether the policy puts a request before a run for which there is a lane. */
-  boolean hasRival(RunProgress progress, long remaining) {
-    if (!turns.preemption || progress.request().isLeaving()) {
-      return false;
-    }
-    @Nullable QueuedRequest rival = turns.queue.before(progress.request(), remaining);
-    return rival != null && turns.room.test(rival);
-  }
-
   /** Pauses the run for a rival, unless somebody else sees to the queue, or nobody could. */
   private void giveWayToRival() {
     RunProgress progress = progress();
-    if (hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
+    if (turns.hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
       turns.lock.lock();
       try {
-        if (isAnotherToSeeToTheQueue()) {
+        if (turns.isAnotherToSeeToTheQueue()) {
           interrupt();
           turns.freed.signal();
           pause(false);
@@ -446,8 +438,11 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  boolean isAnotherToSeeToTheQueue() {
-    return turns.free <= 0 && turns.spare > 0;
+  /** Whether offline work has computed beside the run, as far as it has computed itself. */
+  boolean offlineRanSince(long mark) {
+    return computedMark == null
+        ? turns.gate.offlineRanSince(mark)
+        : OfflineGate.offlineRanBetween(mark, computedMark);
   }
 
   @Override
@@ -466,11 +461,16 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     if (word.stops() && !turns.queue.isEmpty()) {
       run.giveWay();
     }
-    return () -> isBack(run);
+    return run;
+  }
+
+  /** The run has computed what it had to, as of a mark of the gate's. */
+  void computedAt(long mark) {
+    computedMark = mark;
   }
 
   /** The run is over; one that was stopped behind its last gate has no turn. */
-  private void isBack(RunElsewhere run) {
+  void returned(RunElsewhere run) {
     turns.lock.lock();
     try {
       turns.elsewhere.remove(run);
@@ -489,7 +489,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   }
 
   /** Pauses the run, which computes elsewhere and has been stopped there; under the lock. */
-  void isStopped() {
+  void stopped() {
     interrupt();
     beginPause();
   }

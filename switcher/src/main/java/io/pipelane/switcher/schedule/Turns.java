@@ -239,6 +239,20 @@ final class Turns {
         .orElse(null);
   }
 
+  /** Whether the policy puts a request before a run for which there is a lane; under no lock. */
+  boolean hasRival(RunProgress run, long remainingNanos) {
+    if (!preemption || run.request().isLeaving()) {
+      return false;
+    }
+    @Nullable QueuedRequest rival = queue.before(run.request(), remainingNanos);
+    return rival != null && room.test(rival);
+  }
+
+  /** Whether a thread waits for a turn, as all are had; under the lock. */
+  boolean isAnotherToSeeToTheQueue() {
+    return free <= 0 && spare > 0;
+  }
+
   /** Puts a turn to use that has become free. */
   void settle() {
     @Nullable Turn next = free > spare ? nextPaused() : null;
@@ -247,6 +261,28 @@ final class Turns {
       next.resume();
     } else {
       freed.signal();
+    }
+  }
+
+  /**
+   * Gives a thread's turn, if it has one that is not owed, to the paused run that is next, if it is
+   * one of those meant; under the lock.
+   */
+  void handOn(Turn from, Predicate<Turn> meant) {
+    @Nullable Turn next = from.held && free >= 0 ? nextPaused() : null;
+    if (next != null && meant.test(next)) {
+      from.held = false;
+      next.resume();
+    }
+  }
+
+  /** A request has begun before a paused run, so long after it came. */
+  void overtook(long waitNanos) {
+    lock.lock();
+    try {
+      preemptions = preemptions.withRequest(waitNanos);
+    } finally {
+      lock.unlock();
     }
   }
 

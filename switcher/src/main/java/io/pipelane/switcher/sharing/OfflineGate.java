@@ -49,6 +49,7 @@ public final class OfflineGate {
   private final LongAdder madeWay = new LongAdder();
   private volatile SharingState state = SharingState.HEALTHY;
   private volatile double share = 1;
+  private volatile boolean lifted;
   private volatile boolean closed;
   private volatile @Nullable OfflineRun shareRun;
   private volatile Runnable whenOpened = () -> {};
@@ -130,7 +131,12 @@ public final class OfflineGate {
 
   /** Whether an offline run has computed since a mark was taken, or then. */
   public boolean offlineRanSince(long mark) {
-    return mark == UNDER_WAY || goes.get() != mark;
+    return offlineRanBetween(mark, goes.get());
+  }
+
+  /** The same until a later mark was taken. */
+  public static boolean offlineRanBetween(long mark, long later) {
+    return mark == UNDER_WAY || later != mark;
   }
 
   /**
@@ -223,7 +229,7 @@ public final class OfflineGate {
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (!state.stopsOfflineWork() && trialHoldsNanos() == 0 && share > LEAST_SPEED);
+        || (!isStopped() && trialHoldsNanos() == 0 && share > LEAST_SPEED);
   }
 
   /** A run begins in that lane. */
@@ -244,12 +250,17 @@ public final class OfflineGate {
   }
 
   private boolean takesOfflineWork() {
-    return state.takesOfflineWork() && trialHoldsNanos() == 0;
+    return (lifted || state.takesOfflineWork()) && trialHoldsNanos() == 0;
+  }
+
+  /** Whether the device's state lets no offline work go on. */
+  private boolean isStopped() {
+    return !lifted && state.stopsOfflineWork();
   }
 
   /** How long the trial has offline work stand at most, from now on. */
   private long trialHoldsNanos() {
-    return trial.holdsOffline() ? trial.holdsOfflineNanos(nanoClock.getAsLong()) : 0;
+    return trial.holdsOffline() && !lifted ? trial.holdsOfflineNanos(nanoClock.getAsLong()) : 0;
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
@@ -270,10 +281,11 @@ public final class OfflineGate {
 
   /** What it may have, but for the trial. */
   private double speed() {
-    if (state.stopsOfflineWork()) {
+    if (isStopped()) {
       return 0;
     }
-    return online.isInFlight() ? Math.min(leastShare, share) : share;
+    double most = lifted ? 1 : share;
+    return online.isInFlight() ? Math.min(leastShare, most) : most;
   }
 
   /**
@@ -300,7 +312,7 @@ public final class OfflineGate {
     if (pause > 0) {
       return pause;
     }
-    return online.isInFlight() ? 0 : online.expectedWaitNanos(segmentNanos, now);
+    return lifted || online.isInFlight() ? 0 : online.expectedWaitNanos(segmentNanos, now);
   }
 
   /**
@@ -308,7 +320,7 @@ public final class OfflineGate {
    * {@link #waitNanos}; null where there is none. It changes whenever the listeners are told.
    */
   public @Nullable ExpectedArrival expected() {
-    return heeds() && !online.isWaitingForMemory() ? online.expected() : null;
+    return heeds() && !lifted && !online.isWaitingForMemory() ? online.expected() : null;
   }
 
   /** Whether nobody online has asked for anything lately, so that nobody is to be expected. */
@@ -367,9 +379,13 @@ public final class OfflineGate {
     return new ComparedAnswer(handler, this, kind, cameNanos, mark(), nanoClock);
   }
 
-  /** An online run has ended well that had all its weights, with a mark from its beginning. */
-  public void onlineRan(ModelVersion model, Object kind, long nanos, long mark) {
-    slowdowns.ran(model, kind, nanos, offlineRanSince(mark));
+  /**
+   * An online run has ended well that had all its weights.
+   *
+   * @param besideOffline whether offline work has computed while it did
+   */
+  public void onlineRan(ModelVersion model, Object kind, long nanos, boolean besideOffline) {
+    slowdowns.ran(model, kind, nanos, besideOffline);
     trial.onlineRan(nanos);
   }
 
@@ -390,6 +406,13 @@ public final class OfflineGate {
       tellClosed();
       tell();
     }
+  }
+
+  /** From now on online work in flight alone holds offline work: what was taken is to end soon. */
+  public void lift() {
+    lifted = true;
+    tell();
+    tellClosed();
   }
 
   /** Opens for good: what was taken is to come to its end. */

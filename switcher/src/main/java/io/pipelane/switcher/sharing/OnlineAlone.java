@@ -109,7 +109,7 @@ final class OnlineAlone {
   }
 
   /** What was measured is of no use: it is measured again later than the last time. */
-  void isOfNoUse(long nowNanos) {
+  void foundUseless(long nowNanos) {
     forget();
     apartNanos = Math.min(2 * apartNanos, LONGEST_APART_NANOS);
     mayBeginNanos = Math.max(mayBeginNanos - nowNanos, apartNanos) + nowNanos;

@@ -1,6 +1,11 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.config.StatusException;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -11,14 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OnlineWork {
   /*
-   * A request is in flight from its submission to its answer, but for the time that its run waits
-   * for memory: that may be a held offline run's, which then has to go on.
+   * A request is in flight from its submission until its run has computed, or it is answered, but
+   * for the time that its run waits for memory: that may be a held offline run's, which then has to
+   * go on.
    */
   private final AtomicInteger inFlight = new AtomicInteger();
   private final AtomicInteger waiting = new AtomicInteger();
   private final LongAdder requests = new LongAdder();
   private final ArrivalForecast forecast = new ArrivalForecast(); // guarded by itself
-  private final Runnable whenTold = this::end;
   private volatile Runnable whenIdle = () -> {};
   private volatile Runnable whenBusy = () -> {};
 
@@ -40,11 +45,60 @@ public final class OnlineWork {
     }
   }
 
-  /** A request that has come is in flight until the handler returned is told its end. */
+  /** A request that has come is in flight until the handler returned is told that it is not. */
   public ResultHandler begin(ResultHandler handler) {
     inFlight.incrementAndGet();
     whenBusy.run();
-    return handler.andThen(whenTold);
+    return new InFlight(handler);
+  }
+
+  /** Told by one thread after another. */
+  private final class InFlight implements ResultHandler {
+    private final ResultHandler handler;
+    private boolean over;
+
+    InFlight(ResultHandler handler) {
+      this.handler = handler;
+    }
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return handler.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void computed() {
+      try {
+        handler.computed();
+      } finally {
+        end();
+      }
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      try {
+        handler.completed(timings);
+      } finally {
+        end();
+      }
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      try {
+        handler.failed(error);
+      } finally {
+        end();
+      }
+    }
+
+    private void end() {
+      if (!over) {
+        over = true;
+        OnlineWork.this.end();
+      }
+    }
   }
 
   /** A request that has begun was refused, or begins anew. */
@@ -60,7 +114,7 @@ public final class OnlineWork {
   }
 
   /** It does so no longer. */
-  public void hasMemory() {
+  public void gotMemory() {
     waiting.decrementAndGet();
     if (isInFlight()) {
       whenBusy.run();
@@ -86,7 +140,7 @@ public final class OnlineWork {
     @Override
     public void close() {
       if (begun) {
-        hasMemory();
+        gotMemory();
         end();
       }
     }

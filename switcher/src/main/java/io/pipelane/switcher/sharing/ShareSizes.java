@@ -126,7 +126,7 @@ final class ShareSizes {
   }
 
   /** An offline run has ended well in a size. */
-  void hasRun(int size) {
+  void ran(int size) {
     sizes.get(size).hasRun = true;
   }
 

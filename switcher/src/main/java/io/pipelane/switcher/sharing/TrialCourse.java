@@ -111,7 +111,7 @@ final class TrialCourse {
 
   /** It had the share, of a size. */
   void ranWell(int size) {
-    sizes.hasRun(size);
+    sizes.ran(size);
   }
 
   /** One has failed that had the share, of a size; perhaps that is to blame. */
@@ -229,7 +229,7 @@ final class TrialCourse {
       alone.measured(now, nowNanos);
     } else {
       figures.tellAllDifferent();
-      alone.isOfNoUse(nowNanos);
+      alone.foundUseless(nowNanos);
     }
   }
 
@@ -244,7 +244,7 @@ final class TrialCourse {
     if (with.answers().offline() == 0) {
       measureAnew(nowNanos);
     } else if (!alone.tells(with.answers())) {
-      isUnlike(size, nowNanos);
+      foundUnlike(size, nowNanos);
     } else if (alone.mayBeTooMuch(with.answers())) {
       slowed(with, nowNanos);
     } else if (with.offlineRate() < LEAST_GAIN * choice.rateBefore(size, rateWithout)) {
@@ -270,13 +270,13 @@ final class TrialCourse {
       judge(with, nowNanos);
     } else {
       figures.tellChanged(with.size());
-      alone.isOfNoUse(nowNanos);
+      alone.foundUseless(nowNanos);
       measureAnew(nowNanos);
     }
   }
 
   /** Too few of the requests are like those that were measured alone: no size is known to fit. */
-  private void isUnlike(int size, long nowNanos) {
+  private void foundUnlike(int size, long nowNanos) {
     figures.tellUnlike(size);
     alone.forget();
     sizes.pause(size, nowNanos);
@@ -296,7 +296,7 @@ final class TrialCourse {
   private void watch(boolean tells, boolean isEnough, long passed, long nowNanos) {
     if (tells && !alone.tells(now)) {
       if (passed >= LONGEST_NANOS) { // Until then more may come that can be compared.
-        isUnlike(choice.open(), nowNanos);
+        foundUnlike(choice.open(), nowNanos);
       }
       return;
     }

@@ -159,7 +159,7 @@ final class Retries {
         }
         throw e;
       } catch (WorkerStuckException e) {
-        isHeldBack(kind, suspicion != null, isRetry, e);
+        heldBack(kind, suspicion != null, isRetry, e);
         throw e;
       } catch (WorkerLostException e) {
         if (deviceIsLost.getAsBoolean()) {
@@ -298,7 +298,7 @@ final class Retries {
   }
 
   /** It is not done once more: what it was lent is not free for that. */
-  private void isHeldBack(Kind kind, boolean suspect, boolean isRetry, WorkerStuckException loss) {
+  private void heldBack(Kind kind, boolean suspect, boolean isRetry, WorkerStuckException loss) {
     boolean _ = isGuilty(kind, suspect, loss.blame(), String.valueOf(loss.getMessage()));
     count(lost, isRetry);
   }

@@ -307,7 +307,7 @@ public final class SessionWorker implements Worker {
             "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
             RETRY_AFTER,
             stuck);
-    lane.isStuck(String.valueOf(failure.getMessage()));
+    lane.markStuck(String.valueOf(failure.getMessage()));
     caller.failed(failure);
     lease.control().computesNoMore();
     stuck.awaitGone();

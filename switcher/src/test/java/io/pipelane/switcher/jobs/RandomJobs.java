@@ -6,16 +6,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Small jobs at random, and rules to simulate them under. */
 final class RandomJobs {
   static final long CAPACITY = 100;
 
+  private static final Map<String, SchedulingConfig> CONFIGS = new ConcurrentHashMap<>();
+
   private RandomJobs() {}
 
   static SchedulingConfig scheduling(String policy) {
-    return PipelaneConfig.of(Map.of("scheduling.policy", policy, "scheduling.ageing-percent", "0"))
-        .scheduling();
+    return CONFIGS.computeIfAbsent(
+        policy,
+        name ->
+            PipelaneConfig.of(Map.of("scheduling.policy", name, "scheduling.ageing-percent", "0"))
+                .scheduling());
   }
 
   static JobRules rules(String policy, SwitchCosts costs) {

@@ -93,7 +93,7 @@ class OfflineWorkingMemoryTest {
     try (LaneLease first = enter(3 * MIB, OfflineWorkingMemoryTest::never)) {
       Thread.ofPlatform().start(second);
       waits.await();
-      first.isStuck("its worker stays");
+      first.markStuck("its worker stays");
       ExecutionException refused = assertThrows(ExecutionException.class, second::get);
       assertEquals(
           Status.UNAVAILABLE, assertInstanceOf(StatusException.class, refused.getCause()).status());

@@ -25,6 +25,7 @@ import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -51,8 +52,12 @@ class AnswerTimesTest {
   private final Estimates estimates = new Estimates(_ -> 0);
   private final AtomicLong now = new AtomicLong();
 
-  private static SchedulingConfig config(Policy policy) {
-    return PipelaneConfig.of(Map.of("scheduling.policy", policy.toString())).scheduling();
+  private final Map<Policy, SchedulingConfig> configs = new EnumMap<>(Policy.class);
+
+  private SchedulingConfig config(Policy policy) {
+    return configs.computeIfAbsent(
+        policy,
+        name -> PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling());
   }
 
   private record Arrival(long nanos, String model, OptionalLong deadline) {}

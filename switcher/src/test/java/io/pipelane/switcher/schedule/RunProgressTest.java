@@ -31,12 +31,12 @@ class RunProgressTest {
     run.blocks(1_150);
     assertEquals(100, run.hadNanos(1_900), "it has not got on since");
     assertEquals(400, run.remainingNanos(1_900));
-    run.hasWhatItNeeds(2_100);
-    run.hasWhatItNeeds(2_150);
+    run.unblocked(2_100);
+    run.unblocked(2_150);
     assertEquals(150, run.hadNanos(2_150));
     assertEquals(0, run.waitedNanos(), "that is for its turn");
     run.blocks(2_200);
-    run.hasWhatItNeeds(2_300);
+    run.unblocked(2_300);
     assertEquals(200, run.hadNanos(2_300));
   }
 

@@ -25,11 +25,13 @@ class SchedulingPoliciesTest {
 
   private final Estimates estimates = new Estimates(model -> model.model().equals("c") ? 700 : 0);
 
-  private SchedulingPolicy policy(SchedulingConfig.Policy name) {
+  private static SchedulingConfig config(SchedulingConfig.Policy name) {
+    return PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling();
+  }
+
+  private SchedulingPolicy policy(SchedulingConfig config) {
     return SchedulingPolicies.of(
-        PipelaneConfig.of(Map.of("scheduling.policy", name.toString())).scheduling(),
-        estimates,
-        new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE));
+        config, estimates, new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE));
   }
 
   @ParameterizedTest
@@ -40,8 +42,9 @@ class SchedulingPoliciesTest {
     }
     long seed = new Random().nextLong();
     Random random = new Random(seed);
+    SchedulingConfig config = config(name);
     for (int schedule = 0; schedule < SCHEDULES; schedule++) {
-      SchedulingPolicy policy = policy(name);
+      SchedulingPolicy policy = policy(config);
       Requests requests = new Requests(policy, estimates);
       Set<QueuedRequest> waiting = new HashSet<>();
       long now = 0;
@@ -143,7 +146,7 @@ class SchedulingPoliciesTest {
   void fair_modelsOfDifferentLength_areServedForAsLong() {
     Requests.learn(estimates, "a", 1_000);
     Requests.learn(estimates, "b", 4_000);
-    SchedulingPolicy policy = policy(SchedulingConfig.Policy.FAIR);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.FAIR));
     Requests requests = new Requests(policy, estimates);
     policy.add(requests.submitted("b", 0));
     policy.add(requests.submitted("a", 0));
@@ -162,7 +165,7 @@ class SchedulingPoliciesTest {
 
   @Test
   void edf_requestWithoutDeadline_runsAsIfItHadASecond() {
-    SchedulingPolicy policy = policy(SchedulingConfig.Policy.EDF);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.EDF));
     Requests requests = new Requests(policy, estimates);
     QueuedRequest patient = requests.submitted("a", 0);
     QueuedRequest later = requests.submitted("a", 10, OptionalLong.of(2_000_000_000L));

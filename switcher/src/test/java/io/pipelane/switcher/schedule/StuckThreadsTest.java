@@ -35,7 +35,7 @@ class StuckThreadsTest {
                 awaitRoom();
                 hasIt.countDown();
                 getsStuck.await();
-                stuck.isStuck(StatusException.unavailable("stays", Duration.ofSeconds(1)));
+                stuck.count(StatusException.unavailable("stays", Duration.ofSeconds(1)));
                 isStuck.countDown();
                 gone.await();
                 stuck.leaveRoom();

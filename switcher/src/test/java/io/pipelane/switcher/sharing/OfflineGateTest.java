@@ -55,7 +55,7 @@ class OfflineGateTest {
     online.waitsForMemory();
     assertTrue(told.get() > 0);
     assertEquals(0, gate.waitNanos(SEGMENT, 0));
-    online.hasMemory();
+    online.gotMemory();
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
   }
 
@@ -85,6 +85,21 @@ class OfflineGateTest {
     assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
     gate.close();
     assertEquals(0, gate.waitNanos(SEGMENT, 0), "what was taken comes to its end");
+  }
+
+  @Test
+  void liftedGate_heedsOnlineWorkInFlightAlone() {
+    gate.setState(SharingState.OVERLIMIT);
+    gate.setShare(0.25);
+    ResultHandler running = online.begin(new Ignored());
+    gate.lift();
+    assertEquals(OfflineGate.UNTIL_TOLD, gate.waitNanos(SEGMENT, 0));
+    assertEquals(0, gate.allowed());
+    assertFalse(gate.mayBegin());
+    running.completed(new InferenceTimings(0, 0, 0));
+    assertEquals(0, gate.waitNanos(SEGMENT, 0));
+    assertEquals(1, gate.allowed());
+    assertTrue(gate.mayBegin());
   }
 
   @Test
@@ -189,7 +204,7 @@ class OfflineGateTest {
     assertFalse(shared.allowsShare());
     online.waitsForMemory();
     assertTrue(shared.allowsShare(), "it may have the memory");
-    online.hasMemory();
+    online.gotMemory();
     shared.setState(SharingState.HEALTHY);
     shared.setShare(0.4);
     assertFalse(shared.allowsShare(), "online work is slowed down too much");
@@ -245,7 +260,7 @@ class OfflineGateTest {
     assertEquals(1, closed.get());
     online.waitsForMemory();
     assertEquals(1, shared.allowed(), "what it waits for may be held by offline work");
-    online.hasMemory();
+    online.gotMemory();
     int before = opened.get();
     look(shared, 5, SEGMENT);
     assertTrue(opened.get() > before);
