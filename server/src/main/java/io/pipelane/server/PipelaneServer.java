@@ -64,6 +64,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -436,10 +437,12 @@ public final class PipelaneServer implements AutoCloseable {
       jobs.beginStop();
     }
     devices.beginDrain();
+    CompletableFuture<Void> release = releaseOfflineLater();
     boolean answered = http.drain(until(deadline));
     if (grpc != null) {
       answered &= grpc.drain(until(deadline));
     }
+    release.cancel(false);
     devices.releaseOffline();
     if (jobs != null) { // What they keep of states is read while the devices still answer.
       answered &= jobs.stop(until(deadline));
@@ -447,6 +450,13 @@ public final class PipelaneServer implements AutoCloseable {
     boolean finished = devices.drain(until(deadline)) && answered;
     hosts.ifPresent(Hosts::close);
     return finished;
+  }
+
+  /** Online requests that do not end keep what is offline from its end no longer than half the time. */
+  private CompletableFuture<Void> releaseOfflineLater() {
+    return CompletableFuture.runAsync(
+        devices::releaseOffline,
+        CompletableFuture.delayedExecutor(drainTimeout.toNanos() / 2, TimeUnit.NANOSECONDS));
   }
 
   private static Duration until(long deadline) {

@@ -18,6 +18,11 @@ record FollowedHandler(ResultHandler handler, Runnable whenTold) implements Resu
   }
 
   @Override
+  public void computesAgain() {
+    handler.computesAgain();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     try {
       handler.completed(timings);

@@ -58,6 +58,11 @@ public final class PlacedOnce implements ResultHandler {
   }
 
   @Override
+  public void computesAgain() {
+    handler.computesAgain();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     handler.completed(timings);
   }

@@ -29,6 +29,9 @@ public interface ResultHandler {
    */
   default void computed() {}
 
+  /** It is run again, as something failed after all. */
+  default void computesAgain() {}
+
   /** All outputs have been written. */
   void completed(InferenceTimings timings);
 

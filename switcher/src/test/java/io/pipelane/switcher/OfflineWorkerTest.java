@@ -132,7 +132,8 @@ class OfflineWorkerTest {
   }
 
   /**
-   * What an online request in one process is in flight for, the run in the other waits at a gate.
+   * While an online request is in flight, the run in the other process waits at a gate; not for the
+   * outputs of one that has computed.
    */
   @Test
   void onlineInFlight_offlineRunInTheOtherProcess_standsAtItsNextGateUntilThatIsOver()
@@ -145,7 +146,7 @@ class OfflineWorkerTest {
                 ? new LateSource(ReadWeights.of(model), offlineWaits, weightsCome)
                 : ReadWeights.of(model);
     try (WorkersFixture workers = open(weights);
-        HeldCall inFlight = new HeldCall()) {
+        HeldCall placing = new HeldCall()) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
       workers.switcher.register(online);
@@ -155,10 +156,9 @@ class OfflineWorkerTest {
       Call held = new Call();
       workers.switcher.submit(Call.request(offline.version(), x).offline(), held);
       offlineWaits.await(); // For the weights behind the first page: it has begun.
-      workers.switcher.submit(Call.request(online.version(), x), inFlight);
-      inFlight.computed.await();
-      weightsCome.countDown();
       OfflineGate gate = workers.switcher.sharing().gate();
+      ResultHandler inFlight = gate.online().begin(new Ignored());
+      weightsCome.countDown();
       while (gate.offlineRanSince(gate.mark())) {
         LockSupport.parkNanos(1_000_000);
       }
@@ -166,9 +166,12 @@ class OfflineWorkerTest {
       assertArrayEquals(expected, workers.infer(online, x), "others pass it");
       assertFalse(gate.offlineRanSince(mark), "and it has stood meanwhile");
       assertEquals(0, held.answers());
-      inFlight.goOn.countDown();
-      assertArrayEquals(expected, inFlight.call.await());
-      assertEquals(WorkersFixture.WIDTH, held.await().length);
+      workers.switcher.submit(Call.request(online.version(), x), placing);
+      placing.computed.await();
+      inFlight.completed(new InferenceTimings(0, 0, 0));
+      assertEquals(WorkersFixture.WIDTH, held.await().length, "what is placed holds nobody");
+      placing.goOn.countDown();
+      assertArrayEquals(expected, placing.call.await());
     }
   }
 
@@ -181,8 +184,7 @@ class OfflineWorkerTest {
                 new TestWorkers(1)
                     .program(FaultyWorker.class)
                     .offlineApart(true)
-                    .hangTimeout(WorkersFixture.SHORT));
-        HeldCall inFlight = new HeldCall()) {
+                    .hangTimeout(WorkersFixture.SHORT))) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
       workers.switcher.register(online);
@@ -197,20 +199,20 @@ class OfflineWorkerTest {
       while (faults.isArmed(Step.COMPUTING)) {
         LockSupport.parkNanos(1_000_000);
       }
-      workers.switcher.submit(Call.request(online.version(), x), inFlight);
-      inFlight.computed.await();
+      ResultHandler inFlight = workers.switcher.sharing().gate().online().begin(new Ignored());
       while (workers.workers.workers().lost() == 0) {
         assertArrayEquals(expected, workers.infer(online, x));
       }
-      inFlight.goOn.countDown();
-      assertArrayEquals(expected, inFlight.call.await());
+      inFlight.completed(new InferenceTimings(0, 0, 0));
       assertArrayEquals(expectedOffline, hung.await());
       String loss = workers.workers.workers().lastLoss();
       assertTrue(loss.contains("hangs"), loss);
     }
   }
 
-  /** An online request that is in flight until the test lets its answer be placed, or is over. */
+  /**
+   * An online request that has computed, whose answer is placed when the test lets it, or is over.
+   */
   private static final class HeldCall implements ResultHandler, AutoCloseable {
     final Call call = new Call();
     final CountDownLatch computed = new CountDownLatch(1);

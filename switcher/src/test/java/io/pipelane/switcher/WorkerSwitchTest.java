@@ -14,6 +14,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -108,7 +109,9 @@ class WorkerSwitchTest {
    */
   @Test
   void model_workersAreKilledWhileTheyChange_everyAnswerIsRight() throws Exception {
-    try (WorkersFixture workers = workers(SwitchOn.MODEL)) {
+    Duration grace = Duration.ofSeconds(1); // So that those on their way out are still there.
+    try (WorkersFixture workers =
+        new WorkersFixture(new TestWorkers(2).switchOn(SwitchOn.MODEL).grace(grace))) {
       List<ImportedModel> models = List.of(model("m0", "", 1), model("m1", "", 2));
       List<float[]> expected = new ArrayList<>();
       for (ImportedModel each : models) {
@@ -122,9 +125,8 @@ class WorkerSwitchTest {
         while (active(workers) == before) {
           Thread.onSpinWait();
         }
-        workers
-            .in(i % 4 < 2 ? WorkerState.ACTIVE : WorkerState.RETIRING)
-            .ifPresent(worker -> Signals.send("KILL", worker.pid()));
+        WorkerState killed = i % 4 < 2 ? WorkerState.ACTIVE : WorkerState.RETIRING;
+        Signals.send("KILL", workers.in(killed).orElseThrow().pid());
         assertArrayEquals(expected.get(i % 2), call.await());
         workers.switcher.verify();
       }

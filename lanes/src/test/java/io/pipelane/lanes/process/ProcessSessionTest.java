@@ -132,6 +132,36 @@ class ProcessSessionTest {
     }
   }
 
+  /** Whoever waits for the device need not wait for what is copied behind it. */
+  @Test
+  void run_thatHasComputed_saysSoOnceBeforeItIsBack() throws Exception {
+    ImportedModel model = branches();
+    float[] x = WorkerFixture.random(2, 1);
+    List<String> told = new ArrayList<>();
+    PresentWeights weights =
+        new PresentWeights() {
+          @Override
+          public Elsewhere computesElsewhere(StopWord word) {
+            return new Elsewhere() {
+              @Override
+              public void computed() {
+                told.add("computed");
+              }
+
+              @Override
+              public void close() {
+                told.add("back");
+              }
+            };
+          }
+        };
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      assertArrayEquals(expected, workers.run(session, x, bytes -> false, weights));
+      assertEquals(List.of("computed", "back"), told);
+    }
+  }
+
   @Test
   void run_thatIsToStop_endsOnceItMayGoOn() throws Exception {
     ImportedModel model = branches();

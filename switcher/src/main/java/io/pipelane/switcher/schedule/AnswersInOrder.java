@@ -90,6 +90,11 @@ final class AnswersInOrder {
     }
 
     @Override
+    public void computesAgain() {
+      handler.computesAgain();
+    }
+
+    @Override
     public void completed(InferenceTimings timings) {
       ended(this, to -> to.completed(timings));
     }

@@ -163,6 +163,11 @@ final class Batch implements ResultHandler {
   }
 
   @Override
+  public void computesAgain() {
+    members.forEach(member -> member.handler().computesAgain());
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     try {
       for (int member = 0; member < members.size(); member++) {
@@ -219,6 +224,7 @@ final class Batch implements ResultHandler {
       members.getFirst().line().outgrown(members.size());
     }
     boolean isWanted = members.stream().anyMatch(member -> !member.isUnwanted());
+    computesAgain();
     if (!isWanted || !queue.returned().again(members)) {
       boolean isWithdrawn = error.status() == Status.CANCELLED;
       members.forEach(member -> fail(member, isWithdrawn ? member.ended(error) : error));

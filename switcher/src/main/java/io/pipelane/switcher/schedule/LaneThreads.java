@@ -293,6 +293,7 @@ public final class LaneThreads {
       this.turn = turn;
       this.weights = weights;
       this.progress = turn.progress();
+      progress.beginsAnew();
       this.waitedBefore = progress.waitedNanos();
     }
 
@@ -323,7 +324,8 @@ public final class LaneThreads {
         boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
         if (isWarm && request.priority() == Priority.ONLINE) {
           PastRuns kind = estimates.history().of(key);
-          gate.onlineRan(request.model(), kind, timings.executeNanos(), turn.offlineRanSince(mark));
+          gate.onlineRan(
+              request.model(), kind, timings.executeNanos(), progress.offlineRanSince(mark, gate));
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));

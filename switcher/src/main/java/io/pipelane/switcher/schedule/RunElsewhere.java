@@ -32,20 +32,22 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
 
   /**
    * Of an online run: an offline run that was paused for it goes on with its turn, while outputs
-   * are taken to its caller. Others wait for its end, as its lane is not free before. Not under the
-   * lock.
+   * are taken to its caller, where the next online request stops it by itself. Others wait for the
+   * end, as the lane is not free before. Not under the lock.
    */
   @Override
   public void computed() {
     if (turn.isOffline()) {
       return;
     }
-    long mark = turns.gate.mark();
-    turn.progress().request().handler().computed();
+    RunProgress progress = turn.progress();
+    progress.computedAt(turns.gate.mark());
+    progress.request().handler().computed();
     turns.lock.lock();
     try {
-      turn.computedAt(mark);
-      turns.handOn(turn, Turn::isOffline);
+      if (turns.gate.stopsForOnline() && turns.queue.isEmpty()) {
+        turns.handOn(turn, Turn::isOffline);
+      }
     } finally {
       turns.lock.unlock();
     }

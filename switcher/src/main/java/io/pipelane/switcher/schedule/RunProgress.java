@@ -1,7 +1,9 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How far a run is, and how long it still needs. Belongs to the run's thread, and where it is
@@ -24,6 +26,7 @@ final class RunProgress {
   private long blockedSinceNanos;
   private long blockedNanos;
   private volatile boolean isToMakeWay;
+  private @Nullable Long computedMark;
 
   /**
    * A run that begins now.
@@ -38,6 +41,26 @@ final class RunProgress {
 
   QueuedRequest request() {
     return request;
+  }
+
+  /** It has computed elsewhere what it has to, as of a mark of the gate's. */
+  void computedAt(long mark) {
+    computedMark = mark;
+  }
+
+  /** It is made once more, if it has been before. */
+  void beginsAnew() {
+    if (computedMark != null) {
+      computedMark = null;
+      request.handler().computesAgain();
+    }
+  }
+
+  /** Whether offline work has computed since a mark, or as long as the run itself did. */
+  boolean offlineRanSince(long mark, OfflineGate gate) {
+    return computedMark == null
+        ? gate.offlineRanSince(mark)
+        : OfflineGate.offlineRanBetween(mark, computedMark);
   }
 
   /** Tells into how many segments gates cut the run. */

@@ -20,6 +20,11 @@ record TimedAnswer(ResultHandler handler, Runnable answered) implements ResultHa
   }
 
   @Override
+  public void computesAgain() {
+    handler.computesAgain();
+  }
+
+  @Override
   public void completed(InferenceTimings timings) {
     answered.run();
     handler.completed(timings);

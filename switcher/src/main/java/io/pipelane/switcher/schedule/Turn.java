@@ -28,7 +28,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
   private volatile @Nullable RunProgress run; // Written by the thread.
   private boolean isOvertaking; // Of the thread, as it begins a run.
   private boolean waitsForMemory;
-  private @Nullable Long computedMark; // The gate's, of when the run had computed elsewhere.
   private long segmentBeginNanos;
   private long segmentNanos;
   private long segmentEndNanos;
@@ -98,7 +97,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     run = new RunProgress(request, turns.estimates.remainingNanos(request.key()), now);
     segmentNanos = 0;
     segmentEndNanos = now;
-    computedMark = null;
     request.whenUnwanted(this::runIsUnwanted);
     if (isOffline()) {
       turns.gate.begin(this);
@@ -438,15 +436,9 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     }
   }
 
-  /** Whether offline work has computed beside the run, as far as it has computed itself. */
-  boolean offlineRanSince(long mark) {
-    return computedMark == null
-        ? turns.gate.offlineRanSince(mark)
-        : OfflineGate.offlineRanBetween(mark, computedMark);
-  }
-
   @Override
   public Elsewhere computesElsewhere(StopWord word) {
+    progress().beginsAnew();
     retake(); // It may have been stopped where it was lost, and begins anew.
     countIfBefore();
     RunElsewhere run = new RunElsewhere(turns, this, word);
@@ -462,11 +454,6 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
       run.giveWay();
     }
     return run;
-  }
-
-  /** The run has computed what it had to, as of a mark of the gate's. */
-  void computedAt(long mark) {
-    computedMark = mark;
   }
 
   /** The run is over; one that was stopped behind its last gate has no turn. */

@@ -184,6 +184,11 @@ public final class OfflineGate {
     return active && !closed;
   }
 
+  /** Whether an online request that comes stops every offline run, whoever had told it to go on. */
+  public boolean stopsForOnline() {
+    return heeds() && leastShare == 0;
+  }
+
   /** How long runs have computed. */
   RunTime runTime() {
     return runTime;
@@ -210,7 +215,7 @@ public final class OfflineGate {
 
   /** Whether offline work has its share of the device and nothing else, while that is open. */
   private boolean isShareOnly() {
-    return !active && trial.isOpen() && !closed;
+    return !active && trial.isOpen() && !lifted && !closed;
   }
 
   /**
@@ -229,7 +234,7 @@ public final class OfflineGate {
   public boolean allowsShare() {
     return closed
         || online.isWaitingForMemory()
-        || (!isStopped() && trialHoldsNanos() == 0 && share > LEAST_SPEED);
+        || (!isStopped() && trialHoldsNanos() == 0 && (lifted || share > LEAST_SPEED));
   }
 
   /** A run begins in that lane. */

@@ -76,6 +76,16 @@ public final class OnlineWork {
     }
 
     @Override
+    public void computesAgain() {
+      handler.computesAgain();
+      if (over) {
+        over = false;
+        inFlight.incrementAndGet();
+        whenBusy.run();
+      }
+    }
+
+    @Override
     public void completed(InferenceTimings timings) {
       try {
         handler.completed(timings);

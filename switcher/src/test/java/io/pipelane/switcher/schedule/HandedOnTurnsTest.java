@@ -180,7 +180,8 @@ class HandedOnTurnsTest {
     assertFalse(online.isInFlight());
     assertEquals(1, offline.word.allowed, "the turn is its own again");
     assertTrue(gate.offlineRanSince(mark));
-    assertFalse(run.turn.offlineRanSince(mark), "not beside what the online run computed");
+    assertFalse(
+        run.turn.progress().offlineRanSince(mark, gate), "not beside what the online run computed");
     submit(Priority.ONLINE);
     while (offline.word.allowed > 0) {
       Thread.onSpinWait();
@@ -192,6 +193,27 @@ class HandedOnTurnsTest {
     again.computes();
     assertEquals(1, offline.word.allowed);
     again.ends();
+    offline.computes();
+    offline.ends();
+  }
+
+  /** Something failed behind its end, and it is made again. */
+  @Test
+  void onlineRunComputesAgain_theOfflineRunIsStoppedForItOnceMore() throws Exception {
+    submit(Priority.OFFLINE);
+    Run offline = next();
+    submit(Priority.ONLINE);
+    Run run = next();
+    run.computes();
+    assertEquals(1, offline.word.allowed);
+    run.turn.progress().beginsAnew();
+    assertTrue(online.isInFlight());
+    assertEquals(0, offline.word.allowed);
+    run.ends();
+    assertFalse(online.isInFlight());
+    while (offline.word.allowed == 0) {
+      Thread.onSpinWait();
+    }
     offline.computes();
     offline.ends();
   }

@@ -88,6 +88,15 @@ class OfflineGateTest {
   }
 
   @Test
+  void stopsForOnline_whereTheGateHeedsItAndLeavesNoShare() {
+    assertTrue(gate.stopsForOnline());
+    assertFalse(new OfflineGate(true, 0.2, 1, online, now::get).stopsForOnline());
+    assertFalse(OfflineGate.open(now::get).stopsForOnline());
+    gate.close();
+    assertFalse(gate.stopsForOnline());
+  }
+
+  @Test
   void liftedGate_heedsOnlineWorkInFlightAlone() {
     gate.setState(SharingState.OVERLIMIT);
     gate.setShare(0.25);

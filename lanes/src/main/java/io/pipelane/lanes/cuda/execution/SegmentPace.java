@@ -18,14 +18,17 @@ final class SegmentPace {
   /** What it takes to see that a segment is over and to enqueue the next, and a little more. */
   static final long LEAD_NANOS = 20_000;
 
-  /** Of what a segment was thought to take and took this time, the latter's part. */
-  private static final int WEIGHT = 8;
+  /** What a segment is thought to take follows what it takes: slowly upwards, and soon down. */
+  private static final int UPWARDS = 8;
+
+  private static final int DOWNWARDS = 2;
 
   private final IntPredicate isOver;
   private final LongSupplier nanoClock;
   private final long[] usualNanos;
   private long beganNanos;
   private boolean isEarly;
+  private boolean waits;
 
   /**
    * Knows no times yet.
@@ -41,7 +44,13 @@ final class SegmentPace {
   /** A run's first segment is about to be enqueued. */
   void begin() {
     isEarly = false;
+    waits = false;
     beganNanos = nanoClock.getAsLong();
+  }
+
+  /** The segment that is about to be enqueued waits for its weights, nobody knows how long. */
+  void waits() {
+    waits = true;
   }
 
   /**
@@ -61,11 +70,13 @@ final class SegmentPace {
       beganNanos = now;
     }
     long usual = usualNanos[segment];
-    long lead = usual > LEAD_NANOS ? beganNanos + usual - LEAD_NANOS : limit;
+    boolean known = usual > LEAD_NANOS && !waits;
+    long lead = known ? beganNanos + usual - LEAD_NANOS : limit;
     isEarly = !awaitOver(mark, Math.min(lead, limit));
-    if (!isEarly) {
+    if (!isEarly && !waits) {
       took(segment, nanoClock.getAsLong() - beganNanos);
     }
+    waits = false;
     return !isEarly || lead < limit;
   }
 
@@ -86,10 +97,10 @@ final class SegmentPace {
     return true;
   }
 
-  /** One that waited for its weights, or for the driver, is no reason to wait as long again. */
+  /** One that waited for the driver, say, is no reason to wait as long again. */
   private void took(int segment, long nanos) {
     long usual = usualNanos[segment];
-    usualNanos[segment] =
-        usual == 0 ? nanos : usual + (Math.min(nanos, 2 * usual) - usual) / WEIGHT;
+    long change = Math.min(nanos, 2 * usual) - usual;
+    usualNanos[segment] = usual == 0 ? nanos : usual + change / (change > 0 ? UPWARDS : DOWNWARDS);
   }
 }

@@ -61,6 +61,9 @@ final class WeightWaits implements GateListener {
       for (DeviceEvent arrival : weights.before(segment)) {
         ((StreamEvent) arrival).before(stream);
         waited = true;
+        if (pace != null) {
+          pace.waits();
+        }
       }
       if (marks != null) {
         marks.begin(segment);
