@@ -452,7 +452,9 @@ public final class PipelaneServer implements AutoCloseable {
     return finished;
   }
 
-  /** Online requests that do not end keep what is offline from its end no longer than half the time. */
+  /**
+   * Online requests that do not end keep what is offline from its end no longer than half the time.
+   */
   private CompletableFuture<Void> releaseOfflineLater() {
     return CompletableFuture.runAsync(
         devices::releaseOffline,
