@@ -58,7 +58,7 @@ public final class OnlineWork {
     private boolean over;
 
     InFlight(ResultHandler handler) {
-      this.handler = handler;
+      this.handler = handler.andThen(this::end);
     }
 
     @Override
@@ -87,20 +87,12 @@ public final class OnlineWork {
 
     @Override
     public void completed(InferenceTimings timings) {
-      try {
-        handler.completed(timings);
-      } finally {
-        end();
-      }
+      handler.completed(timings);
     }
 
     @Override
     public void failed(StatusException error) {
-      try {
-        handler.failed(error);
-      } finally {
-        end();
-      }
+      handler.failed(error);
     }
 
     private void end() {

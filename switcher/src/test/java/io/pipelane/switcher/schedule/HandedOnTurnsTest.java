@@ -91,12 +91,15 @@ class HandedOnTurnsTest {
 
     /** Its worker says that it has computed. */
     void computes() throws InterruptedException {
-      steps.put(true);
-      done.take();
+      goesOn();
     }
 
     /** Its outputs are placed, and its caller told. */
     void ends() throws InterruptedException {
+      goesOn();
+    }
+
+    private void goesOn() throws InterruptedException {
       steps.put(true);
       done.take();
     }
