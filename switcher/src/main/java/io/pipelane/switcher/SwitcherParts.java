@@ -175,7 +175,7 @@ final class SwitcherParts implements AutoCloseable {
     sharing.onError(sessions::reset);
     sharing.onEviction(daemon::takeBackOffline);
     sharing.onShortage(daemon::endOfflineRuns);
-    monitor = new MonitorThread(sharing, settings.sharing().config().period());
+    monitor = new MonitorThread(sharing);
   }
 
   /** Has something leave working memory that nobody has asked for yet, where that may help. */

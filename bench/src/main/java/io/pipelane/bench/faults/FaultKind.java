@@ -1,91 +1,97 @@
 package io.pipelane.bench.faults;
 
 import java.io.IOException;
+import java.util.Locale;
 
 /** What is done to a server's worker processes. */
 enum FaultKind {
   NONE("no fault", 0) {
     @Override
-    void commit(FaultyServer server) {
+    void commit(FaultyServer server, String victim) {
       // To compare with.
     }
   },
-  KILL("kill -9 of the active worker", 1) {
+  KILL("kill -9 of the %s worker", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("KILL", server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.signal("KILL", server.first(victim));
     }
   },
-  ABORT("SIGABRT in the active worker", 1) {
+  ABORT("SIGABRT in the %s worker", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("ABRT", server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.signal("ABRT", server.first(victim));
     }
   },
   GRAPH_ABORT("abort() in a custom operator of the model's graph", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException {
-      server.inRun(FaultWithinRun.ABORT);
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.inRun(FaultWithinRun.ABORT, server.first(victim));
     }
   },
-  SEGMENTATION("SIGSEGV in the active worker", 1) {
+  SEGMENTATION("SIGSEGV in the %s worker", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("SEGV", server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.signal("SEGV", server.first(victim));
     }
   },
-  HANG("the active worker hangs (SIGSTOP)", 1) {
+  HANG("the %s worker hangs (SIGSTOP)", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("STOP", server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.signal("STOP", server.first(victim));
     }
   },
-  GARBAGE("garbage in the active worker's memory", 1) {
+  GARBAGE("garbage in the %s worker's memory", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.fillWithGarbage(server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.fillWithGarbage(server.first(victim));
     }
   },
-  OUT_OF_MEMORY("the active worker is given no more memory", 1) {
+  OUT_OF_MEMORY("the %s worker is given no more memory", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.denyMemory(server.first("ACTIVE"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.denyMemory(server.first(victim));
     }
   },
-  ILLEGAL_WRITE("a kernel of the active worker writes to an illegal address", 1) {
+  ILLEGAL_WRITE("a kernel of the %s worker writes to an illegal address", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException {
-      server.inRun(FaultWithinRun.ILLEGAL_WRITE);
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.inRun(FaultWithinRun.ILLEGAL_WRITE, server.first(victim));
     }
   },
-  ENDLESS_KERNEL("a kernel of the active worker takes the whole GPU and never ends", 1) {
+  ENDLESS_KERNEL("a kernel of the %s worker takes the whole GPU and never ends", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException {
-      server.inRun(FaultWithinRun.ENDLESS_KERNEL);
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.inRun(FaultWithinRun.ENDLESS_KERNEL, server.first(victim));
     }
   },
   STANDBY("kill -9 of a standby", 1) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
       server.signal("KILL", server.first("STANDBY"));
     }
   },
-  ACTIVE_AND_STANDBY("kill -9 of the active worker and of a standby", 2) {
+  ACTIVE_AND_STANDBY("kill -9 of the %s worker and of a standby", 2) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.signal("KILL", server.first("ACTIVE"), server.first("STANDBY"));
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.signal("KILL", server.first(victim), server.first("STANDBY"));
     }
   },
-  ALL("kill -9 of all workers", FaultsCommand.WORKERS) {
+  ALL("kill -9 of all workers", 0) {
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
       server.signal("KILL", server.workers().workers().toArray(FaultyServer.Worker[]::new));
     }
-  },
-  RECYCLE("the active worker is recycled (no fault)", 0) {
+
     @Override
-    void commit(FaultyServer server) throws IOException, InterruptedException {
-      server.recycle(server.first("ACTIVE"));
+    int losses(int workers) {
+      return workers;
+    }
+  },
+  RECYCLE("the %s worker is recycled (no fault)", 0) {
+    @Override
+    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+      server.recycle(server.first(victim));
     }
   };
 
@@ -97,20 +103,38 @@ enum FaultKind {
     this.losses = losses;
   }
 
-  abstract void commit(FaultyServer server) throws IOException, InterruptedException;
+  /**
+   * Does it.
+   *
+   * @param victim the state of the worker that has it
+   */
+  abstract void commit(FaultyServer server, String victim) throws IOException, InterruptedException;
 
   /** Whether only a GPU has it. */
   boolean isOfGpus() {
     return this == ILLEGAL_WRITE || this == ENDLESS_KERNEL;
   }
 
-  /** In words, for the table. */
-  String description() {
-    return description;
+  /** Whether a worker that has it may go on as if nothing were: one that needs no more memory. */
+  boolean mayBeBorne() {
+    return this == OUT_OF_MEMORY;
   }
 
-  /** Workers that it costs. */
-  int losses() {
+  /**
+   * In words, for the table.
+   *
+   * @param victim the state of the worker that has it
+   */
+  String description(String victim) {
+    return description.formatted(victim.toLowerCase(Locale.ROOT));
+  }
+
+  /**
+   * Workers that it costs.
+   *
+   * @param workers how many there are
+   */
+  int losses(int workers) {
     return losses;
   }
 }

@@ -13,6 +13,8 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.WorkersConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,8 +43,7 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
   private static final String OFFLINE = "offline";
 
-  /** The active one and those that stand by. */
-  static final int WORKERS = 3;
+  private static final int STANDBYS = 2;
 
   private static final String SERVER_KILLED = "kill -9 of the server";
   private static final double P99 = 0.99;
@@ -51,6 +52,9 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final long TICK_NANOS = 5_000_000;
   private static final long WARM_UP_NANOS = 10_000_000_000L;
   private static final long LIMIT_NANOS = 120_000_000_000L;
+
+  /** A worker that is not lost within this time after a fault bears it. */
+  private static final long BORNE_NANOS = 10_000_000_000L;
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
@@ -92,6 +96,14 @@ public final class FaultsCommand implements Callable<Integer> {
       description = "Clients that ask an offline model meanwhile (${DEFAULT-VALUE}).")
   private int offline;
 
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description =
+          "The server's configuration, on top of the benchmark's; may be repeated. With"
+              + " workers.offline=own faults are those of the offline model's worker.")
+  private Map<String, String> overrides = Map.of();
+
   @Option(names = "--spare-server", description = "Do not kill the server itself.")
   private boolean spareServer;
 
@@ -101,6 +113,10 @@ public final class FaultsCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--connections must be between 1 and 1000, --offline between 0 and 1000: "
               + (connections + " and " + offline));
+    }
+    if (isApart() && offline == 0) {
+      throw new IllegalArgumentException(
+          "--set workers.offline=own needs an offline model that is asked: --offline");
     }
     Path work = options.work();
     writeModels(repository(work));
@@ -115,11 +131,12 @@ public final class FaultsCommand implements Callable<Integer> {
       clients.awaitRight(requests);
       for (FaultKind fault : faults) {
         if (onGpu || !fault.isOfGpus()) {
-          Console.say(spec, fault.description());
+          String name = fault.description(victim());
+          Console.say(spec, name);
           Counts before = others.counts();
-          sound &= measure(fault, server, clients, results);
+          sound &= measure(fault, name, server, clients, results);
           if (offline > 0) {
-            addOffline(results, fault.description(), others.counts().since(before));
+            addOffline(results, name, others.counts().since(before));
           }
         }
       }
@@ -134,6 +151,20 @@ public final class FaultsCommand implements Callable<Integer> {
         OrtEnvironment.getEnvironment().getVersion(),
         Map.of("device", device.device().toString()));
     return sound ? 0 : 1;
+  }
+
+  private boolean isApart() {
+    return PipelaneConfig.of(overrides).workers().offline() == WorkersConfig.Offline.OWN;
+  }
+
+  /** The state of the worker that has the faults. */
+  private String victim() {
+    return isApart() ? "OFFLINE" : "ACTIVE";
+  }
+
+  /** That are there while none is lost. */
+  private int workers() {
+    return STANDBYS + (isApart() ? 2 : 1);
   }
 
   private Path repository(Path work) {
@@ -159,9 +190,10 @@ public final class FaultsCommand implements Callable<Integer> {
     settings.put("device.page-size", "2MiB");
     settings.put("device.lanes", "2");
     settings.put("workers.isolation", "process");
-    settings.put("workers.standbys", Integer.toString(WORKERS - 1));
+    settings.put("workers.standbys", Integer.toString(STANDBYS));
     settings.put("workers.hang-timeout", hangTimeout);
     settings.put("server.http-port", Integer.toString(port));
+    settings.putAll(overrides);
     return FaultyServer.start(
         work.resolve("faults.log"),
         settings.entrySet().stream().map(each -> each.getKey() + "=" + each.getValue()).toList());
@@ -183,37 +215,58 @@ public final class FaultsCommand implements Callable<Integer> {
   }
 
   /** Answers whether every request was answered rightly, and the ledger exact. */
-  private boolean measure(FaultKind fault, FaultyServer server, Clients clients, Results results)
+  private boolean measure(
+      FaultKind fault, String name, FaultyServer server, Clients clients, Results results)
       throws IOException, InterruptedException {
     Samples recoveries = new Samples();
     Samples pauses = new Samples();
     Counts before = clients.counts();
     int exact = 0;
+    int borne = 0;
     for (int i = 0; i < options.rounds(); i++) {
       Workers ready = awaitReady(server, 0);
       clients.awaitRight(requests);
       clients.forgetSlowest();
-      fault.commit(server);
-      Workers after = awaitReady(server, ready.lost() + fault.losses());
-      clients.awaitRight(ANSWERS_AFTERWARDS);
-      recoveries.add(clients.slowestMillis());
-      exact += server.isLedgerExact() ? 1 : 0;
-      if (fault != FaultKind.NONE && fault != FaultKind.STANDBY) {
-        pauses.add(after.lastPauseMillis());
+      long lost = ready.lost() + fault.losses(workers());
+      fault.commit(server, victim());
+      if (fault.mayBeBorne() && !isLostSoon(server, lost)) {
+        borne++;
+        server.recycle(server.first(victim())); // The next is to begin anew.
+      } else {
+        Workers after = awaitReady(server, lost);
+        clients.awaitRight(ANSWERS_AFTERWARDS);
+        recoveries.add(clients.slowestMillis());
+        if (!isApart() && fault != FaultKind.NONE && fault != FaultKind.STANDBY) {
+          pauses.add(after.lastPauseMillis());
+        }
       }
+      exact += server.isLedgerExact() ? 1 : 0;
     }
     Counts counts = clients.counts().since(before);
-    add(results, fault.description(), counts, recoveries);
-    results.add(fault.description(), FaultsColumns.LEDGER, exact);
-    if (pauses.count() > 0) {
-      addTimes(
-          results,
-          fault.description(),
-          pauses,
-          List.of(FaultsColumns.PAUSE_MEDIAN, FaultsColumns.PAUSE_99, FaultsColumns.PAUSE_MAXIMUM));
+    add(results, name, counts, recoveries);
+    results.add(name, FaultsColumns.LEDGER, exact);
+    if (fault.mayBeBorne()) {
+      results.add(name, FaultsColumns.BORNE, borne);
     }
+    addTimes(
+        results,
+        name,
+        pauses,
+        List.of(FaultsColumns.PAUSE_MEDIAN, FaultsColumns.PAUSE_99, FaultsColumns.PAUSE_MAXIMUM));
     return counts.wrong() + counts.refused() + counts.unanswered() == 0
         && exact == options.rounds();
+  }
+
+  private static boolean isLostSoon(FaultyServer server, long lost)
+      throws IOException, InterruptedException {
+    long begin = System.nanoTime();
+    while (server.workers().lost() < lost) {
+      if (System.nanoTime() - begin > BORNE_NANOS) {
+        return false;
+      }
+      LockSupport.parkNanos(TICK_NANOS);
+    }
+    return true;
   }
 
   private void add(Results results, String name, Counts counts, Samples recoveries) {
@@ -232,10 +285,13 @@ public final class FaultsCommand implements Callable<Integer> {
             FaultsColumns.RECOVERY_MAXIMUM));
   }
 
-  /** Adds the median, the 99th percentile where there are enough, and the longest. */
+  /** Adds the median, the 99th percentile where there are enough, and the longest, of any. */
   private void addTimes(Results results, String name, Samples times, List<Column> columns) {
+    if (times.count() == 0) {
+      return;
+    }
     results.add(name, columns.getFirst(), times.median());
-    if (options.rounds() >= FaultsColumns.LEAST_ROUNDS_FOR_99) {
+    if (times.count() >= FaultsColumns.LEAST_ROUNDS_FOR_99) {
       results.add(name, columns.get(1), times.quantile(P99));
     }
     results.add(name, columns.getLast(), times.quantile(1));
@@ -254,7 +310,8 @@ public final class FaultsCommand implements Callable<Integer> {
       boolean late = System.nanoTime() - begin > WARM_UP_NANOS;
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()
-          && standbys.size() == WORKERS - 1
+          && !workers.in(victim(), 1).isEmpty()
+          && standbys.size() == STANDBYS
           && standbys.stream().allMatch(each -> late || each.warmedUp() >= each.sessions())) {
         return workers;
       }

@@ -8,11 +8,12 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
- * Faults that one worker of a server is to have while it computes: each a file in a folder below
- * the server's TMPDIR, one of the few variables that workers have, too. The worker that first
- * deletes it has it.
+ * Faults that one worker of a server is to have while it computes: each a file, named after it and
+ * the worker's process, in a folder below the server's TMPDIR, one of the few variables that
+ * workers have, too. A worker deletes it before it has it.
  */
 public final class FaultsWithinRuns implements WorkerSteps {
   /*
@@ -41,8 +42,10 @@ public final class FaultsWithinRuns implements WorkerSteps {
    */
   static Path prepare(Path temporary) throws IOException {
     Path folder = Files.createDirectories(temporary.resolve(FOLDER));
-    for (FaultWithinRun fault : FaultWithinRun.values()) {
-      boolean _ = Files.deleteIfExists(folder.resolve(fault.name()));
+    try (Stream<Path> left = Files.list(folder)) {
+      for (Path file : left.toList()) {
+        Files.delete(file);
+      }
     }
     return folder;
   }
@@ -52,14 +55,18 @@ public final class FaultsWithinRuns implements WorkerSteps {
     return Map.of(VARIABLE, temporary.toAbsolutePath().toString());
   }
 
-  /** Has the next worker that computes have a fault. */
-  static void arm(Path folder, FaultWithinRun fault) throws IOException {
-    Files.createFile(folder.resolve(fault.name()));
+  /** Has a worker have a fault when it next computes. */
+  static void arm(Path folder, FaultWithinRun fault, long pid) throws IOException {
+    Files.createFile(file(folder, fault, pid));
   }
 
-  /** Whether a fault has not been had yet. */
-  static boolean isArmed(Path folder, FaultWithinRun fault) {
-    return Files.exists(folder.resolve(fault.name()));
+  /** Whether it has not had it yet. */
+  static boolean isArmed(Path folder, FaultWithinRun fault, long pid) {
+    return Files.exists(file(folder, fault, pid));
+  }
+
+  private static Path file(Path folder, FaultWithinRun fault, long pid) {
+    return folder.resolve(fault.name() + "-" + pid);
   }
 
   @Override
@@ -79,7 +86,7 @@ public final class FaultsWithinRuns implements WorkerSteps {
 
   private static void haveFaults(Path armed) {
     for (FaultWithinRun fault : FaultWithinRun.values()) {
-      if (takes(armed.resolve(fault.name()))) {
+      if (takes(file(armed, fault, ProcessHandle.current().pid()))) {
         fault.have();
       }
     }
@@ -93,7 +100,7 @@ public final class FaultsWithinRuns implements WorkerSteps {
       Files.delete(armed);
       return true;
     } catch (NoSuchFileException e) {
-      return false; // Another worker has it.
+      return false; // Another thread has it.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

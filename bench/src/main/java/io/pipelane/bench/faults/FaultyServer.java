@@ -125,16 +125,16 @@ final class FaultyServer implements AutoCloseable {
   }
 
   /**
-   * Has the active worker have a fault in the middle of a run; blocks until it does.
+   * Has a worker have a fault in the middle of a run; blocks until it does.
    *
-   * @throws IOException when none does
+   * @throws IOException when it does not
    */
-  void inRun(FaultWithinRun fault) throws IOException {
+  void inRun(FaultWithinRun fault, Worker worker) throws IOException {
     long begin = System.nanoTime();
-    FaultsWithinRuns.arm(armed, fault);
-    while (FaultsWithinRuns.isArmed(armed, fault)) {
+    FaultsWithinRuns.arm(armed, fault, worker.pid());
+    while (FaultsWithinRuns.isArmed(armed, fault, worker.pid())) {
       if (System.nanoTime() - begin > FAULT_LIMIT_NANOS) {
-        throw new IOException("no run meets the fault " + fault);
+        throw new IOException("no run of worker " + worker.id() + " meets the fault " + fault);
       }
       LockSupport.parkNanos(TICK_NANOS);
     }

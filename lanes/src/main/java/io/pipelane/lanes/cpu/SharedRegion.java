@@ -5,6 +5,7 @@ import io.pipelane.lanes.allocation.BlockRegion;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
@@ -70,11 +71,26 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
     return this;
   }
 
+  /**
+   * What a worker that the lane may be handed to can open its memory by beforehand. Safe for any
+   * thread.
+   *
+   * @return empty where the lane is closed
+   */
+  public synchronized OptionalInt descriptorFor(long worker, BooleanSupplier isGone) {
+    return memories.isEmpty()
+        ? OptionalInt.empty()
+        : OptionalInt.of(memoryOf(worker, isGone).descriptor());
+  }
+
+  private SharedMemory memoryOf(long worker, BooleanSupplier isGone) {
+    return memories.computeIfAbsent(worker, _ -> new Mapped(allocate(), isGone)).memory();
+  }
+
   @Override
   public synchronized void handTo(long worker, BooleanSupplier isGone) {
     SharedMemory before = memory;
-    SharedMemory next =
-        memories.computeIfAbsent(worker, _ -> new Mapped(allocate(), isGone)).memory();
+    SharedMemory next = memoryOf(worker, isGone);
     if (next != before) {
       memory = next;
       if (!isPinned) {
@@ -116,6 +132,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
   @Override
   protected synchronized void release() {
     memories.values().forEach(mapped -> mapped.memory().close());
+    memories.clear();
     onClose.accept(this);
   }
 }

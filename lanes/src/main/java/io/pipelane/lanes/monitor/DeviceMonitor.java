@@ -1,5 +1,6 @@
 package io.pipelane.lanes.monitor;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -23,6 +24,11 @@ public interface DeviceMonitor extends AutoCloseable {
    */
   default OptionalLong memoryBytes() {
     return OptionalLong.empty();
+  }
+
+  /** How often to look, where nobody has said so; by then there is something new to see. */
+  default Duration usualPeriod() {
+    return Duration.ofMillis(100);
   }
 
   /** Where the figures come from, or why there are none. */

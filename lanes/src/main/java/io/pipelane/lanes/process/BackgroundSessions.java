@@ -27,6 +27,7 @@ final class BackgroundSessions implements AutoCloseable {
   private final Map<Long, KnownSession> sessions;
   private final Supplier<WorkerBoard> board;
   private final BackgroundThreads threads;
+  private final boolean shareLanes;
   private final Map<Long, Integer> losses = new ConcurrentHashMap<>();
 
   /**
@@ -34,8 +35,14 @@ final class BackgroundSessions implements AutoCloseable {
    *
    * @param sessions those that there are, by number; the owner's
    * @param atOnce workers that build at the same time
+   * @param shareLanes whether a lane's host memory is the same for all workers
    */
-  BackgroundSessions(Map<Long, KnownSession> sessions, Supplier<WorkerBoard> board, int atOnce) {
+  BackgroundSessions(
+      Map<Long, KnownSession> sessions,
+      Supplier<WorkerBoard> board,
+      int atOnce,
+      boolean shareLanes) {
+    this.shareLanes = shareLanes;
     this.sessions = sessions;
     this.board = board;
     this.threads = new BackgroundThreads(atOnce);
@@ -103,7 +110,7 @@ final class BackgroundSessions implements AutoCloseable {
       try (UnderWay.Ended _ = worker.underWay().begin()) {
         if (sessions.containsKey(known.number())
             && worker.builds().has(known)
-            && worker.builds().warmUp(run)) {
+            && worker.builds().warmUp(run.opening(known.region(worker, shareLanes)))) {
           known.shapes().warmedUp(run);
         }
       } catch (WorkerLostException e) {

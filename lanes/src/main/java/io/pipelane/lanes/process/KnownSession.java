@@ -1,8 +1,10 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session that workers are to have.
@@ -11,8 +13,7 @@ import io.pipelane.modelstore.ImportedModel;
  * @param slots the range that its weights lie in
  * @param model one of those that it runs: what it is built of
  * @param limitBytes what its constants may take in one worker
- * @param lane the lane that it belongs to, or {@link Message#NO_LANE}
- * @param laneBytes what that may ever take
+ * @param home the lane that it belongs to, if it does to one
  * @param shapes those that it is run with again and again
  */
 record KnownSession(
@@ -20,6 +21,29 @@ record KnownSession(
     ExportedSlots slots,
     ImportedModel model,
     long limitBytes,
-    int lane,
-    long laneBytes,
-    RepeatedShapes shapes) {}
+    @Nullable SharedLane home,
+    RepeatedShapes shapes) {
+
+  /** The number of the lane that it belongs to, or {@link Message#NO_LANE}. */
+  int lane() {
+    return home == null ? Message.NO_LANE : home.host().lane();
+  }
+
+  /** What that may ever take. */
+  long laneBytes() {
+    return home == null ? 0 : home.maximumBytes();
+  }
+
+  /**
+   * What a worker will open that lane's host memory by, or {@link Message#NO_REGION}.
+   *
+   * @param isShared whether all workers have the same
+   */
+  int region(WorkerProcess worker, boolean isShared) {
+    return home == null
+        ? Message.NO_REGION
+        : home.host()
+            .descriptorFor(isShared ? SharedLane.EVERY_WORKER : worker.id(), worker::isGone)
+            .orElse(Message.NO_REGION);
+  }
+}

@@ -106,7 +106,9 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.shared = new SharedPlaces(transfers, sharedStates(device, settings));
     this.settings = settings;
-    this.background = new BackgroundSessions(sessions, this::board, settings.buildsAtOnce());
+    this.background =
+        new BackgroundSessions(
+            sessions, this::board, settings.buildsAtOnce(), settings.switchOn() == SwitchOn.FAULT);
     this.supervisor =
         new WorkerSupervisor(
             settings,
@@ -205,8 +207,7 @@ public final class ProcessSessionFactory implements SessionFactory {
             device.slotsAt(address),
             model,
             constants.roomBytes() / settings.workers(),
-            lane instanceof SharedLane shared ? shared.host().lane() : Message.NO_LANE,
-            lane == null ? 0 : lane.maximumBytes(),
+            lane instanceof SharedLane shared ? shared : null,
             new RepeatedShapes());
     Message.Built built = build(known, priority);
     charge(built.constantBytes(), constants, known);

@@ -141,6 +141,7 @@ final class RemoteRun implements AutoCloseable {
     return new Message.WarmUp(
         session.number(),
         session.lane(),
+        Message.NO_REGION,
         host.maximumBytes(),
         lane.limitBytes(),
         captured,

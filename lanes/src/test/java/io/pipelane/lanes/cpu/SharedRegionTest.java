@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.SharedLane;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -75,5 +76,20 @@ class SharedRegionTest {
     firstIsGone.set(true);
     region.handTo(3, () -> false);
     assertFalse(isOpen(first));
+  }
+
+  /** A worker that stands by opens what it will be handed the lane with. */
+  @Test
+  void descriptorFor_beforeTheLaneIsHandedOver_isWhatItIsHandedOverWith() {
+    region.limit(BYTES);
+    region.handTo(1, firstIsGone::get);
+    int ofSecond = region.descriptorFor(2, () -> false).orElseThrow();
+    int ofAll = region.descriptorFor(SharedLane.EVERY_WORKER, () -> false).orElseThrow();
+    region.handTo(2, () -> false);
+    assertEquals(ofSecond, region.descriptor());
+    region.handTo(SharedLane.EVERY_WORKER, () -> false);
+    assertEquals(ofAll, region.descriptor());
+    region.close();
+    assertTrue(region.descriptorFor(2, () -> false).isEmpty());
   }
 }

@@ -19,7 +19,8 @@ class RepeatedShapesTest {
   private static Message.WarmUp run(int rows, boolean captured) {
     PlacedTensor x =
         new PlacedTensor(0, TensorType.FP32, Shape.of(rows, 4), 0, rows * 4L * Float.BYTES);
-    return new Message.WarmUp(1, 0, 1 << 20, 1 << 10, captured, List.of(x), List.of(0));
+    return new Message.WarmUp(
+        1, 0, Message.NO_REGION, 1 << 20, 1 << 10, captured, List.of(x), List.of(0));
   }
 
   private Optional<Message.WarmUp> ran(int rows, boolean captured) {

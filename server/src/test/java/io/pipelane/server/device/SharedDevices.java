@@ -17,10 +17,25 @@ public final class SharedDevices {
 
   /** A healthy device, of whose figures no two are the same. */
   public static SharingOverview overview(DeviceSample sample, Map<ModelVersion, Double> slowdowns) {
+    String reason = "every metric is better than its healthy threshold";
+    return overview(SharingState.HEALTHY, reason, 0.5, sample, slowdowns);
+  }
+
+  /** One that is overloaded, so that offline work has nothing of it. */
+  public static SharingOverview overloaded() {
+    return overview(SharingState.OVERLIMIT, "memory is 99.5 %", 0, DeviceSample.UNKNOWN, Map.of());
+  }
+
+  private static SharingOverview overview(
+      SharingState state,
+      String reason,
+      double share,
+      DeviceSample sample,
+      Map<ModelVersion, Double> slowdowns) {
     return new SharingOverview(
-        SharingState.HEALTHY,
-        "every metric is better than its healthy threshold",
-        0.5,
+        state,
+        reason,
+        share,
         0.75,
         1,
         "a test",

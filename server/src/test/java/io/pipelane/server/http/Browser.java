@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -29,6 +30,7 @@ final class Browser implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final List<String> NAMES =
       List.of("chromium", "chromium-browser", "google-chrome", "chrome");
+  private static final long LONGEST_SECONDS = 60;
   private static final String ADDRESS = "DevTools listening on ws://";
 
   private final Process process;
@@ -98,6 +100,7 @@ final class Browser implements AutoCloseable {
     Thread.ofVirtual().start(() -> errors.lines().forEach(_ -> {}));
   }
 
+  /** Blocks for the answer, which what never comes to hold on a page would not have. */
   JsonNode call(String method, Map<String, ?> parameters) {
     int id = calls.incrementAndGet();
     CompletableFuture<JsonNode> answer = new CompletableFuture<>();
@@ -105,7 +108,7 @@ final class Browser implements AutoCloseable {
     ObjectNode message = JSON.createObjectNode().put("id", id).put("method", method);
     message.set("params", JSON.valueToTree(parameters));
     socket.sendText(message.toString(), true).join();
-    JsonNode answered = answer.join();
+    JsonNode answered = answer.orTimeout(LONGEST_SECONDS, TimeUnit.SECONDS).join();
     if (answered.has("error")) {
       throw new AssertionError(method + ": " + answered.path("error"));
     }

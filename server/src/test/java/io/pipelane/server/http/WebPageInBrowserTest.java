@@ -38,6 +38,7 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
@@ -64,6 +65,8 @@ class WebPageInBrowserTest {
 
   @TempDir Path profile;
 
+  private volatile SharingOverview sharing = SharedDevices.overview(DeviceSample.UNKNOWN, Map.of());
+
   private static FakeCatalog catalog() {
     FakeCatalog catalog = FakeCatalog.usual();
     catalog.add(EVIL, FakeCatalog.spec("<b>x</b>", TensorType.FP32, -1, 4));
@@ -75,7 +78,7 @@ class WebPageInBrowserTest {
     return catalog;
   }
 
-  private static Map<String, DeviceState> devices() {
+  private Map<String, DeviceState> devices() {
     Ledger.Entry echo =
         new Ledger.Entry(
             new ModelVersion("echo", 2), 24 * MIB, 0, 18 * MIB, false, 1, groups(8, 8, 8));
@@ -91,7 +94,7 @@ class WebPageInBrowserTest {
     return devices;
   }
 
-  private static DeviceState device(boolean usable, Ledger ledger) {
+  private DeviceState device(boolean usable, Ledger ledger) {
     return new DeviceState(
         new MemoryOverview(
             ledger,
@@ -128,7 +131,7 @@ class WebPageInBrowserTest {
         0,
         new StatesOverview(0, 0, 0),
         KeptOverview.NONE,
-        SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
+        sharing,
         RetryOverview.NONE,
         new MemberOverview(
             usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
@@ -158,13 +161,13 @@ class WebPageInBrowserTest {
         1);
   }
 
-  private static HttpServer start(FakeCatalog catalog) {
+  private HttpServer start(FakeCatalog catalog) {
     InferenceStatistics statistics = new InferenceStatistics();
     StateSource state =
         new StateSource(
             catalog,
             statistics,
-            WebPageInBrowserTest::devices,
+            this::devices,
             WebPageInBrowserTest::workers,
             version ->
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
@@ -238,10 +241,7 @@ class WebPageInBrowserTest {
           browser.evaluate("document.querySelector('.device:nth-child(2) .quiet').textContent"));
       assertEquals(
           "20 %, kept: offline at 45 % of its speed, at 30 % without; online 1.02 times as long",
-          browser.evaluate(
-              "[...document.querySelectorAll('.device:nth-child(1) dt')]"
-                  + ".find(name => name.textContent === 'Multiprocessors of its own')"
-                  + ".nextSibling.textContent"));
+          browser.evaluate(figure("Multiprocessors of its own")));
       assertEquals(
           "libraries take 1 MiB beside both budgets,"
               + " offline job 1f of echo, at 75 % of its speed by the rule",
@@ -308,6 +308,25 @@ class WebPageInBrowserTest {
   }
 
   @Test
+  void page_tellsADevicesStateAndOfflineShareAsTheyChange()
+      throws IOException, InterruptedException {
+    Optional<Path> program = Browser.program();
+    assumeTrue(program.isPresent(), "no Chromium is installed");
+    try (HttpServer server = start(catalog());
+        Browser browser = new Browser(program.get(), profile)) {
+      browser.open(server.url() + "/");
+      browser.await("document.querySelector('.device dt') !== null");
+      browser.await(figure("State") + " === 'healthy'");
+      assertEquals("50 %", browser.evaluate(figure("Offline share")));
+
+      sharing = SharedDevices.overloaded();
+      browser.await(figure("State") + " === 'overlimit'");
+      assertEquals("memory is 99.5 %", browser.evaluate(figure("Because")));
+      assertEquals("0 %", browser.evaluate(figure("Offline share")));
+    }
+  }
+
+  @Test
   void rates_ofVersionsThatComeAndGo_areNeverThoseOfTheirWholeLife()
       throws IOException, InterruptedException {
     Optional<Path> program = Browser.program();
@@ -342,6 +361,12 @@ class WebPageInBrowserTest {
           "7",
           browser.evaluate("between([{ name: 'a', version: '1' }]," + " [model('a', 7)]).rate"));
     }
+  }
+
+  /** What the first device's card says of something. */
+  private static String figure(String name) {
+    return "[...document.querySelectorAll('.device:nth-child(1) dt')]"
+        + ".find(each => each.textContent === '%s').nextSibling.textContent".formatted(name);
   }
 
   private static String cell(int row, int column) {

@@ -247,8 +247,8 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Has all offline runs end at their gates, to begin anew when they may again; what they alone use
-   * leaves the device with them.
+   * Has all offline runs end at their gates, to begin anew when they may again; what they held can
+   * be taken back then.
    */
   public void endOfflineRuns() {
     lock.lock();

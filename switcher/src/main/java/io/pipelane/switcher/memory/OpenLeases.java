@@ -115,14 +115,10 @@ final class OpenLeases {
     leases.forEach(lease -> lease.makeWay(false));
   }
 
-  /**
-   * Has all offline runs make way, even those that are as good as done, and what they alone use
-   * leave the device with them.
-   */
+  /** Has all offline runs make way, even those that are as good as done. */
   void makeOfflineWay() {
     for (Lease lease : open) {
       if (lease.isOffline()) {
-        lease.residency().leaves |= lease.residency().holding.isOffline();
         lease.makeWay(true);
       }
     }

@@ -19,10 +19,21 @@ final class EvictionWatch {
   private volatile LongSupplier takeBack = () -> 0;
   private volatile Evictions evictions = Evictions.NONE;
   private volatile Runnable endRuns = () -> {};
-  private boolean following;
+  private Awaited awaited = Awaited.NOTHING;
   private boolean isForMemory;
   private boolean wasUnderWay;
   private long orderedNanos;
+  private long stoodNanos;
+  private long takenBytes;
+
+  /** What is looked for. */
+  private enum Awaited {
+    NOTHING,
+    /** That all runs stand. */
+    STOP,
+    /** That those which were told to end have ended, and have given their memory back. */
+    RETURN
+  }
 
   EvictionWatch(OfflineGate gate, LongSupplier nanoClock) {
     this.gate = gate;
@@ -48,36 +59,53 @@ final class EvictionWatch {
     isForMemory = forMemory;
     wasUnderWay = gate.isOfflineUnderWay();
     orderedNanos = nanoClock.getAsLong();
-    following = true;
+    awaited = Awaited.STOP;
   }
 
   /** The gate is open again: who still computes need not stop any more. */
   void over() {
-    following = false;
+    awaited = Awaited.NOTHING;
   }
 
-  /** Looks whether all stand; once they do, their memory is taken back. */
+  /**
+   * Looks whether all stand, and takes back what they do not hold once they do; where it is memory
+   * that there is too little of, again and again until they have ended.
+   */
   void look() {
-    if (!following || gate.isOfflineUnderWay()) {
-      return;
+    if (awaited == Awaited.STOP && !gate.isOfflineUnderWay()) {
+      stood();
     }
-    following = false;
-    long stood = nanoClock.getAsLong();
+    if (awaited == Awaited.RETURN) {
+      takeBack();
+    }
+  }
+
+  private void stood() {
+    stoodNanos = nanoClock.getAsLong();
     if (wasUnderWay) {
-      evictions = evictions.withStop(stood - orderedNanos);
+      evictions = evictions.withStop(stoodNanos - orderedNanos);
     }
     if (isForMemory) {
       endRuns.run(); // Each gives its memory back on a thread of its own, soon.
     }
-    long bytes = takeBack.getAsLong();
-    if (bytes > 0) {
-      evictions = evictions.withMemory(nanoClock.getAsLong() - stood, bytes);
+    takenBytes = 0;
+    awaited = Awaited.RETURN;
+  }
+
+  private void takeBack() {
+    boolean isLast = !isForMemory || !gate.hasOfflineRuns();
+    takenBytes += takeBack.getAsLong();
+    if (isLast) {
+      awaited = Awaited.NOTHING;
+      if (takenBytes > 0) {
+        evictions = evictions.withMemory(nanoClock.getAsLong() - stoodNanos, takenBytes);
+      }
     }
   }
 
   /** Whether an eviction was ordered so lately that the next look is worth making at once. */
   boolean isClose() {
-    return following && nanoClock.getAsLong() - orderedNanos < CLOSE_NANOS;
+    return awaited != Awaited.NOTHING && nanoClock.getAsLong() - orderedNanos < CLOSE_NANOS;
   }
 
   Evictions evictions() {

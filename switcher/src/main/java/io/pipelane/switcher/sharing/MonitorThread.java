@@ -2,7 +2,6 @@ package io.pipelane.switcher.sharing;
 
 import io.pipelane.lanes.completion.ThreadEnd;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /** Looks at a device again and again. */
@@ -18,9 +17,9 @@ public final class MonitorThread implements AutoCloseable {
   private volatile boolean closed;
 
   /** Starts. */
-  public MonitorThread(Sharing sharing, Duration period) {
+  public MonitorThread(Sharing sharing) {
     this.sharing = sharing;
-    this.periodNanos = period.toNanos();
+    this.periodNanos = sharing.period().toNanos();
     this.thread = Thread.ofPlatform().name("device-monitor").daemon().unstarted(this::work);
     thread.start();
   }

@@ -123,6 +123,11 @@ public final class OfflineGate {
     return (beside != null && !beside.stands()) || runs.stream().anyMatch(run -> !run.stands());
   }
 
+  /** Whether an offline run has begun and not ended. */
+  boolean hasOfflineRuns() {
+    return shareRun != null || !runs.isEmpty();
+  }
+
   /** What {@link #offlineRanSince} is asked by; taken when an online run begins. */
   public long mark() {
     long before = goes.get();
@@ -367,8 +372,8 @@ public final class OfflineGate {
   /** The device's state, from now on. */
   public void setState(SharingState now) {
     state = now;
-    tell();
     tellClosed();
+    tell();
   }
 
   /**

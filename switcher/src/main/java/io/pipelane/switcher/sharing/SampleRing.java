@@ -11,7 +11,7 @@ public final class SampleRing {
   private static final Duration KEPT = Duration.ofMinutes(5);
 
   /** Samples that come faster are not all kept. */
-  private static final Duration APART = Duration.ofMillis(50);
+  private static final Duration APART = Duration.ofMillis(10);
 
   private final Deque<Timed> samples = new ArrayDeque<>();
   private DeviceSample latest = DeviceSample.UNKNOWN;

@@ -7,6 +7,7 @@ import io.pipelane.config.Thresholds;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -28,6 +29,7 @@ public final class Sharing implements AutoCloseable {
   private static final double HIGH_CLOCK = 0.1;
 
   private final DeviceMonitor monitor;
+  private final Duration period;
   private final MemoryBeside memory;
   private final OfflineGate gate;
   private final SysMonitor states;
@@ -63,6 +65,7 @@ public final class Sharing implements AutoCloseable {
       LongSupplier nanoClock) {
     SharingConfig config = settings.config();
     this.monitor = settings.monitor();
+    this.period = config.period().orElseGet(monitor::usualPeriod);
     this.memory = MemoryBeside.of(monitor.memoryBytes(), pagesBytes);
     this.nanoClock = nanoClock;
     this.gate =
@@ -119,6 +122,7 @@ public final class Sharing implements AutoCloseable {
     } else {
       evictions.over();
     }
+    gate.setState(transition.to()); // Before it is said: to write that takes longer than to stop.
     boolean worse = transition.to().compareTo(SharingState.HEALTHY) > 0;
     Level better = transition.from() == SharingState.INIT ? Level.DEBUG : Level.INFO;
     LOG.log(
@@ -132,6 +136,11 @@ public final class Sharing implements AutoCloseable {
   /** What offline runs pass. */
   public OfflineGate gate() {
     return gate;
+  }
+
+  /** How often to look at the device. */
+  public Duration period() {
+    return period;
   }
 
   /** The device's last minutes. */

@@ -192,7 +192,7 @@ class OfflineRunsMakeWayTest extends DaemonTest {
 
   /** What online work uses as well stays. */
   @Test
-  void endOfflineRuns_allAreToldAndWhatTheyAloneUseGoesWithThem() throws Exception {
+  void endOfflineRuns_allAreToldAndWhatTheyAloneUseCanBeTakenBackThen() throws Exception {
     ImportedModel shared = registered("shared", 2);
     use(shared);
     ImportedModel own = registered("own", 3);
@@ -202,9 +202,11 @@ class OfflineRunsMakeWayTest extends DaemonTest {
     Lease ofOwn = offline(own, second);
     daemon.endOfflineRuns();
     assertTrue(first.isToldAtOnce() && second.isToldAtOnce());
+    assertEquals(0, daemon.takeBackOffline());
     assertEquals(3, residentPages(own), "until the run has ended");
     ofOwn.close();
     ofShared.close();
+    assertEquals(3 * PAGE, daemon.takeBackOffline());
     assertEquals(0, residentPages(own));
     assertEquals(2, residentPages(shared));
   }

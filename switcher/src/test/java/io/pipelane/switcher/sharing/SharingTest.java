@@ -114,7 +114,8 @@ class SharingTest {
   @Test
   void look_overload_timesHowLongOfflineWorkTakesToStopAndItsMemoryToComeBack() {
     AtomicBoolean stands = new AtomicBoolean();
-    sharing.gate().begin(stands::get);
+    OfflineGate.OfflineRun run = stands::get;
+    sharing.gate().begin(run);
     sharing.onEviction(
         () -> {
           now.addAndGet(2_000_000);
@@ -127,7 +128,7 @@ class SharingTest {
     now.addAndGet(300_000);
     assertTrue(sharing.watchEviction(), "it computes on to its gate");
     assertEquals(0, sharing.overview().evictions().stops());
-    stands.set(true);
+    sharing.gate().end(run);
     now.addAndGet(100_000);
     assertFalse(sharing.watchEviction());
     assertEquals(
@@ -166,18 +167,28 @@ class SharingTest {
 
   /** Those that stand keep what there is too little of, until they end. */
   @Test
-  void look_tooLittleMemory_hasOfflineRunsEndOnceTheyStand() {
+  void look_tooLittleMemory_hasOfflineRunsEndOnceTheyStandAndTimesTheirMemorysReturn() {
     AtomicBoolean stands = new AtomicBoolean();
     AtomicInteger ended = new AtomicInteger();
-    sharing.gate().begin(stands::get);
+    AtomicLong held = new AtomicLong();
+    OfflineGate.OfflineRun run = stands::get;
+    sharing.gate().begin(run);
     sharing.onShortage(ended::incrementAndGet);
+    sharing.onEviction(() -> held.getAndSet(0));
     look();
     sample = sample(0.2, 1, 0.96);
     look();
     assertEquals(0, ended.get(), "it computes on to its gate");
     stands.set(true);
-    assertFalse(sharing.watchEviction());
+    assertTrue(sharing.watchEviction(), "it is told to end, and has not");
     assertEquals(1, ended.get());
+    assertEquals(0, sharing.overview().evictions().memoryBytes());
+    now.addAndGet(3_000_000);
+    sharing.gate().end(run);
+    held.set(4_096);
+    assertFalse(sharing.watchEviction());
+    assertEquals(
+        new Evictions(1, 0, 0, 3_000_000, 3_000_000, 4_096), sharing.overview().evictions());
     look();
     assertEquals(1, ended.get(), "they are told once");
   }

@@ -12,6 +12,9 @@ public sealed interface Message {
   /** The lane of sessions that any lane may run. */
   int NO_LANE = -1;
 
+  /** Stands for the descriptor of a lane's host memory where there is none to be opened. */
+  int NO_REGION = -1;
+
   /** Outputs of one run, at most. */
   int MAXIMUM_OUTPUTS = 1 << 12;
 
@@ -211,6 +214,8 @@ public sealed interface Message {
    * finds done what takes long the first time; {@link WarmedUp} or {@link Failed} follows.
    *
    * @param lane the lane that the session belongs to, or {@link #NO_LANE}
+   * @param region descriptor of the lane's host memory, which is opened for the runs to come, or
+   *     {@link #NO_REGION}
    * @param regionBytes what a lane's host memory may ever take
    * @param limitBytes what of a lane the run may use
    * @param captured whether elsewhere such runs are captured, after a check with true weights
@@ -220,6 +225,7 @@ public sealed interface Message {
   record WarmUp(
       long session,
       int lane,
+      int region,
       long regionBytes,
       long limitBytes,
       boolean captured,
@@ -228,20 +234,27 @@ public sealed interface Message {
       implements ToWorker {
     @Override
     public void write(MessageWriter message) {
-      message.number(session).number(lane).number(regionBytes).number(limitBytes);
+      message.number(session).number(lane).number(region).number(regionBytes).number(limitBytes);
       message.number(captured ? 1 : 0);
       PlacedTensor.write(message, inputs);
       writeOutputs(message, outputs);
     }
 
+    /** The same, where the lane's host memory is opened by a descriptor, or none. */
+    public WarmUp opening(int descriptor) {
+      return new WarmUp(
+          session, lane, descriptor, regionBytes, limitBytes, captured, inputs, outputs);
+    }
+
     /** The same, of runs that are captured elsewhere, or not. */
     public WarmUp captured(boolean so) {
-      return new WarmUp(session, lane, regionBytes, limitBytes, so, inputs, outputs);
+      return new WarmUp(session, lane, region, regionBytes, limitBytes, so, inputs, outputs);
     }
 
     static WarmUp read(MessageReader message) {
       return new WarmUp(
           message.number(),
+          message.integer(),
           message.integer(),
           message.size(),
           message.size(),

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 /** The memory that a server shares with one worker: its hello, and channels. */
 public final class WorkerArea implements AutoCloseable {
   /** Changes with the layout of anything in shared memory, and with the meaning of messages. */
-  public static final int VERSION = 10;
+  public static final int VERSION = 11;
 
   /** What a worker's hello says; where it lies never changes. */
   public static final int READY = 1;

@@ -52,9 +52,9 @@ final class CpuWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerLane lane(int lane, Message.Run run) {
-    WorkerRegion region = memory.region(run.region(), run.regionBytes());
-    return new WorkerLane(region, region);
+  public WorkerLane lane(int lane, int region, long regionBytes) {
+    WorkerRegion opened = memory.region(region, regionBytes);
+    return new WorkerLane(opened, opened);
   }
 
   @Override

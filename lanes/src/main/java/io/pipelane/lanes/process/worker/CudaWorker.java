@@ -63,9 +63,9 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerLane lane(int lane, Message.Run run) {
-    WorkerRegion host = device.hostRegion(run.region(), run.regionBytes());
-    host.limit(run.regionBytes());
+  public WorkerLane lane(int lane, int region, long regionBytes) {
+    WorkerRegion host = device.hostRegion(region, regionBytes);
+    host.limit(regionBytes);
     return new WorkerLane(device.region(lane), host);
   }
 

@@ -10,7 +10,10 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
-/** The runs of one lane. Belongs to the lane's thread. */
+/**
+ * The runs of one lane. Belongs to the lane's thread; a warm-up may open the lane while nothing
+ * runs.
+ */
 final class LaneRuns {
   /** Why an answer cannot be told to the server. */
   static final String TOO_LONG =
@@ -38,7 +41,7 @@ final class LaneRuns {
     WorkerSession session = sessions.get(run.session());
     String structure = session.plan().structureHash();
     steps.reached(WorkerSteps.Step.RUNNING, structure);
-    WorkerLane here = lane(run);
+    WorkerLane here = open(run.region(), run.regionBytes());
     EphemeralRegion region = here.region();
     WorkerArrivals arrivals = device.arrivals(run, end, session);
     device.begins(number);
@@ -137,11 +140,11 @@ final class LaneRuns {
     return larger;
   }
 
-  /** The lane, opened by its first run here. */
-  private WorkerLane lane(Message.Run run) {
+  /** The lane, opened by its first run here or beforehand: its memory is always the same. */
+  WorkerLane open(int region, long regionBytes) {
     WorkerLane known = lane;
     if (known == null) {
-      known = device.lane(number, run);
+      known = device.lane(number, region, regionBytes);
       lane = known;
     }
     return known;

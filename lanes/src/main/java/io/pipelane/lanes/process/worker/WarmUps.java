@@ -51,15 +51,22 @@ final class WarmUps {
 
   private final WorkerDevice device;
   private final WorkerSessions sessions;
+  private final List<LaneRuns> runs;
   private final WorkerSteps steps;
   private final ReentrantReadWriteLock quiet = new ReentrantReadWriteLock();
   private final AtomicInteger urgent = new AtomicInteger();
   private final WeightArrivals blank = new BlankWeights();
   private final Map<Integer, WorkerLane> lanes = new HashMap<>();
 
-  WarmUps(WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
+  /**
+   * Nothing has been run.
+   *
+   * @param runs of the lanes, by their numbers
+   */
+  WarmUps(WorkerDevice device, WorkerSessions sessions, List<LaneRuns> runs, WorkerSteps steps) {
     this.device = device;
     this.sessions = sessions;
+    this.runs = List.copyOf(runs);
     this.steps = steps;
   }
 
@@ -128,6 +135,9 @@ final class WarmUps {
               warmUp.lane(), number -> device.spareLane(number, warmUp.regionBytes()));
       overBlankWeights(session, lane, warmUp);
       WorkerMain.orEnd(() -> session.range().map(0, session.plan().weightBytes()));
+      if (warmUp.region() != Message.NO_REGION) { // Whose pinning takes milliseconds on a GPU.
+        WorkerLane _ = runs.get(warmUp.lane()).open(warmUp.region(), warmUp.regionBytes());
+      }
       return new Message.WarmedUp();
     } finally {
       quiet.writeLock().unlock();
@@ -152,6 +162,9 @@ final class WarmUps {
       run(session, lane, warmUp);
       left--;
     } while (left > 0 && !session.session().isCaptured());
+    if (session.session().isCaptured()) { // To replay it is another way, which was not gone yet.
+      run(session, lane, warmUp);
+    }
   }
 
   private void run(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {

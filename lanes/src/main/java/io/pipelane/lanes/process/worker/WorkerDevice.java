@@ -48,14 +48,15 @@ interface WorkerDevice {
   /** A run begins in a lane. */
   default void begins(int lane) {}
 
-  /** A lane, at its first run here. */
-  WorkerLane lane(int lane, Message.Run run);
-
   /**
-   * The same with host memory of this process's own, for runs that nobody has asked for.
+   * A lane, opened once.
    *
-   * @param regionBytes what the host memory may ever take
+   * @param region descriptor of its host memory
+   * @param regionBytes what that may ever take
    */
+  WorkerLane lane(int lane, int region, long regionBytes);
+
+  /** The same with host memory of this process's own, for runs that nobody has asked for. */
   WorkerLane spareLane(int lane, long regionBytes);
 
   /** Whether so much device memory can be taken without anybody's lacking it. */

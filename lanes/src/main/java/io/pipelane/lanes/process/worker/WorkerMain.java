@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.stream.IntStream;
 
 /** The worker process: a thread for each channel does what is said there, until the server ends. */
 public final class WorkerMain {
@@ -70,14 +71,18 @@ public final class WorkerMain {
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
-    WarmUps warmUps = new WarmUps(device, sessions, steps);
+    List<ChannelEnd> ends =
+        IntStream.range(0, arguments.channels()).mapToObj(area::workerEnd).toList();
+    List<LaneRuns> runs =
+        IntStream.range(0, ends.size())
+            .mapToObj(i -> new LaneRuns(i, ends.get(i), device, sessions, steps))
+            .toList();
+    WarmUps warmUps = new WarmUps(device, sessions, runs.subList(0, arguments.lanes()), steps);
     List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < arguments.channels(); i++) {
-      ChannelEnd end = area.workerEnd(i);
+    for (int i = 0; i < ends.size(); i++) {
       boolean isLane = i < arguments.lanes();
-      LaneRuns runs = new LaneRuns(i, end, device, sessions, steps);
-      ChannelLoop loop =
-          new ChannelLoop(end, sessions, warmUps, runs, isLane ? device.awakeNanos() : 0);
+      long awakeNanos = isLane ? device.awakeNanos() : 0;
+      ChannelLoop loop = new ChannelLoop(ends.get(i), sessions, warmUps, runs.get(i), awakeNanos);
       ending.started(loop);
       String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));

@@ -35,7 +35,7 @@ class MessageTest {
         new Message.CaptureAgain(7),
         new Message.Tidy(),
         new Message.Check(),
-        new Message.WarmUp(7, -1, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
+        new Message.WarmUp(7, -1, 5, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
         new Message.Run(
             7,
             42,
