@@ -62,7 +62,7 @@ final class FaultsColumns {
           "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
           "faults are made one after another, each once both standbys were ready again and had run what models are asked; lost: no answer",
           "ledger exact: after how many of the faults the server's accounts added up: each page lent is one model's, each run has all of its pages",
-          "borne: how often a worker that was given no more memory needed none for ten seconds; it was replaced then, and is not in the times",
+          "borne: how often a worker that was given no more memory needed none for three seconds; it was replaced then, and is not in the times",
           "offline worker: the one that offline work has to itself (--set workers.offline=own); a time without a worker is told of the active one alone",
           "recovery: the slowest answer of all that were under way or came while a fault was got over",
           "a custom operator of the graph: the gate; on a GPU, a capture that is replayed has none, and the worker aborts between two of its segments",

@@ -54,7 +54,7 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final long LIMIT_NANOS = 120_000_000_000L;
 
   /** A worker that is not lost within this time after a fault bears it. */
-  private static final long BORNE_NANOS = 10_000_000_000L;
+  private static final long BORNE_NANOS = 3_000_000_000L;
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
