@@ -50,7 +50,7 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final String MEMORY = "20MiB";
   private static final int ANSWERS_AFTERWARDS = 50;
   private static final long TICK_NANOS = 5_000_000;
-  private static final long WARM_UP_NANOS = 10_000_000_000L;
+  private static final long WARM_UP_NANOS = 4_000_000_000L;
   private static final long LIMIT_NANOS = 120_000_000_000L;
 
   /** A worker that is not lost within this time after a fault bears it. */
