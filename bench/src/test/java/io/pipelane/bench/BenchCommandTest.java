@@ -176,17 +176,6 @@ class BenchCommandTest {
   }
 
   @Test
-  void faults_killsAWorkerAndLosesNothing() throws Exception {
-    JsonNode result = program.run("faults", "--spare-server", "--fault=KILL").at("/cases/0");
-
-    assertEquals("kill -9 of the active worker", result.at("/case").asText());
-    for (String key : new String[] {"wrong", "unanswered", "refused"}) {
-      assertEquals(0, result.at("/" + key + "/median").asDouble(), result.toString());
-    }
-    assertTrue(result.at("/tried/median").asDouble() > 0, result.toString());
-  }
-
-  @Test
   void forms_whenNoCaseHasTheName_saysSo() {
     int status =
         program.execute("forms", "--work", folder.toString(), "--case", "nothing of the kind");

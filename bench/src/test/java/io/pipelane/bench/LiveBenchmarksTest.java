@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.bench.model.ChainModel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -15,8 +16,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** The programs that run whole servers on real models, as short as they can be. */
 @Timeout(120)
@@ -228,28 +227,36 @@ class LiveBenchmarksTest {
     assertTrue(cases.at("/3/cold_ms/median").asDouble() > 0, cases.toString());
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "KILL, kill -9 of the active worker",
-    "GRAPH_ABORT, abort() in a custom operator of the model's graph"
-  })
-  void faults_costAWorker_everyAnswerIsRightAndTheLedgerExact(String fault, String description)
-      throws Exception {
-    JsonNode lost =
-        program
-            .only(
-                "faults",
-                "--fault=" + fault,
-                "--spare-server",
-                "--requests=20",
-                "--rounds=1",
-                "--hang-timeout=20s")
-            .at("/cases/0");
+  @Test
+  void faults_costAWorker_everyAnswerIsRightAndTheLedgerExact() throws Exception {
+    JsonNode cases = faults("--fault=KILL,GRAPH_ABORT");
 
-    assertEquals(description, lost.at("/case").asText());
-    assertEquals(0, lost.at("/wrong/median").asInt(), lost.toString());
-    assertEquals(0, lost.at("/unanswered/median").asInt(), lost.toString());
-    assertEquals(1, lost.at("/ledger_exact/median").asInt(), lost.toString());
+    requireNothingLost("kill -9 of the active worker", cases.at("/0"));
+    requireNothingLost("abort() in a custom operator of the model's graph", cases.at("/1"));
+  }
+
+  @Test
+  void faults_ofOfflineWorksOwnWorker_hitThatOne() throws Exception {
+    JsonNode lost = faults("--fault=KILL", "--offline=1", "--set=workers.offline=own").at("/0");
+
+    requireNothingLost("kill -9 of the offline worker", lost);
+    assertTrue(lost.at("/offline_tried/median").asInt() > 0, lost.toString());
+    assertEquals(0, lost.at("/offline_failed/median").asInt(), lost.toString());
+  }
+
+  private JsonNode faults(String... arguments) throws Exception {
+    List<String> all = new ArrayList<>(List.of("--spare-server", "--requests=20", "--rounds=1"));
+    all.add("--hang-timeout=20s");
+    all.addAll(List.of(arguments));
+    return program.only("faults", all.toArray(String[]::new)).at("/cases");
+  }
+
+  private static void requireNothingLost(String description, JsonNode fault) {
+    assertEquals(description, fault.at("/case").asText());
+    for (String key : List.of("wrong", "unanswered", "refused")) {
+      assertEquals(0, fault.at("/" + key + "/median").asInt(), fault.toString());
+    }
+    assertEquals(1, fault.at("/ledger_exact/median").asInt(), fault.toString());
   }
 
   @Test

@@ -105,7 +105,7 @@ class HotReloadTest {
                   () -> owned.answerOffline(server, "small"),
                   () -> owned.answerOffline(server, "small/versions/1")),
               () -> {
-                for (int seed = 2; seed < 8; seed++) {
+                for (int seed = 2; seed < 6; seed++) {
                   owned.model("small", 1, seed);
                   OwnedRepository.follow(poll);
                   assertTrue(contents.add(owned.answer(server, "small")), "it is as before");
