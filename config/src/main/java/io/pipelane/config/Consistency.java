@@ -1,5 +1,6 @@
 package io.pipelane.config;
 
+import java.time.Duration;
 import java.util.Set;
 
 /** Rules that bind two settings, or one more tightly than its type does. */
@@ -25,6 +26,7 @@ final class Consistency {
     rules.noShareAcrossProcesses(config);
     rules.noTrialWithoutGates(config.sharing());
     rules.thresholds(config.sharing());
+    rules.offOrNotTooOften(config.placement().offlineInterval());
     config.device().memory().ifPresent(memory -> rules.onePageAtLeast(config.device(), memory));
     rules.together(
         "server.tls-certificate",
@@ -84,6 +86,16 @@ final class Consistency {
     rises("sharing.memory-pressure", sharing.memoryPressure());
     rises("sharing.host-memory", sharing.hostMemory());
     falls("sharing.attainment", sharing.attainment());
+  }
+
+  private void offOrNotTooOften(Duration interval) {
+    if (!interval.isZero() && interval.compareTo(PlacementConfig.LEAST_OFFLINE_INTERVAL) < 0) {
+      throw new ConfigException(
+          "%s must be 0ms, or %ds at least: sooner nothing new is known of any job"
+              .formatted(
+                  effective.describe("placement.offline-interval"),
+                  PlacementConfig.LEAST_OFFLINE_INTERVAL.toSeconds()));
+    }
   }
 
   private void rises(String key, Thresholds thresholds) {

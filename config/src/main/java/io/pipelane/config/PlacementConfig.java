@@ -47,12 +47,14 @@ public record PlacementConfig(
     @Key(
             about =
                 "How often offline jobs are matched anew to the devices where they get most done"
-                    + " beside online work, one job at most on each; with 0 their requests go where"
-                    + " all others go. Where there are several devices",
+                    + " beside online work, one job at most on each: 1s or more; with 0 their requests"
+                    + " go where all others go. Where there are several devices",
             standard = "15m",
             min = "0ms",
             max = "24h")
         Duration offlineInterval) {
+  /** Unless it is zero, the offline interval is no shorter. */
+  public static final Duration LEAST_OFFLINE_INTERVAL = Duration.ofSeconds(1);
 
   /** What decides where a request goes. */
   public enum Routing {

@@ -770,6 +770,19 @@ class SectionsTest {
     assertTrue(message.contains("must " + order), message);
   }
 
+  @Test
+  void placement_offlineInterval_isZeroOrASecondAtLeast() {
+    ConfigException error =
+        assertThrows(
+            ConfigException.class, () -> changed(Map.of("placement.offline-interval", "999ms")));
+
+    assertEquals(
+        "placement.offline-interval = 999ms (flag --placement.offline-interval) must be 0ms, or 1s at least: sooner nothing new is known of any job",
+        error.getMessage());
+    changed(Map.of("placement.offline-interval", "1s"));
+    changed(Map.of("placement.offline-interval", "0ms"));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"", "-1", "3-1", "0-9999", "a", "1,,2", "1-"})
   void sharing_impossibleProcessors_areRefused(String text) {

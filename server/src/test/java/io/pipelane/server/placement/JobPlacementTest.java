@@ -2,10 +2,8 @@ package io.pipelane.server.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
@@ -13,7 +11,6 @@ import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -329,12 +326,6 @@ class JobPlacementTest {
       placement.start();
       looks.await();
     }
-  }
-
-  @Test
-  void intervalBelowALook_isRefused() {
-    assertThrows(
-        StatusException.class, () -> new PlacementSettings(folder, "test", Duration.ofMillis(999)));
   }
 
   /** Heavy jobs get nothing done beside busy devices, light ones hardly notice. */
