@@ -31,7 +31,10 @@ final class WorkerOutput {
 
   /** Reads on a thread of its own until the end. */
   void read(InputStream output) {
-    Thread.ofPlatform().daemon().name(name.replace(' ', '-') + "-output").start(() -> readAll(output));
+    Thread.ofPlatform()
+        .daemon()
+        .name(name.replace(' ', '-') + "-output")
+        .start(() -> readAll(output));
   }
 
   private void readAll(InputStream output) {
