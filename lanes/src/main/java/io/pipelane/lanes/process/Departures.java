@@ -14,14 +14,11 @@ final class Departures {
   /*
    * For a while a worker that was relieved is let alone. What it runs comes to its end there, as
    * most runs do: to begin anew costs more, in a successor above all that runs for the first time.
-   * And its process ends later, too: that takes a processor for some tens of milliseconds, which the
-   * successor's first runs have before.
-   *
-   * A device that computes behind gates has memory of its own, of which a process holds much: there
-   * it ends as soon as its runs have.
+   * And its process ends later, too: for some tens of milliseconds that takes a processor, and on a
+   * GPU the driver, which maps memory for nobody else meanwhile. The successor's first runs come
+   * before.
    */
   private final Duration grace;
-  private final boolean endsAtOnce;
   private final Map<WorkerMember, Departure> relieved = new LinkedHashMap<>();
 
   private record Departure(Consumer<WorkerProcess> end, long dueNanos) {}
@@ -30,11 +27,9 @@ final class Departures {
    * Nobody leaves yet.
    *
    * @param grace how long those who were relieved are let alone
-   * @param endsAtOnce whether their processes end as soon as they run nothing
    */
-  Departures(Duration grace, boolean endsAtOnce) {
+  Departures(Duration grace) {
     this.grace = grace;
-    this.endsAtOnce = endsAtOnce;
   }
 
   /**
@@ -47,9 +42,6 @@ final class Departures {
       member.become(WorkerState.RETIRING);
       member.worker.relieve();
       relieved.put(member, new Departure(end, nowNanos + grace.toNanos()));
-      if (endsAtOnce) {
-        member.worker.retire();
-      }
     }
   }
 

@@ -98,7 +98,7 @@ final class WorkerSupervisor implements AutoCloseable {
     this.onLoss = onLoss;
     this.board =
         new WorkerBoard(settings.lanes(), worker -> commands.add(new WorkerCommand.Switch(worker)));
-    this.departures = new Departures(settings.grace(), export.computesBehindGates());
+    this.departures = new Departures(settings.grace());
     this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
   }
 
