@@ -96,7 +96,9 @@ class TranscriptTest {
       for (String line :
           file(name).lines().filter(l -> l.matches("> [A-Z]+ /(?!nothing).*")).toList()) {
         String[] parts = line.split(" ", -1);
-        routes.remove(Route.of(parts[2]).with(HttpMethod.valueOf(parts[1])).getClass());
+        ResourcePaths.find(parts[2])
+            .route(HttpMethod.valueOf(parts[1]))
+            .ifPresent(route -> routes.remove(route.getClass()));
       }
     }
     // Scrapes and streams have tests of their own.
