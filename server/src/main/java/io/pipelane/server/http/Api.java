@@ -309,16 +309,8 @@ final class Api {
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
           answerWhenDone(exchange, catalog.delete(name, version));
-      case Route.TraceSettings _,
-          Route.ChangeTraceSettings _,
-          Route.LogSettings _,
-          Route.ChangeLogSettings _ ->
-          settings.answer(exchange, route, body);
-      case Route.SharedMemoryStatus _,
-          Route.RegisterSharedMemory _,
-          Route.UnregisterSharedMemory _,
-          Route.CudaSharedMemory _ ->
-          sharedMemory.answer(exchange, route, body);
+      case Route.OfSettings ofSettings -> settings.answer(exchange, ofSettings, body);
+      case Route.OfSharedMemory ofMemory -> sharedMemory.answer(exchange, ofMemory, body);
       case Route.Workers _ -> {
         SeenWorkers workers = new SeenWorkers(service.workers(), exchange.caller()::sees);
         answer(exchange, target -> Answers.workers(target, workers));
@@ -328,8 +320,7 @@ final class Api {
         answer(exchange, target -> Answers.hosts(target, overview));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
-      case Route.JobList _, Route.ShowJob _, Route.SubmitJob _, Route.RemoveJob _ ->
-          jobs.answer(exchange, route, body);
+      case Route.OfJobs ofJobs -> jobs.answer(exchange, ofJobs, body);
     }
   }
 

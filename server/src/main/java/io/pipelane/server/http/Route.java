@@ -63,32 +63,41 @@ sealed interface Route {
   /** A file of the web page. */
   record Page(String file) implements Route {}
 
-  record JobList() implements Route {}
+  /** What {@link JobsApi} answers. */
+  sealed interface OfJobs extends Route {}
 
-  record SubmitJob() implements Route {}
+  record JobList() implements OfJobs {}
 
-  record ShowJob(String id) implements Route {}
+  record SubmitJob() implements OfJobs {}
 
-  record RemoveJob(String id) implements Route {}
+  record ShowJob(String id) implements OfJobs {}
+
+  record RemoveJob(String id) implements OfJobs {}
+
+  /** What {@link SettingsApi} answers. */
+  sealed interface OfSettings extends Route {}
 
   /** What is traced, of a model or of all. */
-  record TraceSettings(@Nullable String model) implements Route {}
+  record TraceSettings(@Nullable String model) implements OfSettings {}
 
-  record ChangeTraceSettings(@Nullable String model) implements Route {}
+  record ChangeTraceSettings(@Nullable String model) implements OfSettings {}
 
-  record LogSettings() implements Route {}
+  record LogSettings() implements OfSettings {}
 
-  record ChangeLogSettings() implements Route {}
+  record ChangeLogSettings() implements OfSettings {}
+
+  /** What {@link SharedMemoryApi} answers. */
+  sealed interface OfSharedMemory extends Route {}
 
   /** Regions of shared memory; empty text stands for all. */
-  record SharedMemoryStatus(String region) implements Route {}
+  record SharedMemoryStatus(String region) implements OfSharedMemory {}
 
-  record RegisterSharedMemory(String region) implements Route {}
+  record RegisterSharedMemory(String region) implements OfSharedMemory {}
 
-  record UnregisterSharedMemory(String region) implements Route {}
+  record UnregisterSharedMemory(String region) implements OfSharedMemory {}
 
   /** Any path of the extension for a GPU's memory, which is not served. */
-  record CudaSharedMemory() implements Route {}
+  record CudaSharedMemory() implements OfSharedMemory {}
 
   /** What a caller must be let do. */
   default Demand demand() {

@@ -8,7 +8,6 @@ import io.pipelane.server.ProductVersion;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -91,7 +90,7 @@ class TranscriptTest {
 
   @Test
   void everyRoute_hasATranscript() throws IOException {
-    Set<Class<?>> routes = new HashSet<>(Set.of(Route.class.getPermittedSubclasses()));
+    Set<Class<?>> routes = RouteKinds.all();
     for (String name : NAMES) {
       for (String line :
           file(name).lines().filter(l -> l.matches("> [A-Z]+ /(?!nothing).*")).toList()) {
