@@ -237,15 +237,15 @@ final class Api {
       case Route.Live _ -> answer(exchange, Answers::live);
       case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         answer(exchange, target -> Answers.model(target, model));
       }
       case Route.ModelReady(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         answer(exchange, target -> Answers.modelReady(target, model));
       }
       case Route.ModelConfiguration(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         ModelConfig config = ModelConfigs.of(model, catalog.declared(model.version()));
         answer(exchange, target -> ModelConfigs.write(target, config));
       }
@@ -253,8 +253,7 @@ final class Api {
         if (MessageRun.isOf(exchange)) {
           MessageRun.start(exchange, messages, new AddressedMessage(body, name, version));
         } else {
-          String wanted = version == null ? "" : version;
-          new InferStart(exchange, backend, codecs, name, wanted, body).begin();
+          new InferStart(exchange, backend, codecs, name, version, body).begin();
         }
       }
       case Route.Statistics(String name, String version) -> {

@@ -96,7 +96,7 @@ final class ResourcePaths {
     }
     String name = UriPath.name(path.getFirst());
     boolean versioned = path.size() >= 3 && path.get(1).equals("versions");
-    String version = versioned ? UriPath.name(path.get(2)) : null;
+    String version = versioned ? UriPath.name(path.get(2)) : "";
     List<String> rest = path.subList(versioned ? 3 : 1, path.size());
     if (rest.isEmpty()) {
       return onGet(new Route.ModelMetadata(name, version));
@@ -111,7 +111,7 @@ final class ResourcePaths {
       case "ready" -> onGet(new Route.ModelReady(name, version));
       case "config" -> onGet(new Route.ModelConfiguration(name, version));
       case "infer" -> onPost(new Route.Infer(name, version));
-      case "stats" -> onGet(new Route.Statistics(name, version == null ? "" : version));
+      case "stats" -> onGet(new Route.Statistics(name, version));
       default -> null;
     };
   }

@@ -5,7 +5,10 @@ import io.pipelane.server.access.Role;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What a request asks for by its path and its method. */
+/**
+ * What a request asks for by its path and its method. A version is empty where the path gives none,
+ * see {@link io.pipelane.server.net.Backend#resolve}.
+ */
 sealed interface Route {
   record ServerMetadata() implements Route {}
 
@@ -13,16 +16,16 @@ sealed interface Route {
 
   record Ready() implements Route {}
 
-  record ModelMetadata(String model, @Nullable String version) implements Route {}
+  record ModelMetadata(String model, String version) implements Route {}
 
-  record ModelReady(String model, @Nullable String version) implements Route {}
+  record ModelReady(String model, String version) implements Route {}
 
   /** Empty text stands for all models, or all versions. */
   record Statistics(String model, String version) implements Route {}
 
   record Metrics() implements Route {}
 
-  record Infer(String model, @Nullable String version) implements Route {}
+  record Infer(String model, String version) implements Route {}
 
   record Index() implements Route {}
 
@@ -49,7 +52,7 @@ sealed interface Route {
   /** Other hosts that models are shared with. */
   record OtherHosts() implements Route {}
 
-  record ModelConfiguration(String model, @Nullable String version) implements Route {}
+  record ModelConfiguration(String model, String version) implements Route {}
 
   /** The whole server's state. */
   record State() implements Route {}

@@ -43,6 +43,6 @@ class ResourcePathsTest {
   void head_isNotAskedWhereGetIsNot() {
     Resource infer = ResourcePaths.find("/v2/models/a/infer");
     assertEquals(Optional.empty(), infer.route(HttpMethod.HEAD));
-    assertEquals(Optional.of(new Route.Infer("a", null)), infer.route(HttpMethod.POST));
+    assertEquals(Optional.of(new Route.Infer("a", "")), infer.route(HttpMethod.POST));
   }
 }
