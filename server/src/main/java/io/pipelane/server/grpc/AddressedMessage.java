@@ -7,16 +7,15 @@ import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import java.io.IOException;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A message that has not been parsed, and the model that it was sent to.
  *
  * @param bytes whoever passes this on keeps them; they are retained where they are needed for
  *     longer
- * @param version null where only the message says, or nothing does
+ * @param version empty where only the message says, or nothing does
  */
-public record AddressedMessage(ByteBuf bytes, String model, @Nullable String version) {
+public record AddressedMessage(ByteBuf bytes, String model, String version) {
   /**
    * Parses it.
    *
@@ -33,7 +32,7 @@ public record AddressedMessage(ByteBuf bytes, String model, @Nullable String ver
           Status.INVALID_ARGUMENT, "the body is no message of type ModelInferRequest", e);
     }
     check("model", message.getModelName(), model);
-    if (version != null) {
+    if (!version.isEmpty()) {
       check("version", message.getModelVersion(), version);
     }
     return message;

@@ -10,6 +10,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Decides from a request's head whether its body is wanted. Belongs to one connection. */
@@ -38,20 +39,25 @@ final class Admission {
   }
 
   /** What a path and a method ask for: clients ask for the same again and again. */
-  private record Asked(
-      String target, HttpMethod method, Route route, Demand demand, BodyLimit limit) {
+  private record Asked(String target, HttpMethod method, Resource resource, Optional<Terms> terms) {
     static Asked of(RequestHead head, int maxRequestBytes) {
-      Route route = Route.of(head.target()).with(head.method());
+      Resource resource = ResourcePaths.find(head.target());
       return new Asked(
           head.target(),
           head.method(),
-          route,
-          route.demand(),
-          BodyLimit.of(route, maxRequestBytes));
+          resource,
+          resource.route(head.method()).map(route -> Terms.of(route, maxRequestBytes)));
     }
 
     boolean isBy(RequestHead head) {
       return target.equals(head.target()) && method.equals(head.method());
+    }
+  }
+
+  /** On what terms a route is followed. */
+  private record Terms(Route route, Demand demand, BodyLimit limit) {
+    static Terms of(Route route, int maxRequestBytes) {
+      return new Terms(route, route.demand(), BodyLimit.of(route, maxRequestBytes));
     }
   }
 
@@ -71,11 +77,11 @@ final class Admission {
   Verdict judge(RequestHead head, ByteBufAllocator allocator) {
     try {
       Asked asked = asked(head);
-      Route route = asked.route();
       checkPage(head);
-      if (!route.allows(head.method())) {
-        return new Refused(Response.methodNotAllowed(allocator, route.allowed()), true);
+      if (asked.terms().isEmpty()) {
+        return new Refused(Response.methodNotAllowed(allocator, asked.resource().allowed()), true);
       }
+      Terms terms = asked.terms().get();
       if (head.expectation() != null && !head.expectsContinue()) {
         return new Refused(
             Response.error(
@@ -88,14 +94,14 @@ final class Admission {
       if (unknownEncoding != null) {
         return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);
       }
-      Caller caller = caller(asked.demand(), head);
-      if (!(route instanceof Route.Upload)) {
-        asked.limit().check(head);
+      Caller caller = caller(terms.demand(), head);
+      if (!(terms.route() instanceof Route.Upload)) {
+        terms.limit().check(head);
       } else if (head.compression() != null) {
         throw new StatusException(
             Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
       }
-      return new Admitted(route, caller, asked.limit());
+      return new Admitted(terms.route(), caller, terms.limit());
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);
     }

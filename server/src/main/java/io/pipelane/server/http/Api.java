@@ -237,15 +237,15 @@ final class Api {
       case Route.Live _ -> answer(exchange, Answers::live);
       case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         answer(exchange, target -> Answers.model(target, model));
       }
       case Route.ModelReady(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         answer(exchange, target -> Answers.modelReady(target, model));
       }
       case Route.ModelConfiguration(String name, String version) -> {
-        ServedModel model = catalog.resolve(name, version);
+        ServedModel model = backend.resolve(name, version);
         ModelConfig config = ModelConfigs.of(model, catalog.declared(model.version()));
         answer(exchange, target -> ModelConfigs.write(target, config));
       }
@@ -253,8 +253,7 @@ final class Api {
         if (MessageRun.isOf(exchange)) {
           MessageRun.start(exchange, messages, new AddressedMessage(body, name, version));
         } else {
-          String wanted = version == null ? "" : version;
-          new InferStart(exchange, backend, codecs, name, wanted, body).begin();
+          new InferStart(exchange, backend, codecs, name, version, body).begin();
         }
       }
       case Route.Statistics(String name, String version) -> {
@@ -309,16 +308,8 @@ final class Api {
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
           answerWhenDone(exchange, catalog.delete(name, version));
-      case Route.TraceSettings _,
-          Route.ChangeTraceSettings _,
-          Route.LogSettings _,
-          Route.ChangeLogSettings _ ->
-          settings.answer(exchange, route, body);
-      case Route.SharedMemoryStatus _,
-          Route.RegisterSharedMemory _,
-          Route.UnregisterSharedMemory _,
-          Route.CudaSharedMemory _ ->
-          sharedMemory.answer(exchange, route, body);
+      case Route.OfSettings ofSettings -> settings.answer(exchange, ofSettings, body);
+      case Route.OfSharedMemory ofMemory -> sharedMemory.answer(exchange, ofMemory, body);
       case Route.Workers _ -> {
         SeenWorkers workers = new SeenWorkers(service.workers(), exchange.caller()::sees);
         answer(exchange, target -> Answers.workers(target, workers));
@@ -328,8 +319,7 @@ final class Api {
         answer(exchange, target -> Answers.hosts(target, overview));
       }
       case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
-      case Route.JobList _, Route.ShowJob _, Route.SubmitJob _, Route.RemoveJob _ ->
-          jobs.answer(exchange, route, body);
+      case Route.OfJobs ofJobs -> jobs.answer(exchange, ofJobs, body);
     }
   }
 

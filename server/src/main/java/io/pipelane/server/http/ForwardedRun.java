@@ -50,16 +50,13 @@ final class ForwardedRun implements Trip.End {
   private record Asked(String model, String version, boolean runs) {
     static @Nullable Asked of(Route route) {
       return switch (route) {
-        case Route.Infer(String model, String version) -> of(model, version, true);
-        case Route.ModelMetadata(String model, String version) -> of(model, version, false);
-        case Route.ModelReady(String model, String version) -> of(model, version, false);
-        case Route.ModelConfiguration(String model, String version) -> of(model, version, false);
+        case Route.Infer(String model, String version) -> new Asked(model, version, true);
+        case Route.ModelMetadata(String model, String version) -> new Asked(model, version, false);
+        case Route.ModelReady(String model, String version) -> new Asked(model, version, false);
+        case Route.ModelConfiguration(String model, String version) ->
+            new Asked(model, version, false);
         default -> null;
       };
-    }
-
-    private static Asked of(String model, @Nullable String version, boolean runs) {
-      return new Asked(model, version == null ? "" : version, runs);
     }
   }
 

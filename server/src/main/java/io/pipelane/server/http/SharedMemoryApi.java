@@ -32,7 +32,7 @@ final class SharedMemoryApi {
    *
    * @throws StatusException when it cannot be done
    */
-  void answer(Exchange exchange, Route route, ByteBuf body) {
+  void answer(Exchange exchange, Route.OfSharedMemory route, ByteBuf body) {
     switch (route) {
       case Route.SharedMemoryStatus(String region) -> {
         List<RegionSpec> regions = memory.status(region);
@@ -47,7 +47,6 @@ final class SharedMemoryApi {
           throw new StatusException(
               Status.UNIMPLEMENTED,
               "a GPU's memory is not shared here; use system shared memory, or send the data");
-      default -> throw new IllegalStateException(route + " is not answered here");
     }
   }
 

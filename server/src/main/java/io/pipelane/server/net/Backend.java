@@ -37,8 +37,10 @@ public record Backend(
     SharedMemory sharedMemory) {
 
   /**
-   * The version that answers for a name; an empty version lets the catalogue pick.
+   * The version that answers for a name.
    *
+   * @param version as front ends have it everywhere: empty where the client gives none, which lets
+   *     the catalogue pick
    * @throws StatusException as {@link ModelCatalog#resolve}
    */
   public ServedModel resolve(String name, String version) {

@@ -3,17 +3,26 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.jobs.Jobs;
+import io.pipelane.server.jobs.JobsSettings;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.statistics.InferenceStatistics;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Damaged requests through the whole pipeline: whatever comes, nothing leaks, no exception leaves
@@ -23,6 +32,12 @@ class FuzzTest {
   private static final boolean LONG = Boolean.getBoolean("pipelane.long");
   private static final Duration TIME = LONG ? Duration.ofMinutes(45) : Duration.ofSeconds(20);
   private static final long MOST_CASES = LONG ? 700_000 : Long.MAX_VALUE;
+
+  private static final byte[] JOB =
+      post(
+          "/v2/jobs",
+          "{\"model\":\"echo\",\"input_file\":\"in.jsonl\",\"output_file\":\"out.jsonl\","
+              + "\"class\":\"offline\",\"size_hint\":7,\"repeat\":2}");
 
   private static final List<byte[]> SEEDS =
       List.of(
@@ -53,7 +68,7 @@ class FuzzTest {
                   + "\"{\\\"max_batch_size\\\":8}\",\"file:1/model.onnx\":\"AAEC\"}}"),
           post(
               "/v2/repository/models/echo/unload", "{\"parameters\":{\"unload_dependents\":true}}"),
-          post("/v2/jobs", "{\"model\":\"echo\",\"input\":\"in.jsonl\",\"class\":\"offline\"}"),
+          JOB,
           post(
               "/v2/trace/setting",
               "{\"trace_level\":[\"TIMESTAMPS\"],\"trace_rate\":\"7\",\"trace_count\":null}"),
@@ -128,6 +143,8 @@ class FuzzTest {
           "HTTP/1.0",
           "\u00ff\u00fe");
 
+  @TempDir Path folder;
+
   /** Bodies of a valid request are damaged, so that the head lets the damage through. */
   private static byte[] damage(byte[] request, Random random) {
     List<Byte> bytes = new ArrayList<>();
@@ -172,8 +189,38 @@ class FuzzTest {
     return Requests.concatenate(head.getBytes(StandardCharsets.ISO_8859_1), body);
   }
 
+  /** Jobs that take none on, so that none pile up: a request is refused once all else is right. */
+  private Jobs jobs() throws IOException {
+    Files.writeString(folder.resolve("in.jsonl"), "{}\n");
+    JobsSettings settings =
+        new JobsSettings(folder, 1, 1, 1, 0, 1 << 10, Duration.ofSeconds(1), 0, Optional.empty());
+    return Jobs.open(
+        settings,
+        FakeCatalog.usual(),
+        EchoService.inline(),
+        new InferenceStatistics(),
+        new Random(1),
+        Clock.systemUTC(),
+        Optional.empty());
+  }
+
   @Test
-  void damagedRequests_areAnsweredOnceAndLeaveNothing() {
+  void undamagedJob_isRefusedForTheNumberOfJobsAlone() throws IOException {
+    try (Jobs jobs = jobs();
+        Conversation conversation = conversation(jobs, FakeCatalog.usual(), EchoService.inline())) {
+      Reply reply = conversation.send(JOB, 0, JOB.length).onlyReply();
+      assertTrue(reply.text().contains("jobs.max-jobs"), reply.text());
+    }
+  }
+
+  @Test
+  void damagedRequests_areAnsweredOnceAndLeaveNothing() throws IOException {
+    try (Jobs jobs = jobs()) {
+      sendDamaged(jobs);
+    }
+  }
+
+  private static void sendDamaged(Jobs jobs) {
     long seed = Long.getLong("pipelane.seed", System.nanoTime());
     long end = System.nanoTime() + TIME.toNanos();
     Random random = new Random(seed);
@@ -183,7 +230,7 @@ class FuzzTest {
       boolean bodyOnly = random.nextInt(4) > 0 && indexOfLength(valid);
       byte[] request = bodyOnly ? damageBody(valid, random) : damage(valid, random);
       try {
-        exchange(request, bodyOnly, random);
+        exchange(request, bodyOnly, jobs, random);
       } catch (RuntimeException | AssertionError e) {
         throw new AssertionError(
             "seed "
@@ -202,11 +249,11 @@ class FuzzTest {
     return new String(request, StandardCharsets.ISO_8859_1).contains("\r\nContent-Length: ");
   }
 
-  private static void exchange(byte[] request, boolean whole, Random random) {
+  private static void exchange(byte[] request, boolean whole, Jobs jobs, Random random) {
     EchoService service = random.nextInt(4) == 0 ? EchoService.holding() : EchoService.inline();
     FakeCatalog catalog = FakeCatalog.usual();
     catalog.loading.complete(null);
-    try (Conversation conversation = new Conversation(catalog, service)) {
+    try (Conversation conversation = conversation(jobs, catalog, service)) {
       int cut = random.nextInt(request.length + 1);
       conversation.send(request, 0, cut).send(request, cut, request.length - cut);
       boolean gone = random.nextInt(8) == 0;
@@ -222,6 +269,10 @@ class FuzzTest {
         assertEquals(1, replies.size());
       }
     }
+  }
+
+  private static Conversation conversation(Jobs jobs, FakeCatalog catalog, EchoService service) {
+    return new Conversation(Backends.of(catalog, service, Optional.of(jobs)), Runnable::run);
   }
 
   /** The replies, unless a damaged method made one of them an answer to HEAD. */

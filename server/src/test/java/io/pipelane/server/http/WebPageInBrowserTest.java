@@ -212,12 +212,17 @@ class WebPageInBrowserTest {
         new TransferMemory(Arena.ofAuto().allocate(MIB)));
   }
 
-  @Test
-  void page_showsTheServerAndAsksItsModels() throws IOException, InterruptedException {
+  /** A browser that shows nothing yet; the test is skipped where there is none. */
+  private Browser browser() throws IOException, InterruptedException {
     Optional<Path> program = Browser.program();
     assumeTrue(program.isPresent(), "no Chromium is installed");
+    return new Browser(program.get(), profile);
+  }
+
+  @Test
+  void page_showsTheServerAndAsksItsModels() throws IOException, InterruptedException {
     try (HttpServer server = start(catalog());
-        Browser browser = new Browser(program.get(), profile)) {
+        Browser browser = browser()) {
       browser.size(1280, 1400);
       browser.open(server.url() + "/");
       browser.await("document.getElementById('status').textContent === 'live'");
@@ -276,13 +281,11 @@ class WebPageInBrowserTest {
   @Test
   void page_tellsEachModelsClass_andWhatTheCatalogueHasRefused()
       throws IOException, InterruptedException {
-    Optional<Path> program = Browser.program();
-    assumeTrue(program.isPresent(), "no Chromium is installed");
     FakeCatalog catalog = catalog();
     Entry background = new Entry("background", "2", State.READY, "");
     catalog.entries = List.of(background, new Entry("echo", "2", State.READY, ""), LOADING);
     try (HttpServer server = start(catalog);
-        Browser browser = new Browser(program.get(), profile)) {
+        Browser browser = browser()) {
       browser.open(server.url() + "/");
       browser.await("document.querySelectorAll('#models tbody tr').length === 3");
       assertEquals("offline", browser.evaluate(cell(1, 3) + ".textContent"));
@@ -310,10 +313,8 @@ class WebPageInBrowserTest {
   @Test
   void page_tellsADevicesStateAndOfflineShareAsTheyChange()
       throws IOException, InterruptedException {
-    Optional<Path> program = Browser.program();
-    assumeTrue(program.isPresent(), "no Chromium is installed");
     try (HttpServer server = start(catalog());
-        Browser browser = new Browser(program.get(), profile)) {
+        Browser browser = browser()) {
       browser.open(server.url() + "/");
       browser.await("document.querySelector('.device dt') !== null");
       browser.await(figure("State") + " === 'healthy'");
@@ -329,10 +330,8 @@ class WebPageInBrowserTest {
   @Test
   void rates_ofVersionsThatComeAndGo_areNeverThoseOfTheirWholeLife()
       throws IOException, InterruptedException {
-    Optional<Path> program = Browser.program();
-    assumeTrue(program.isPresent(), "no Chromium is installed");
     try (HttpServer server = start(catalog());
-        Browser browser = new Browser(program.get(), profile)) {
+        Browser browser = browser()) {
       browser.open(server.url() + "/");
       browser.evaluate("import('/page/rates.js').then(module => { window.rates = module; })");
       browser.evaluate(

@@ -1,0 +1,48 @@
+package io.pipelane.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.netty.handler.codec.http.HttpMethod;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ResourcePathsTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/v2/models/a | GET, HEAD",
+        "/v2/models/a/infer | POST",
+        "/v2/trace/setting | GET, HEAD, POST",
+        "/v2/logging | GET, HEAD, POST",
+        "/v2/jobs | GET, HEAD, POST",
+        "/v2/jobs/1 | GET, HEAD, DELETE",
+        "/v2/repository/models/a/versions | GET, HEAD, POST",
+        "/v2/repository/models/a/versions/1 | GET, HEAD, PUT, DELETE",
+        "/v2/cudasharedmemory/status | GET, HEAD",
+        "/v2/cudasharedmemory/region/r/register | POST"
+      })
+  void paths_areCalledWithWhatTheyAllow(String path, String allowed) {
+    assertEquals(allowed, ResourcePaths.find(path).allowed());
+  }
+
+  @Test
+  void methods_askForRoutesOfTheirOwn() {
+    Resource version = ResourcePaths.find("/v2/repository/models/a/versions/1?b=c");
+    Route stored = new Route.StoredVersion("a", "1");
+    assertEquals(Optional.of(stored), version.route(HttpMethod.GET));
+    assertEquals(Optional.of(stored), version.route(HttpMethod.HEAD));
+    assertEquals(Optional.of(new Route.Upload("a", "1")), version.route(HttpMethod.PUT));
+    assertEquals(Optional.of(new Route.Delete("a", "1")), version.route(HttpMethod.DELETE));
+    assertEquals(Optional.empty(), version.route(HttpMethod.POST));
+  }
+
+  @Test
+  void head_isNotAskedWhereGetIsNot() {
+    Resource infer = ResourcePaths.find("/v2/models/a/infer");
+    assertEquals(Optional.empty(), infer.route(HttpMethod.HEAD));
+    assertEquals(Optional.of(new Route.Infer("a", "")), infer.route(HttpMethod.POST));
+  }
+}
