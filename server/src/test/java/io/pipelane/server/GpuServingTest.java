@@ -1,7 +1,6 @@
 package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;

@@ -112,7 +112,7 @@ class JobsOnSeveralDevicesTest {
   private PipelaneServer start(Map<String, String> more) {
     Map<String, String> config = TwoDevices.settings("128KiB", 8);
     config.put("repository.path", folder.resolve("models").toString());
-    config.put("repository.cache", folder.resolve("cache").toString());
+    config.put("repository.cache", SharedCache.folder().toString());
     config.put("jobs.folder", folder.resolve("jobs").toString());
     config.put("workers.isolation", "thread");
     config.put("server.http-port", "0");

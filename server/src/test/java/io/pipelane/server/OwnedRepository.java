@@ -51,8 +51,13 @@ final class OwnedRepository implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
 
   OwnedRepository(Path folder) throws IOException {
-    models = Files.createDirectories(folder.resolve("models"));
-    cache = folder.resolve("cache");
+    this(folder, SharedCache.folder());
+  }
+
+  /** One whose servers keep what they know of it in a cache of its own. */
+  OwnedRepository(Path folder, Path cache) throws IOException {
+    this.models = Files.createDirectories(folder.resolve("models"));
+    this.cache = cache;
   }
 
   Path path(String inside) {

@@ -52,7 +52,7 @@ class SeveralDevicesTest {
   private PipelaneServer start(String isolation) {
     Map<String, String> settings = TwoDevices.settings("32KiB", MODELS / 2);
     settings.put("repository.path", folder.resolve("models").toString());
-    settings.put("repository.cache", folder.resolve("cache").toString());
+    settings.put("repository.cache", SharedCache.folder().toString());
     settings.put("workers.isolation", isolation);
     settings.put("server.http-port", "0");
     PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings));

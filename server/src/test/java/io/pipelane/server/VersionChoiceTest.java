@@ -207,6 +207,7 @@ class VersionChoiceTest {
 
   @Test
   void choice_isKeptOverARestart_andTheRepositoryIsOnlyRead() throws Exception {
+    owned = new OwnedRepository(folder, folder.resolve("cache"));
     String chosen;
     Files.setPosixFilePermissions(
         owned.path("small"), PosixFilePermissions.fromString("r-xr-xr-x"));
@@ -294,6 +295,7 @@ class VersionChoiceTest {
 
   @Test
   void choicesThatCannotBeRead_areNone() throws Exception {
+    owned = new OwnedRepository(folder, folder.resolve("cache"));
     VersionChoices choices = VersionChoices.of(folder, owned.cache());
     assertTrue(choices.of("small").isNone());
     assertTrue(choices.of("../small").isNone());

@@ -12,7 +12,7 @@ class SwitcherInWorkersTest extends SwitcherContract {
             TestedSwitchers.alone(
                 TestDevices.openForWorkers(WEIGHTS, PAGE),
                 (device, memory) ->
-                    TestDevices.workers((SharedDevice) device, new TestWorkers(1).lanes(2 * LANES)),
+                    TestDevices.workers((SharedDevice) device, new TestWorkers(0).lanes(2 * LANES)),
                 settings,
                 weights));
   }

@@ -28,6 +28,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Workers that are left when another tenant's or another model's turn has come. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerSwitchTest {
+  /** Half of them of workers that have just taken over. */
+  private static final int KILLS = Boolean.getBoolean("pipelane.long") ? 20 : 4;
+
   @TempDir Path folder;
 
   private ImportedModel model(String name, String tenant, long seed) throws IOException {
@@ -118,7 +121,7 @@ class WorkerSwitchTest {
         workers.switcher.register(each);
         expected.add(workers.infer(each, WorkersFixture.input(1)));
       }
-      for (int i = 0; i < 8; i++) {
+      for (int i = 0; i < KILLS; i++) {
         workers.await(WorkerState.STANDBY, 1);
         int before = active(workers);
         Call call = workers.submit(models.get(i % 2), WorkersFixture.input(1));

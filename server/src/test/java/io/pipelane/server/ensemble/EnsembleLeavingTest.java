@@ -18,6 +18,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.SharedCache;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceRequest;
@@ -86,7 +87,7 @@ class EnsembleLeavingTest {
                         "repository.path",
                         folder.resolve("models").toString(),
                         "repository.cache",
-                        folder.resolve("cache").toString(),
+                        SharedCache.folder().toString(),
                         "device.memory",
                         "8MiB",
                         "server.http-port",

@@ -10,6 +10,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.SharedCache;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.switcher.kept.KeptOverview;
 import java.io.IOException;
@@ -103,7 +104,7 @@ class EnsembleServingTest {
                 "repository.path",
                 repository.toString(),
                 "repository.cache",
-                folder.resolve("cache").toString(),
+                SharedCache.folder().toString(),
                 "device.memory",
                 "8MiB",
                 "server.http-port",

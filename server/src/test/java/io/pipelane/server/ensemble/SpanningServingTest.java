@@ -9,6 +9,7 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
+import io.pipelane.server.SharedCache;
 import io.pipelane.server.TwoDevices;
 import io.pipelane.switcher.kept.KeptOverview;
 import java.io.IOException;
@@ -38,6 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Ensembles that span two devices, asked over HTTP. */
 @Timeout(300)
 class SpanningServingTest {
+  private static final int CALLS = 24;
   private static final int WIDTH = 32;
   private static final int LAYERS = 4;
 
@@ -58,7 +60,7 @@ class SpanningServingTest {
     Map<String, String> settings =
         TwoDevices.settings(LAYERS * WIDTH * WIDTH * Float.BYTES + "B", 1);
     settings.put("repository.path", folder.resolve("models").toString());
-    settings.put("repository.cache", folder.resolve("cache").toString());
+    settings.put("repository.cache", SharedCache.folder().toString());
     settings.put("workers.isolation", isolation);
     settings.put("server.http-port", "0");
     PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings));
@@ -136,7 +138,7 @@ class SpanningServingTest {
             i == 1 ? "there" : "back", tensor(infer(client, server, "step" + (i + 1), between)));
       }
       List<Future<?>> calls = new ArrayList<>();
-      for (int i = 0; i < 60; i++) {
+      for (int i = 0; i < CALLS; i++) {
         String name = i % 2 == 0 ? "there" : "back";
         calls.add(
             callers.submit(
@@ -154,7 +156,7 @@ class SpanningServingTest {
               .mapToLong(
                   state -> state.kept().notKept().getOrDefault(KeptOverview.Obstacle.ELSEWHERE, 0L))
               .sum();
-      assertEquals(60, elsewhere, "what lies between the devices goes by the host");
+      assertEquals(CALLS, elsewhere, "what lies between the devices goes by the host");
       server.devices().verify();
     }
   }
