@@ -351,6 +351,24 @@ class SectionsTest {
             .workers());
   }
 
+  @ParameterizedTest
+  @CsvSource({"auto,false,true", "thread,false,false", "process,true,true"})
+  void workers_isolation_isByTheDeviceUnlessItIsSaid(
+      String isolation, boolean onProcessor, boolean onGpu) {
+    WorkersConfig workers = changed(Map.of("workers.isolation", isolation)).workers();
+
+    assertEquals(onProcessor, workers.usesProcesses(false));
+    assertEquals(onGpu, workers.usesProcesses(true));
+  }
+
+  @Test
+  void workers_thatWorkAreBesideThoseThatStandBy() {
+    assertEquals(3, changed(Map.of("workers.standbys", "2")).workers().processes());
+    assertEquals(
+        4,
+        changed(Map.of("workers.standbys", "2", "workers.offline", "own")).workers().processes());
+  }
+
   @Test
   void offlineProcessOfItsOwn_andAShareOfTheMultiprocessors_excludeEachOther() {
     ConfigException refusal =

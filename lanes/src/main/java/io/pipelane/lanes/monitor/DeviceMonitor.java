@@ -6,6 +6,9 @@ import java.util.OptionalLong;
 
 /** Looks at a device again and again. Belongs to one thread. */
 public interface DeviceMonitor extends AutoCloseable {
+  /** How often to look where more would be too much. */
+  Duration TENTH_OF_A_SECOND = Duration.ofMillis(100);
+
   /**
    * Looks once; some of it is about the time since the look before.
    *
@@ -14,22 +17,16 @@ public interface DeviceMonitor extends AutoCloseable {
   DeviceSample sample();
 
   /** Errors that the device has reported since the last call; none where it reports none. */
-  default List<DeviceError> errors() {
-    return List.of();
-  }
+  List<DeviceError> errors();
 
   /**
    * All memory of the device; empty where it is not known, or what is taken of it counts as it is
    * used.
    */
-  default OptionalLong memoryBytes() {
-    return OptionalLong.empty();
-  }
+  OptionalLong memoryBytes();
 
   /** How often to look, where nobody has said so; by then there is something new to see. */
-  default Duration usualPeriod() {
-    return Duration.ofMillis(100);
-  }
+  Duration usualPeriod();
 
   /** Where the figures come from, or why there are none. */
   String source();
@@ -43,6 +40,21 @@ public interface DeviceMonitor extends AutoCloseable {
       @Override
       public DeviceSample sample() {
         return DeviceSample.UNKNOWN;
+      }
+
+      @Override
+      public List<DeviceError> errors() {
+        return List.of();
+      }
+
+      @Override
+      public OptionalLong memoryBytes() {
+        return OptionalLong.empty();
+      }
+
+      @Override
+      public Duration usualPeriod() {
+        return TENTH_OF_A_SECOND;
       }
 
       @Override

@@ -1,6 +1,8 @@
 package io.pipelane.lanes.monitor;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 
 /** Adds to a device's samples how short its host is of memory. */
 public final class HostMemoryMonitor implements DeviceMonitor {
@@ -30,6 +32,16 @@ public final class HostMemoryMonitor implements DeviceMonitor {
   @Override
   public List<DeviceError> errors() {
     return device.errors();
+  }
+
+  @Override
+  public OptionalLong memoryBytes() {
+    return device.memoryBytes();
+  }
+
+  @Override
+  public Duration usualPeriod() {
+    return device.usualPeriod();
   }
 
   @Override

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.monitor;
 
+import java.time.Duration;
+import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
@@ -89,6 +91,23 @@ public final class OsMonitor implements DeviceMonitor {
     return number.isEmpty()
         ? OptionalDouble.empty()
         : OptionalDouble.of(Double.parseDouble(number));
+  }
+
+  /** Nothing is reported of a processor. */
+  @Override
+  public List<DeviceError> errors() {
+    return List.of();
+  }
+
+  /** What is taken of the machine's memory counts as it is used. */
+  @Override
+  public OptionalLong memoryBytes() {
+    return OptionalLong.empty();
+  }
+
+  @Override
+  public Duration usualPeriod() {
+    return TENTH_OF_A_SECOND;
   }
 
   @Override

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -177,5 +180,45 @@ class HostMemoryTest {
   void thisMachine_isPlausible() {
     double taken = HostMemory.ofThisMachine().taken().orElseThrow();
     assertTrue(taken > 0 && taken <= 1, () -> "taken " + taken);
+  }
+
+  @Test
+  void monitor_saysOfTheDeviceWhatItsOwnMonitorSays() {
+    DeviceError error = new DeviceError(79);
+    DeviceMonitor device =
+        new DeviceMonitor() {
+          @Override
+          public DeviceSample sample() {
+            return DeviceSample.UNKNOWN;
+          }
+
+          @Override
+          public List<DeviceError> errors() {
+            return List.of(error);
+          }
+
+          @Override
+          public OptionalLong memoryBytes() {
+            return OptionalLong.of(80L << 30);
+          }
+
+          @Override
+          public Duration usualPeriod() {
+            return Duration.ofMillis(10);
+          }
+
+          @Override
+          public String source() {
+            return "a device";
+          }
+
+          @Override
+          public void close() {}
+        };
+    DeviceMonitor monitor = new HostMemoryMonitor(device, host());
+
+    assertEquals(Duration.ofMillis(10), monitor.usualPeriod());
+    assertEquals(OptionalLong.of(80L << 30), monitor.memoryBytes());
+    assertEquals(List.of(error), monitor.errors());
   }
 }

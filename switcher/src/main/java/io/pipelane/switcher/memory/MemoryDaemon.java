@@ -239,7 +239,9 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       long taken = memory.takeBackOffline();
-      changed.signalAll();
+      if (taken > 0) {
+        changed.signalAll();
+      }
       return taken;
     } finally {
       lock.unlock();

@@ -9,8 +9,12 @@ import java.util.function.LongSupplier;
 final class EvictionWatch {
   /*
    * Nobody is told when a run in another process stands: it says so by a word of its own. So the
-   * thread looks again and again until all stand, for a while at once (isClose), later when it
-   * looks at the device. What it finds is late by one look, never early.
+   * thread looks again and again until all stand, for a while at once (watch), later when it looks
+   * at the device (look). What it finds is late by one look, never early.
+   *
+   * Where there is too little memory runs that stand are told to end, at each look at the device:
+   * one may have been let in since. Memory is asked for then and when the last has ended, not each
+   * time somebody watches: who has it is asked under a lock that runs wait for.
    */
   private static final long CLOSE_NANOS = 20_000_000;
 
@@ -50,56 +54,80 @@ final class EvictionWatch {
     endRuns = endingRuns;
   }
 
-  /**
-   * The gate is about to be closed for an overload.
-   *
-   * @param forMemory whether there is too little memory, so runs that stand are to give theirs back
-   */
-  void ordered(boolean forMemory) {
-    isForMemory = forMemory;
+  /** The gate is about to be closed for an overload. */
+  void ordered() {
+    isForMemory = false;
     wasUnderWay = gate.isOfflineUnderWay();
     orderedNanos = nanoClock.getAsLong();
     awaited = Awaited.STOP;
   }
 
-  /** The gate is open again: who still computes need not stop any more. */
+  /**
+   * There is too little memory, from the overload's beginning or only now: runs that stand are to
+   * give theirs back.
+   */
+  void lacksMemory() {
+    isForMemory = true;
+    if (awaited == Awaited.NOTHING && gate.hasOfflineRuns()) { // All stand already.
+      awaitReturn();
+    }
+  }
+
+  /** The overload is over, or the device is lost: nobody need stop or end for it any more. */
   void over() {
+    if (awaited == Awaited.RETURN) {
+      takenBytes += takeBack.getAsLong();
+      returned();
+    }
     awaited = Awaited.NOTHING;
   }
 
-  /**
-   * Looks whether all stand, and takes back what they do not hold once they do; where it is memory
-   * that there is too little of, again and again until they have ended.
-   */
-  void look() {
+  /** Looks whether all stand, and once they do, or have ended, takes back what they held. */
+  void watch() {
     if (awaited == Awaited.STOP && !gate.isOfflineUnderWay()) {
       stood();
+      takeBack();
+    } else if (awaited == Awaited.RETURN && !gate.hasOfflineRuns()) {
+      takeBack();
     }
+  }
+
+  /** The same, and has those end that still stand, where there is too little memory. */
+  void look() {
+    watch();
     if (awaited == Awaited.RETURN) {
       takeBack();
     }
   }
 
   private void stood() {
-    stoodNanos = nanoClock.getAsLong();
+    awaitReturn();
     if (wasUnderWay) {
       evictions = evictions.withStop(stoodNanos - orderedNanos);
     }
-    if (isForMemory) {
-      endRuns.run(); // Each gives its memory back on a thread of its own, soon.
-    }
-    takenBytes = 0;
+  }
+
+  private void awaitReturn() {
     awaited = Awaited.RETURN;
+    stoodNanos = nanoClock.getAsLong();
+    takenBytes = 0;
   }
 
   private void takeBack() {
     boolean isLast = !isForMemory || !gate.hasOfflineRuns();
+    if (!isLast) {
+      endRuns.run(); // Each gives its memory back on a thread of its own, soon.
+    }
     takenBytes += takeBack.getAsLong();
     if (isLast) {
-      awaited = Awaited.NOTHING;
-      if (takenBytes > 0) {
-        evictions = evictions.withMemory(nanoClock.getAsLong() - stoodNanos, takenBytes);
-      }
+      returned();
+    }
+  }
+
+  private void returned() {
+    awaited = Awaited.NOTHING;
+    if (takenBytes > 0) {
+      evictions = evictions.withMemory(nanoClock.getAsLong() - stoodNanos, takenBytes);
     }
   }
 

@@ -9,7 +9,11 @@ public final class LaunchThrottle {
    * Velocity form: each step changes the share by what the three terms have changed, and the share
    * is kept between its bounds. So nothing winds up while it is at a bound: the first error of the
    * other sign moves it. Offline work at full speed loads a device by at most 1, so the loop's gain
-   * is at most PROPORTIONAL + INTEGRAL × period, far below what would swing with a sample's delay.
+   * is at most PROPORTIONAL + INTEGRAL × step + DERIVATIVE / step, far below what would swing with
+   * a sample's delay.
+   *
+   * A step is a tenth of a second, however often the device is looked at: what it was loaded in the
+   * mean. So the terms mean the same with every monitor, and what a look is off by is not steered by.
    */
   public static final double LEAST_SHARE = 0.02;
   private static final double PROPORTIONAL = 0.3;
@@ -17,11 +21,16 @@ public final class LaunchThrottle {
   private static final double DERIVATIVE_SECONDS = 0.01;
   private static final double LONGEST_STEP_SECONDS = 0.25;
 
+  /** A little less than a tenth of a second: looks are not that regular. */
+  private static final double STEP_SECONDS = 0.095;
+
   private final double target;
   private final double leastShare;
   private double share = 1;
   private double latestError;
   private double latestChange;
+  private double sinceStepSeconds;
+  private double loadedSeconds;
 
   /**
    * Throttles nothing yet.
@@ -43,25 +52,34 @@ public final class LaunchThrottle {
   }
 
   /**
-   * Steers by one sample.
+   * Steers by what the device was loaded, once that is known of a whole step.
    *
    * @param load of the device, all work together
    * @param seconds since the sample before
    * @return the share from now on, between the least, {@link #LEAST_SHARE} unless said, and 1
    */
   public double update(double load, double seconds) {
-    double step = Math.clamp(seconds, 1e-4, LONGEST_STEP_SECONDS);
+    loadedSeconds += load * seconds;
+    sinceStepSeconds += seconds;
+    if (sinceStepSeconds >= STEP_SECONDS) {
+      steer(loadedSeconds / sinceStepSeconds, Math.min(sinceStepSeconds, LONGEST_STEP_SECONDS));
+      loadedSeconds = 0;
+      sinceStepSeconds = 0;
+    }
+    return share;
+  }
+
+  private void steer(double load, double step) {
     double error = target - load;
     double change = error - latestError;
     double delta =
         PROPORTIONAL * change
             + INTEGRAL_PER_SECOND * error * step
-            + DERIVATIVE_SECONDS * (change - latestChange) / Math.max(step, 0.01);
+            + DERIVATIVE_SECONDS * (change - latestChange) / step;
     latestError = error;
     latestChange = change;
     // A load that is not above the target is no reason to slow down, however fast it has risen.
     share = Math.clamp(share + (error >= 0 ? Math.max(0, delta) : delta), leastShare, 1.0);
-    return share;
   }
 
   /** The share that the latest sample has led to. */

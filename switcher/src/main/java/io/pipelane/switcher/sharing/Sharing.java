@@ -118,7 +118,7 @@ public final class Sharing implements AutoCloseable {
   private void entered(SysMonitor.Transition transition) {
     reason = transition.reason();
     if (transition.to() == SharingState.OVERLIMIT) {
-      evictions.ordered(transition.cause().filter(SharingMetric::isMemory).isPresent());
+      evictions.ordered();
     } else {
       evictions.over();
     }
@@ -187,7 +187,7 @@ public final class Sharing implements AutoCloseable {
    * @return whether to look again at once
    */
   boolean watchEviction() {
-    evictions.look();
+    evictions.watch();
     return evictions.isClose();
   }
 
@@ -219,7 +219,10 @@ public final class Sharing implements AutoCloseable {
     }
     gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
     lookedNanos = now;
-    states.observe(readings(sample, now), now);
+    Map<SharingMetric, Double> readings = readings(sample, now);
+    if (states.observe(readings, now) == SharingState.OVERLIMIT && states.lacksMemory(readings)) {
+      evictions.lacksMemory();
+    }
     publish(sample, loaded, now);
   }
 

@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -119,6 +120,11 @@ public final class SysMonitor {
     return state;
   }
 
+  /** Whether memory is over its limit, perhaps among others. */
+  boolean lacksMemory(Map<SharingMetric, Double> readings) {
+    return first(readings, SharingMetric::isMemory, Thresholds::overlimit) != null;
+  }
+
   private void leaveHealthy(
       @Nullable Finding overlimit, Map<SharingMetric, Double> readings, long nowNanos) {
     @Nullable Finding unhealthy = first(readings, Thresholds::unhealthy);
@@ -160,10 +166,17 @@ public final class SysMonitor {
   /** The first metric that reaches a threshold of its own. */
   private @Nullable Finding first(
       Map<SharingMetric, Double> readings, ToDoubleFunction<Thresholds> threshold) {
+    return first(readings, _ -> true, threshold);
+  }
+
+  private @Nullable Finding first(
+      Map<SharingMetric, Double> readings,
+      Predicate<SharingMetric> which,
+      ToDoubleFunction<Thresholds> threshold) {
     for (Map.Entry<SharingMetric, Thresholds> entry : thresholds.entrySet()) {
       @Nullable Double value = readings.get(entry.getKey());
       double limit = threshold.applyAsDouble(entry.getValue());
-      if (value != null && entry.getKey().reaches(value, limit)) {
+      if (value != null && which.test(entry.getKey()) && entry.getKey().reaches(value, limit)) {
         return new Finding(entry.getKey(), value, limit);
       }
     }

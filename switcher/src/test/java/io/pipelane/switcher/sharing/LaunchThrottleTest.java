@@ -7,6 +7,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A controller and a device whose load is that of online work and of the share that it gave. */
 class LaunchThrottleTest {
@@ -90,5 +92,22 @@ class LaunchThrottleTest {
       double reachable = Math.clamp(0.9, online + offline * LaunchThrottle.LEAST_SHARE, 5.0);
       assertEquals(Math.min(reachable, online + offline), load, 0.03, what);
     }
+  }
+
+  /** However often somebody looks, and however much what he sees is off. */
+  @ParameterizedTest
+  @ValueSource(doubles = {0.01, 0.02, 0.1})
+  void update_noisyLoads_staysNearTheTarget(double period) {
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    double load = 0.6;
+    double all = 0;
+    int looks = (int) (60 / period);
+    for (int i = 0; i < looks; i++) {
+      load += Math.min(1, period / 0.1) * (0.6 + throttle.share() - load);
+      throttle.update(Math.max(0, load + 0.05 * random.nextGaussian()), period);
+      all += i < looks / 4 ? 0 : load;
+    }
+    assertEquals(0.9, all / (looks - looks / 4), 0.03, "seed " + seed);
   }
 }

@@ -10,6 +10,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -51,6 +52,16 @@ class SharingTest {
       List<DeviceError> reported = errors;
       errors = List.of();
       return reported;
+    }
+
+    @Override
+    public OptionalLong memoryBytes() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public Duration usualPeriod() {
+      return TENTH_OF_A_SECOND;
     }
 
     @Override
@@ -190,7 +201,49 @@ class SharingTest {
     assertEquals(
         new Evictions(1, 0, 0, 3_000_000, 3_000_000, 4_096), sharing.overview().evictions());
     look();
-    assertEquals(1, ended.get(), "they are told once");
+    assertEquals(1, ended.get(), "who has ended is told nothing");
+  }
+
+  /** Else they would keep, for as long as they stand, what keeps them standing. */
+  @Test
+  void look_tooLittleMemoryWhileOverloadedForAnotherReason_hasOfflineRunsEnd() {
+    AtomicInteger ended = new AtomicInteger();
+    AtomicLong held = new AtomicLong();
+    OfflineGate.OfflineRun run = () -> true;
+    sharing.gate().begin(run);
+    sharing.onShortage(ended::incrementAndGet);
+    sharing.onEviction(() -> held.getAndSet(0));
+    look();
+    sample = sample(0.9, 0.3, 0.5);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertEquals(0, ended.get());
+    sample = sample(0.9, 0.3, 0.96);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertEquals(1, ended.get());
+    OfflineGate.OfflineRun late = () -> true; // Which waited for memory meanwhile.
+    sharing.gate().begin(late);
+    sharing.gate().end(run);
+    held.set(4_096);
+    look();
+    assertEquals(2, ended.get(), "it is told as well");
+    sharing.gate().end(late);
+    held.set(8_192);
+    look();
+    assertEquals(12_288, sharing.overview().evictions().memoryBytes());
+  }
+
+  @Test
+  void look_overloadEndsBeforeAllHaveEnded_whatHasComeBackIsTold() {
+    AtomicLong held = new AtomicLong(4_096);
+    sharing.gate().begin(() -> true);
+    sharing.onEviction(() -> held.getAndSet(0));
+    look();
+    sample = sample(0.2, 1, 0.96);
+    look();
+    sample = sample(0.2, 1, 0.5);
+    now.addAndGet(SECOND);
+    assertEquals(SharingState.UNHEALTHY, look());
+    assertEquals(4_096, sharing.overview().evictions().memoryBytes());
   }
 
   @Test
