@@ -56,12 +56,8 @@ public record SharingConfig(
                     + " load, these and the one above; each has sessions of its own",
             standard = "5")
         Percentages otherMultiprocessorsPercent,
-    @Key(
-            about = "How often devices are looked at",
-            unset = "10ms on a GPU, 100ms on the processor",
-            min = "2ms",
-            max = "10s")
-        Optional<Duration> period,
+    @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
+        Duration period,
     @Key(
             about =
                 "Load above which offline work is slowed down, in percent; a clock below the"

@@ -1,14 +1,10 @@
 package io.pipelane.lanes.monitor;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 
 /** Looks at a device again and again. Belongs to one thread. */
 public interface DeviceMonitor extends AutoCloseable {
-  /** How often to look where more would be too much. */
-  Duration TENTH_OF_A_SECOND = Duration.ofMillis(100);
-
   /**
    * Looks once; some of it is about the time since the look before.
    *
@@ -24,9 +20,6 @@ public interface DeviceMonitor extends AutoCloseable {
    * used.
    */
   OptionalLong memoryBytes();
-
-  /** How often to look, where nobody has said so; by then there is something new to see. */
-  Duration usualPeriod();
 
   /** Where the figures come from, or why there are none. */
   String source();
@@ -50,11 +43,6 @@ public interface DeviceMonitor extends AutoCloseable {
       @Override
       public OptionalLong memoryBytes() {
         return OptionalLong.empty();
-      }
-
-      @Override
-      public Duration usualPeriod() {
-        return TENTH_OF_A_SECOND;
       }
 
       @Override

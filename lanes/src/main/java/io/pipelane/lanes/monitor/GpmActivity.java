@@ -8,6 +8,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.LongSupplier;
 
 /**
  * The share of multiprocessors that were busy, by NVML's GPM metrics; Hopper and later have them.
@@ -26,15 +27,27 @@ final class GpmActivity {
   private static final long METRIC = 24;
   private static final double PERCENT = 100;
 
+  /** The device counts that seldom: between samples 10 ms apart it seems to rest (H100). */
+  private static final long WINDOW_NANOS = 95_000_000;
+
   private final Nvml nvml;
   private final MemorySegment device;
   private final MemorySegment request;
+  private final LongSupplier nanoClock;
   private MemorySegment earlier;
   private MemorySegment later;
+  private long earlierNanos;
+  private OptionalDouble latest = OptionalDouble.empty();
 
   private GpmActivity(
-      Nvml nvml, MemorySegment device, Arena arena, MemorySegment earlier, MemorySegment later) {
+      Nvml nvml,
+      MemorySegment device,
+      Arena arena,
+      LongSupplier nanoClock,
+      MemorySegment earlier,
+      MemorySegment later) {
     this.nvml = nvml;
+    this.nanoClock = nanoClock;
     this.device = device;
     this.request = arena.allocate(METRICS_GET_BYTES, 8);
     this.earlier = earlier;
@@ -42,7 +55,8 @@ final class GpmActivity {
   }
 
   /** Empty where the driver or the device has no such metrics. */
-  static Optional<GpmActivity> open(Nvml nvml, MemorySegment device, Arena arena) {
+  static Optional<GpmActivity> open(
+      Nvml nvml, MemorySegment device, Arena arena, LongSupplier nanoClock) {
     MemorySegment support = arena.allocate(8, 4);
     support.set(JAVA_INT, 0, VERSION);
     if (nvml.call("nvmlGpmQueryDeviceSupport", device, support) != Nvml.SUCCESS
@@ -59,16 +73,26 @@ final class GpmActivity {
       return Optional.empty();
     }
     GpmActivity activity =
-        new GpmActivity(nvml, device, arena, first.get(ADDRESS, 0), second.get(ADDRESS, 0));
+        new GpmActivity(
+            nvml, device, arena, nanoClock, first.get(ADDRESS, 0), second.get(ADDRESS, 0));
     nvml.call("nvmlGpmSampleGet", device, activity.earlier);
+    activity.earlierNanos = nanoClock.getAsLong();
     return Optional.of(activity);
   }
 
   /**
-   * Since the latest reading; empty when it is too soon for another, or NVML will not say. Then the
-   * next is about all the time since, so one comes however often it is asked.
+   * Of the last tenth of a second that is over, or longer where nobody asked; empty where NVML will
+   * not say, and then the next is about all the time since.
    */
   OptionalDouble read() {
+    long now = nanoClock.getAsLong();
+    if (now - earlierNanos >= WINDOW_NANOS) {
+      latest = measure(now);
+    }
+    return latest;
+  }
+
+  private OptionalDouble measure(long now) {
     if (nvml.call("nvmlGpmSampleGet", device, later) != Nvml.SUCCESS) {
       return OptionalDouble.empty();
     }
@@ -86,6 +110,7 @@ final class GpmActivity {
     }
     MemorySegment former = earlier;
     earlier = later;
+    earlierNanos = now;
     later = former;
     return OptionalDouble.of(Math.clamp(share, 0.0, 1.0));
   }

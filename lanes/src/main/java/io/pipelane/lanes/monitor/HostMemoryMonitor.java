@@ -1,6 +1,5 @@
 package io.pipelane.lanes.monitor;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -37,11 +36,6 @@ public final class HostMemoryMonitor implements DeviceMonitor {
   @Override
   public OptionalLong memoryBytes() {
     return device.memoryBytes();
-  }
-
-  @Override
-  public Duration usualPeriod() {
-    return device.usualPeriod();
   }
 
   @Override

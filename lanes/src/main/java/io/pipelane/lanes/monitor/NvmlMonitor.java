@@ -9,7 +9,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -43,7 +42,7 @@ public final class NvmlMonitor implements DeviceMonitor {
     this.nvml = nvml;
     this.device = device;
     this.result = arena.allocate(32, 8);
-    this.gpm = GpmActivity.open(nvml, device, arena);
+    this.gpm = GpmActivity.open(nvml, device, arena, System::nanoTime);
     this.events = XidEvents.open(nvml, device, arena);
   }
 
@@ -183,11 +182,6 @@ public final class NvmlMonitor implements DeviceMonitor {
   @Override
   public List<DeviceError> errors() {
     return events.map(XidEvents::read).orElse(List.of());
-  }
-
-  @Override
-  public Duration usualPeriod() {
-    return Duration.ofMillis(10);
   }
 
   @Override

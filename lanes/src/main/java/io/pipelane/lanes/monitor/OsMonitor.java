@@ -1,6 +1,5 @@
 package io.pipelane.lanes.monitor;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -103,11 +102,6 @@ public final class OsMonitor implements DeviceMonitor {
   @Override
   public OptionalLong memoryBytes() {
     return OptionalLong.empty();
-  }
-
-  @Override
-  public Duration usualPeriod() {
-    return TENTH_OF_A_SECOND;
   }
 
   @Override

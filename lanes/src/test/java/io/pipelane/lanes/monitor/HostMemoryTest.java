@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -203,11 +202,6 @@ class HostMemoryTest {
           }
 
           @Override
-          public Duration usualPeriod() {
-            return Duration.ofMillis(10);
-          }
-
-          @Override
           public String source() {
             return "a device";
           }
@@ -217,7 +211,6 @@ class HostMemoryTest {
         };
     DeviceMonitor monitor = new HostMemoryMonitor(device, host());
 
-    assertEquals(Duration.ofMillis(10), monitor.usualPeriod());
     assertEquals(OptionalLong.of(80L << 30), monitor.memoryBytes());
     assertEquals(List.of(error), monitor.errors());
   }

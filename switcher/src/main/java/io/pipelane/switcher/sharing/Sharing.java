@@ -65,7 +65,7 @@ public final class Sharing implements AutoCloseable {
       LongSupplier nanoClock) {
     SharingConfig config = settings.config();
     this.monitor = settings.monitor();
-    this.period = config.period().orElseGet(monitor::usualPeriod);
+    this.period = config.period();
     this.memory = MemoryBeside.of(monitor.memoryBytes(), pagesBytes);
     this.nanoClock = nanoClock;
     this.gate =

@@ -10,7 +10,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -57,11 +56,6 @@ class SharingTest {
     @Override
     public OptionalLong memoryBytes() {
       return OptionalLong.empty();
-    }
-
-    @Override
-    public Duration usualPeriod() {
-      return TENTH_OF_A_SECOND;
     }
 
     @Override
