@@ -22,6 +22,7 @@ final class FaultsColumns {
 
   static final Column BORNE = new Column("borne", "borne", 0);
   static final Column OFFLINE_TRIED = new Column("offline_tried", "offline requests", 0);
+  static final Column OFFLINE_WRONG = new Column("offline_wrong", "offline wrong", 0);
   static final Column OFFLINE_FAILED = new Column("offline_failed", "without an answer", 0);
 
   /** Of fewer faults the 99th percentile is the slowest. */
@@ -43,6 +44,7 @@ final class FaultsColumns {
           PAUSE_99,
           PAUSE_MAXIMUM,
           OFFLINE_TRIED,
+          OFFLINE_WRONG,
           OFFLINE_FAILED);
 
   /** Those of a table of so many faults of each kind. */

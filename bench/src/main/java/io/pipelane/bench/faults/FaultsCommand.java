@@ -43,8 +43,6 @@ public final class FaultsCommand implements Callable<Integer> {
   private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
   private static final String OFFLINE = "offline";
 
-  private static final int STANDBYS = 2;
-
   private static final String SERVER_KILLED = "kill -9 of the server";
   private static final double P99 = 0.99;
   private static final String MEMORY = "20MiB";
@@ -107,6 +105,9 @@ public final class FaultsCommand implements Callable<Integer> {
   @Option(names = "--spare-server", description = "Do not kill the server itself.")
   private boolean spareServer;
 
+  /** As they are unless overridden. */
+  private WorkersConfig chosen = PipelaneConfig.of(Map.of()).workers();
+
   @Override
   public Integer call() throws Exception {
     if (connections < 1 || connections > 1_000 || offline < 0 || offline > 1_000) {
@@ -114,6 +115,7 @@ public final class FaultsCommand implements Callable<Integer> {
           "--connections must be between 1 and 1000, --offline between 0 and 1000: "
               + (connections + " and " + offline));
     }
+    chosen = PipelaneConfig.of(overrides).workers();
     if (isApart() && offline == 0) {
       throw new IllegalArgumentException(
           "--set workers.offline=own needs an offline model that is asked: --offline");
@@ -136,7 +138,7 @@ public final class FaultsCommand implements Callable<Integer> {
           Counts before = others.counts();
           sound &= measure(fault, name, server, clients, results);
           if (offline > 0) {
-            addOffline(results, name, others.counts().since(before));
+            sound &= addOffline(results, name, others.counts().since(before));
           }
         }
       }
@@ -154,17 +156,12 @@ public final class FaultsCommand implements Callable<Integer> {
   }
 
   private boolean isApart() {
-    return PipelaneConfig.of(overrides).workers().offline() == WorkersConfig.Offline.OWN;
+    return chosen.offline() == WorkersConfig.Offline.OWN;
   }
 
   /** The state of the worker that has the faults. */
   private String victim() {
     return isApart() ? "OFFLINE" : "ACTIVE";
-  }
-
-  /** That are there while none is lost. */
-  private int workers() {
-    return STANDBYS + (isApart() ? 2 : 1);
   }
 
   private Path repository(Path work) {
@@ -190,7 +187,6 @@ public final class FaultsCommand implements Callable<Integer> {
     settings.put("device.page-size", "2MiB");
     settings.put("device.lanes", "2");
     settings.put("workers.isolation", "process");
-    settings.put("workers.standbys", Integer.toString(STANDBYS));
     settings.put("workers.hang-timeout", hangTimeout);
     settings.put("server.http-port", Integer.toString(port));
     settings.putAll(overrides);
@@ -208,10 +204,13 @@ public final class FaultsCommand implements Callable<Integer> {
     return new Clients(server.url(), model, ChainModel.inputs(), offline);
   }
 
-  private static void addOffline(Results results, String name, Counts counts) {
+  /** Answers whether every offline request was answered rightly. */
+  private static boolean addOffline(Results results, String name, Counts counts) {
+    long failed = counts.refused() + counts.unanswered();
     results.add(name, FaultsColumns.OFFLINE_TRIED, (double) counts.tried());
-    results.add(
-        name, FaultsColumns.OFFLINE_FAILED, (double) (counts.refused() + counts.unanswered()));
+    results.add(name, FaultsColumns.OFFLINE_WRONG, (double) counts.wrong());
+    results.add(name, FaultsColumns.OFFLINE_FAILED, (double) failed);
+    return counts.wrong() + failed == 0;
   }
 
   /** Answers whether every request was answered rightly, and the ledger exact. */
@@ -227,7 +226,7 @@ public final class FaultsCommand implements Callable<Integer> {
       Workers ready = awaitReady(server, 0);
       clients.awaitRight(requests);
       clients.forgetSlowest();
-      long lost = ready.lost() + fault.losses(workers());
+      long lost = ready.lost() + fault.losses(chosen.processes());
       fault.commit(server, victim());
       if (fault.mayBeBorne() && !isLostSoon(server, lost)) {
         borne++;
@@ -311,7 +310,7 @@ public final class FaultsCommand implements Callable<Integer> {
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()
           && !workers.in(victim(), 1).isEmpty()
-          && standbys.size() == STANDBYS
+          && standbys.size() == chosen.standbys()
           && standbys.stream().allMatch(each -> late || each.warmedUp() >= each.sessions())) {
         return workers;
       }

@@ -78,6 +78,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
    * @return empty where the lane is closed
    */
   public synchronized OptionalInt descriptorFor(long worker, BooleanSupplier isGone) {
+    memories.values().removeIf(this::closedIfGone);
     return memories.isEmpty()
         ? OptionalInt.empty()
         : OptionalInt.of(memoryOf(worker, isGone).descriptor());

@@ -203,12 +203,17 @@ public final class CudaWorkerDevice implements SessionDevice {
 
   /** A lane's host memory. */
   public WorkerRegion hostRegion(int descriptor, long bytes) {
-    WorkerRegion region =
-        WorkerRegion.over(SharedMemory.open(export.process(), descriptor, bytes), bytes);
-    context.bind();
-    PinnedHostMemory _ =
-        PinnedHostMemory.register(context, region.at(0, Math.min(bytes, PINNED_HOST_BYTES)));
-    return region;
+    SharedMemory memory = SharedMemory.open(export.process(), descriptor, bytes);
+    try {
+      WorkerRegion region = WorkerRegion.over(memory, bytes);
+      context.bind();
+      PinnedHostMemory _ =
+          PinnedHostMemory.register(context, region.at(0, Math.min(bytes, PINNED_HOST_BYTES)));
+      return region;
+    } catch (RuntimeException e) { // It is tried again, by the next run if nobody else.
+      memory.close();
+      throw e;
+    }
   }
 
   /** Host memory of this process's own in place of a lane's. */

@@ -4,10 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.WorkersConfig.SwitchOn;
-import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.StopWord;
@@ -145,7 +143,6 @@ class ReplacedWorkersTest {
       value = SwitchOn.class,
       names = {"FAULT", "MODEL"})
   void anotherTakesOver_processStaysForAWhileUnlessAllEnd(SwitchOn switchOn) throws Exception {
-    assumeFalse(TestDevices.ON_GPU, "it holds memory of the device there");
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
     try (WorkerFixture patient =
             new WorkerFixture(new TestWorkers(1).switchOn(switchOn).grace(Duration.ofHours(1)));

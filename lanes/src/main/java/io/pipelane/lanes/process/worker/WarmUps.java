@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.WeightArrivals;
@@ -13,6 +14,7 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.runtime.MadeUpNumbers;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,6 +41,8 @@ final class WarmUps {
    * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does,
    * and is given up at its next gate once somebody waits for an answer (`urgent` counts them).
    */
+  private static final System.Logger LOG = System.getLogger(WarmUps.class.getName());
+
   private static final int SEED = 20260101;
 
   /** The second run goes on where the first one compiled, as most do. */
@@ -135,12 +139,22 @@ final class WarmUps {
               warmUp.lane(), number -> device.spareLane(number, warmUp.regionBytes()));
       overBlankWeights(session, lane, warmUp);
       WorkerMain.orEnd(() -> session.range().map(0, session.plan().weightBytes()));
-      if (warmUp.region() != Message.NO_REGION) { // Whose pinning takes milliseconds on a GPU.
-        WorkerLane _ = runs.get(warmUp.lane()).open(warmUp.region(), warmUp.regionBytes());
-      }
+      openAhead(warmUp);
       return new Message.WarmedUp();
     } finally {
       quiet.writeLock().unlock();
+    }
+  }
+
+  /** Opens the lane, whose pinning takes milliseconds on a GPU, unless somebody waits already. */
+  private void openAhead(Message.WarmUp warmUp) {
+    if (warmUp.region() == Message.NO_REGION || urgent.get() > 0) {
+      return;
+    }
+    try {
+      WorkerLane _ = runs.get(warmUp.lane()).open(warmUp.region(), warmUp.regionBytes());
+    } catch (StatusException | CudaException e) {
+      LOG.log(Level.WARNING, "a lane is left for its first run to open", e);
     }
   }
 
