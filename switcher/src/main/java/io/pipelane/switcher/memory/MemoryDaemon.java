@@ -239,9 +239,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       long taken = memory.takeBackOffline();
-      if (taken > 0) {
-        changed.signalAll();
-      }
+      changed.signalAll();
       return taken;
     } finally {
       lock.unlock();
