@@ -94,9 +94,10 @@ final class EvictionWatch {
 
   /** The same, and has those end that still stand, where there is too little memory. */
   void look() {
-    watch();
     if (awaited == Awaited.RETURN) {
       takeBack();
+    } else {
+      watch();
     }
   }
 
