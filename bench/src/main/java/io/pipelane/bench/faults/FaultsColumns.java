@@ -59,7 +59,8 @@ final class FaultsColumns {
 
   static final List<String> NOTES =
       List.of(
-          "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte",
+          "requests: over HTTP, of three models of which two fit the device, each answer compared byte by byte; one keeps state, and is asked sequences of eight steps",
+          "with workers.switch=model or tenant (--set): one model is asked until the fault, and the next from then on, so that a standby takes over while the fault is got over",
           "a run that loses its worker is done once more, and again only where others were to blame; otherwise its request is answered with an error",
           "offline requests: of clients (--offline) that ask one offline model meanwhile, of the three others nothing",
           "faults are made one after another, each once both standbys were ready again and had run what models are asked; lost: no answer",

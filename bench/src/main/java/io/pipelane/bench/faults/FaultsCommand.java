@@ -2,6 +2,7 @@ package io.pipelane.bench.faults;
 
 import ai.onnxruntime.OrtEnvironment;
 import io.pipelane.bench.accelerator.AcceleratorOptions;
+import io.pipelane.bench.faults.Clients.Asked;
 import io.pipelane.bench.faults.Clients.Counts;
 import io.pipelane.bench.faults.FaultyServer.Worker;
 import io.pipelane.bench.faults.FaultyServer.Workers;
@@ -16,11 +17,11 @@ import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.WorkersConfig;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
@@ -40,9 +41,6 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class FaultsCommand implements Callable<Integer> {
-  private static final List<String> MODELS = List.of("chain0", "chain1", "chain2");
-  private static final String OFFLINE = "offline";
-
   private static final String SERVER_KILLED = "kill -9 of the server";
   private static final double P99 = 0.99;
   private static final String MEMORY = "20MiB";
@@ -120,8 +118,14 @@ public final class FaultsCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--set workers.offline=own needs an offline model that is asked: --offline");
     }
+    if (chosen.switchOn() != WorkersConfig.SwitchOn.FAULT && offline > 0) {
+      throw new IllegalArgumentException(
+          "--offline has another model asked all the time: not with --set workers.switch="
+              + (chosen.switchOn().name().toLowerCase(Locale.ROOT) + ", where workers change"));
+    }
     Path work = options.work();
-    writeModels(repository(work));
+    FaultyModels.write(
+        repository(work), offline > 0, chosen.switchOn() == WorkersConfig.SwitchOn.TENANT);
     Results results =
         new Results(FaultsColumns.TITLE, FaultsColumns.of(options.rounds()), FaultsColumns.NOTES);
     boolean sound = true;
@@ -168,17 +172,6 @@ public final class FaultsCommand implements Callable<Integer> {
     return work.resolve(offline > 0 ? "chains-offline" : "chains");
   }
 
-  private void writeModels(Path repository) throws IOException {
-    for (int i = 0; i < MODELS.size(); i++) {
-      ChainModel.write(repository, MODELS.get(i), i);
-    }
-    if (offline > 0) {
-      ChainModel.write(repository, OFFLINE, MODELS.size());
-      Files.writeString(
-          repository.resolve(OFFLINE).resolve("pipelane.yaml"), "priority: offline\n");
-    }
-  }
-
   private FaultyServer start(Path work, int port) throws IOException, InterruptedException {
     Map<String, String> settings = device.serverSettings(work);
     settings.put("repository.path", repository(work).toString());
@@ -195,13 +188,24 @@ public final class FaultsCommand implements Callable<Integer> {
         settings.entrySet().stream().map(each -> each.getKey() + "=" + each.getValue()).toList());
   }
 
+  /** Where workers change with the model they ask one at a time, until {@link #turn}. */
   private Clients clients(FaultyServer server) throws IOException, InterruptedException {
-    return new Clients(server.url(), MODELS, ChainModel.inputs(), connections);
+    Clients clients =
+        new Clients(server.url(), FaultyModels.ONLINE, ChainModel.inputs(), connections);
+    turn(clients, 0);
+    return clients;
   }
 
   private Clients offlineClients(FaultyServer server) throws IOException, InterruptedException {
-    List<String> model = offline > 0 ? List.of(OFFLINE) : List.of();
-    return new Clients(server.url(), model, ChainModel.inputs(), offline);
+    List<Asked> asked = offline > 0 ? FaultyModels.OFFLINE : List.of();
+    return new Clients(server.url(), asked, ChainModel.inputs(), offline);
+  }
+
+  /** Has the next model asked, and so a standby take over, where workers change with the model. */
+  private void turn(Clients clients, int times) {
+    if (chosen.switchOn() != WorkersConfig.SwitchOn.FAULT) {
+      clients.askAlone(times % FaultyModels.ONLINE.size());
+    }
   }
 
   /** Answers whether every offline request was answered rightly. */
@@ -228,6 +232,7 @@ public final class FaultsCommand implements Callable<Integer> {
       clients.forgetSlowest();
       long lost = ready.lost() + fault.losses(chosen.processes());
       fault.commit(server, victim());
+      turn(clients, i + 1);
       if (fault.mayBeBorne() && !isLostSoon(server, lost)) {
         borne++;
         server.recycle(server.first(victim())); // The next is to begin anew.
@@ -305,7 +310,8 @@ public final class FaultsCommand implements Callable<Integer> {
     long begin = System.nanoTime();
     while (System.nanoTime() - begin < LIMIT_NANOS) {
       Workers workers = server.workers();
-      List<Worker> standbys = workers.in("STANDBY", MODELS.size() + (offline > 0 ? 1 : 0));
+      List<Worker> standbys =
+          workers.in("STANDBY", FaultyModels.ONLINE.size() + (offline > 0 ? 1 : 0));
       boolean late = System.nanoTime() - begin > WARM_UP_NANOS;
       if (workers.lost() >= lost
           && !workers.in("ACTIVE", 1).isEmpty()

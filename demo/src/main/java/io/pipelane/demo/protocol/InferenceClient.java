@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A client of any server that speaks the Open Inference Protocol over HTTP. Safe for any thread.
@@ -69,7 +70,17 @@ public final class InferenceClient implements AutoCloseable {
    */
   public List<Tensor> infer(String model, List<Tensor> inputs)
       throws IOException, InterruptedException {
-    BinaryBody request = InferenceMessages.binaryRequest(inputs);
+    return infer(model, inputs, Map.of());
+  }
+
+  /**
+   * The same with further parameters.
+   *
+   * @param parameters numbers, texts and booleans, such as {@code sequence_id}
+   */
+  public List<Tensor> infer(String model, List<Tensor> inputs, Map<String, Object> parameters)
+      throws IOException, InterruptedException {
+    BinaryBody request = InferenceMessages.binaryRequest(inputs, parameters);
     HttpResponse<byte[]> response =
         send(
             HttpRequest.newBuilder(server.resolve("/v2/models/" + model + "/infer"))

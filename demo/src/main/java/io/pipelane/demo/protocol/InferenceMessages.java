@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The bodies of inference requests and responses: JSON, and JSON followed by bytes (the protocol's
@@ -48,8 +49,18 @@ public final class InferenceMessages {
 
   /** A request that carries its inputs as bytes and asks for bytes back. */
   public static BinaryBody binaryRequest(List<Tensor> inputs) {
+    return binaryRequest(inputs, Map.of());
+  }
+
+  /**
+   * The same with further parameters.
+   *
+   * @param parameters numbers, texts and booleans, such as {@code sequence_id}
+   */
+  public static BinaryBody binaryRequest(List<Tensor> inputs, Map<String, Object> parameters) {
     ObjectNode request = JSON.createObjectNode();
-    request.putObject("parameters").put("binary_data_output", true);
+    request.set("parameters", JSON.valueToTree(parameters));
+    request.withObject("parameters").put("binary_data_output", true);
     ArrayNode array = request.putArray("inputs");
     for (Tensor input : inputs) {
       describe(array.addObject(), input)
