@@ -118,7 +118,7 @@ public final class FaultsCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--set workers.offline=own needs an offline model that is asked: --offline");
     }
-    if (chosen.switchOn() != WorkersConfig.SwitchOn.FAULT && offline > 0) {
+    if (isTakenInTurns() && offline > 0) {
       throw new IllegalArgumentException(
           "--offline has another model asked all the time: not with --set workers.switch="
               + (chosen.switchOn().name().toLowerCase(Locale.ROOT) + ", where workers change"));
@@ -201,9 +201,14 @@ public final class FaultsCommand implements Callable<Integer> {
     return new Clients(server.url(), asked, ChainModel.inputs(), offline);
   }
 
-  /** Has the next model asked, and so a standby take over, where workers change with the model. */
+  /** Whether a standby takes over with each model that is asked. */
+  private boolean isTakenInTurns() {
+    return chosen.switchOn() != WorkersConfig.SwitchOn.FAULT;
+  }
+
+  /** Has the next model asked, where a standby takes over for that. */
   private void turn(Clients clients, int times) {
-    if (chosen.switchOn() != WorkersConfig.SwitchOn.FAULT) {
+    if (isTakenInTurns()) {
       clients.askAlone(times % FaultyModels.ONLINE.size());
     }
   }
@@ -230,13 +235,15 @@ public final class FaultsCommand implements Callable<Integer> {
       Workers ready = awaitReady(server, 0);
       clients.awaitRight(requests);
       clients.forgetSlowest();
-      long lost = ready.lost() + fault.losses(chosen.processes());
+      // Who is relieved before its end is seen counts as no loss.
+      long lost = ready.lost() + (isTakenInTurns() ? 0 : fault.losses(chosen.processes()));
       fault.commit(server, victim());
       turn(clients, i + 1);
-      if (fault.mayBeBorne() && !isLostSoon(server, lost)) {
+      if (!isTakenInTurns() && fault.mayBeBorne() && !isLostSoon(server, lost)) {
         borne++;
         server.recycle(server.first(victim())); // The next is to begin anew.
       } else {
+        clients.awaitRight(ANSWERS_AFTERWARDS);
         Workers after = awaitReady(server, lost);
         clients.awaitRight(ANSWERS_AFTERWARDS);
         recoveries.add(clients.slowestMillis());
