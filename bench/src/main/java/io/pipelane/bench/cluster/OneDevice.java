@@ -14,7 +14,7 @@ final class OneDevice {
 
   private static final double OFFLINE_ALONE = 292.06;
 
-  /** BERT-base beside ResNet-152, medians of docs/results/h200-sharing.json. */
+  /** BERT-base beside ResNet-152, medians of docs/results/recorded/h200-sharing.json. */
   private static final List<Measured> MEASURED =
       List.of(
           new Measured("100/s, alone", 100, false, 3.096, 6.523, 0),
