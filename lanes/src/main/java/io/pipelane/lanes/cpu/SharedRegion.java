@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.BlockRegion;
 import java.lang.foreign.MemorySegment;
@@ -19,15 +20,16 @@ import java.util.function.Consumer;
  * the lane's last worker had is given back to the system when another one has the lane, unless
  * workers have pinned it: a device would go on with the pages of before.
  */
-public final class SharedRegion extends BlockRegion implements SharedLane {
+public final class SharedRegion extends BlockRegion implements SharedLane, HostRegion {
   private final int lane;
   private final boolean isPinned;
   private final Consumer<SharedRegion> onClose;
 
-  /** By the workers that map them; under the lock, as are changes of the one in use. */
+  /** By the workers that map them; under the monitor, as are changes of the one in use. */
   private final Map<Long, Mapped> memories = new HashMap<>();
 
   private volatile SharedMemory memory;
+  private boolean closed; // under the monitor
 
   /** What a worker maps until it is gone. */
   private record Mapped(SharedMemory memory, BooleanSupplier isGone) {}
@@ -47,7 +49,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
     memories.put(EVERY_WORKER, new Mapped(memory, () -> false));
   }
 
-  /** Which of the device's regions it is, counted from 0. */
+  @Override
   public int lane() {
     return lane;
   }
@@ -56,32 +58,29 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
     return SharedMemory.allocate("pipelane-lane-" + lane, maximumBytes());
   }
 
-  /** What a worker opens the memory by that the lane has been handed to it with. */
+  @Override
   public int descriptor() {
     return memory.descriptor();
   }
 
-  /** A part of the memory. */
+  @Override
   public MemorySegment at(long offset, long bytes) {
     return memory.segment().asSlice(offset, bytes);
   }
 
   @Override
-  public SharedRegion host() {
+  public HostRegion host() {
     return this;
   }
 
-  /**
-   * What a worker that the lane may be handed to can open its memory by beforehand. Safe for any
-   * thread.
-   *
-   * @return empty where the lane is closed
-   */
-  public synchronized OptionalInt descriptorFor(long worker, BooleanSupplier isGone) {
+  /** {@inheritDoc} What workers that are gone had is given back. */
+  @Override
+  public synchronized OptionalInt prepareFor(long worker, BooleanSupplier isGone) {
+    if (closed) {
+      return OptionalInt.empty();
+    }
     memories.values().removeIf(this::closedIfGone);
-    return memories.isEmpty()
-        ? OptionalInt.empty()
-        : OptionalInt.of(memoryOf(worker, isGone).descriptor());
+    return OptionalInt.of(memoryOf(worker, isGone).descriptor());
   }
 
   private SharedMemory memoryOf(long worker, BooleanSupplier isGone) {
@@ -132,6 +131,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane {
 
   @Override
   protected synchronized void release() {
+    closed = true;
     memories.values().forEach(mapped -> mapped.memory().close());
     memories.clear();
     onClose.accept(this);

@@ -1,20 +1,20 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.BlockRegion;
 import io.pipelane.lanes.cpu.SharedRegion;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
- * A lane whose runs happen in worker processes: its device memory is taken there and counted here;
- * inputs and outputs lie in host memory that both have.
+ * A lane whose runs happen in worker processes: its device memory is taken there, by each worker
+ * its own, and counted here; inputs and outputs lie in host memory that both have.
  */
 final class CudaSharedRegion extends BlockRegion implements SharedLane {
   /** Addresses; memory is taken as it is touched, and of requests that lie nowhere better. */
   private static final long HOST_BYTES = 2L << 30;
 
-  private final SharedRegion host;
+  private final HostRegion host;
   private final Consumer<CudaSharedRegion> onClose;
 
   CudaSharedRegion(int lane, long maximumBytes, Consumer<CudaSharedRegion> onClose) {
@@ -25,14 +25,8 @@ final class CudaSharedRegion extends BlockRegion implements SharedLane {
   }
 
   @Override
-  public SharedRegion host() {
+  public HostRegion host() {
     return host;
-  }
-
-  /** Device memory is each worker's own, and goes with it. */
-  @Override
-  public void handTo(long worker, BooleanSupplier isGone) {
-    host.handTo(worker, isGone);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.process.channel.Message;
@@ -43,7 +44,7 @@ record KnownSession(
     return home == null
         ? Message.NO_REGION
         : home.host()
-            .descriptorFor(isShared ? SharedLane.EVERY_WORKER : worker.id(), worker::isGone)
+            .prepareFor(isShared ? HostRegion.EVERY_WORKER : worker.id(), worker::isGone)
             .orElse(Message.NO_REGION);
   }
 }

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -123,7 +124,7 @@ final class ProcessSession implements ModelSession {
    */
   private static SharedLane handed(EphemeralRegion region, WorkerProcess worker, String owner) {
     SharedLane lane = (SharedLane) region;
-    lane.handTo(owner.isEmpty() ? SharedLane.EVERY_WORKER : worker.id(), worker::isGone);
+    lane.host().handTo(owner.isEmpty() ? HostRegion.EVERY_WORKER : worker.id(), worker::isGone);
     return lane;
   }
 

@@ -2,8 +2,8 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
-import io.pipelane.lanes.cpu.SharedRegion;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -42,7 +42,7 @@ final class RemoteRun implements AutoCloseable {
   private final RemoteModel model;
   private final Invocation invocation;
   private final SharedLane lane;
-  private final SharedRegion host;
+  private final HostRegion host;
   private final MemoryTarget.Growth growth;
   private final WeightArrivals weights;
   private final SharedPlaces shared;

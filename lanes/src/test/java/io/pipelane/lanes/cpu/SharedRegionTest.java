@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.lanes.SharedLane;
+import io.pipelane.lanes.HostRegion;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -80,16 +80,16 @@ class SharedRegionTest {
 
   /** A worker that stands by opens what it will be handed the lane with. */
   @Test
-  void descriptorFor_beforeTheLaneIsHandedOver_isWhatItIsHandedOverWith() {
+  void prepareFor_beforeTheLaneIsHandedOver_isWhatItIsHandedOverWith() {
     region.limit(BYTES);
     region.handTo(1, firstIsGone::get);
-    int ofSecond = region.descriptorFor(2, () -> false).orElseThrow();
-    int ofAll = region.descriptorFor(SharedLane.EVERY_WORKER, () -> false).orElseThrow();
+    int ofSecond = region.prepareFor(2, () -> false).orElseThrow();
+    int ofAll = region.prepareFor(HostRegion.EVERY_WORKER, () -> false).orElseThrow();
     region.handTo(2, () -> false);
     assertEquals(ofSecond, region.descriptor());
-    region.handTo(SharedLane.EVERY_WORKER, () -> false);
+    region.handTo(HostRegion.EVERY_WORKER, () -> false);
     assertEquals(ofAll, region.descriptor());
     region.close();
-    assertTrue(region.descriptorFor(2, () -> false).isEmpty());
+    assertTrue(region.prepareFor(2, () -> false).isEmpty());
   }
 }
