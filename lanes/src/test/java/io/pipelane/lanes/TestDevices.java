@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;
@@ -118,7 +117,7 @@ public final class TestDevices {
   public static ProcessSessionFactory workers(SharedDevice device, TestWorkers workers) {
     WorkerSettings settings = workers.settings();
     DeviceExport export = export(device);
-    if (export instanceof CudaExport cuda && workers.switchOn() == SwitchOn.FAULT) {
+    if (export instanceof CudaExport cuda && !settings.isMemoryApart()) {
       return new ProcessSessionFactory(
           device, cuda, new TransferMemory(TRANSFERS.segment()), settings);
     }

@@ -81,10 +81,6 @@ public final class TestWorkers {
     return this;
   }
 
-  SwitchOn switchOn() {
-    return switchOn;
-  }
-
   WorkerSettings settings() {
     return new WorkerSettings(
         program,

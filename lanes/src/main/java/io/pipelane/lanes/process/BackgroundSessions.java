@@ -27,7 +27,6 @@ final class BackgroundSessions implements AutoCloseable {
   private final Map<Long, KnownSession> sessions;
   private final Supplier<WorkerBoard> board;
   private final BackgroundThreads threads;
-  private final boolean shareLanes;
   private final Map<Long, Integer> losses = new ConcurrentHashMap<>();
 
   /**
@@ -35,14 +34,8 @@ final class BackgroundSessions implements AutoCloseable {
    *
    * @param sessions those that there are, by number; the owner's
    * @param atOnce workers that build at the same time
-   * @param shareLanes whether a lane's host memory is the same for all workers
    */
-  BackgroundSessions(
-      Map<Long, KnownSession> sessions,
-      Supplier<WorkerBoard> board,
-      int atOnce,
-      boolean shareLanes) {
-    this.shareLanes = shareLanes;
+  BackgroundSessions(Map<Long, KnownSession> sessions, Supplier<WorkerBoard> board, int atOnce) {
     this.sessions = sessions;
     this.board = board;
     this.threads = new BackgroundThreads(atOnce);
@@ -110,7 +103,7 @@ final class BackgroundSessions implements AutoCloseable {
       try (UnderWay.Ended _ = worker.underWay().begin()) {
         if (sessions.containsKey(known.number())
             && worker.builds().has(known)
-            && worker.builds().warmUp(run.opening(known.region(worker, shareLanes)))) {
+            && worker.builds().warmUp(run.opening(known.region(worker)))) {
           known.shapes().warmedUp(run);
         }
       } catch (WorkerLostException e) {

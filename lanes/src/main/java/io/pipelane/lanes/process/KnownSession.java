@@ -1,6 +1,5 @@
 package io.pipelane.lanes.process;
 
-import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.process.channel.Message;
@@ -35,16 +34,10 @@ record KnownSession(
     return home == null ? 0 : home.maximumBytes();
   }
 
-  /**
-   * What a worker will open that lane's host memory by, or {@link Message#NO_REGION}.
-   *
-   * @param isShared whether all workers have the same
-   */
-  int region(WorkerProcess worker, boolean isShared) {
+  /** What a worker will open that lane's host memory by, or {@link Message#NO_REGION}. */
+  int region(WorkerProcess worker) {
     return home == null
         ? Message.NO_REGION
-        : home.host()
-            .prepareFor(isShared ? HostRegion.EVERY_WORKER : worker.id(), worker::isGone)
-            .orElse(Message.NO_REGION);
+        : home.host().prepareFor(worker.laneUser(), worker::isGone).orElse(Message.NO_REGION);
   }
 }

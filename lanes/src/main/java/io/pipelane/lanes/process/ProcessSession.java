@@ -3,7 +3,6 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
@@ -72,12 +71,7 @@ final class ProcessSession implements ModelSession {
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(
-                model,
-                invocation,
-                handed(region, worker, invocation.owner()),
-                growth,
-                weights,
-                factory.shared())) {
+                model, invocation, handed(region, worker), growth, weights, factory.shared())) {
       ExpectedTime time = times.of(invocation.inputs());
       time.seed(() -> usualNanos(invocation, weights));
       run.expect(time, factory.awakeNanos());
@@ -119,12 +113,10 @@ final class ProcessSession implements ModelSession {
     return told > 0 ? told : PlannedTime.nanos(known.model().plan(), invocation.inputs());
   }
 
-  /**
-   * The lane as a worker has it: a worker that belongs to one owner shares no memory with others.
-   */
-  private static SharedLane handed(EphemeralRegion region, WorkerProcess worker, String owner) {
+  /** The lane, for the worker's next run. */
+  private static SharedLane handed(EphemeralRegion region, WorkerProcess worker) {
     SharedLane lane = (SharedLane) region;
-    lane.host().handTo(owner.isEmpty() ? HostRegion.EVERY_WORKER : worker.id(), worker::isGone);
+    lane.host().handTo(worker.laneUser(), worker::isGone);
     return lane;
   }
 

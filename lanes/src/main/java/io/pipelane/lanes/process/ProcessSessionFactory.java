@@ -1,7 +1,6 @@
 package io.pipelane.lanes.process;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
@@ -106,9 +105,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.shared = new SharedPlaces(transfers, sharedStates(device, settings));
     this.settings = settings;
-    this.background =
-        new BackgroundSessions(
-            sessions, this::board, settings.buildsAtOnce(), settings.switchOn() == SwitchOn.FAULT);
+    this.background = new BackgroundSessions(sessions, this::board, settings.buildsAtOnce());
     this.supervisor =
         new WorkerSupervisor(
             settings,
@@ -125,8 +122,8 @@ public final class ProcessSessionFactory implements SessionFactory {
    * together, so workers that are not to see each other's are sent what they need.
    */
   private static DeviceStates sharedStates(SharedDevice device, WorkerSettings settings) {
-    boolean apart = settings.switchOn() != SwitchOn.FAULT && !device.states().areOnDevice();
-    return apart ? DeviceStates.ON_HOST : device.states();
+    boolean areSent = settings.isMemoryApart() && !device.states().areOnDevice();
+    return areSent ? DeviceStates.ON_HOST : device.states();
   }
 
   private WorkerBoard board() {

@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceExport;
+import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerStuckException;
@@ -159,6 +160,11 @@ final class WorkerProcess {
 
   long pid() {
     return process.pid();
+  }
+
+  /** Whom a lane's host memory is for while the worker has the lane: it alone, or all workers. */
+  long laneUser() {
+    return settings.isMemoryApart() ? id : HostRegion.EVERY_WORKER;
   }
 
   /** The channel of a lane; its one user at a time is the thread that has the lane. */

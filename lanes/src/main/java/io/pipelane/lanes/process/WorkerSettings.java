@@ -50,6 +50,14 @@ public record WorkerSettings(
   /** The first runs of who takes over are over, and most of those that were under way. */
   public static final Duration USUAL_GRACE = Duration.ofMillis(250);
 
+  /**
+   * Whether no worker is to see what another one's runs have in memory, as each belongs to one
+   * owner.
+   */
+  public boolean isMemoryApart() {
+    return switchOn != SwitchOn.FAULT;
+  }
+
   /** Workers that keep each session. */
   int workers() {
     return (offlineApart ? 2 : 1) + standbys;

@@ -5,7 +5,6 @@ import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
 import io.pipelane.config.WorkersConfig.Offline;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
@@ -17,6 +16,7 @@ import io.pipelane.lanes.cuda.execution.CaptureSettings;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -94,12 +94,13 @@ final class CudaServing {
   private ProcessSessionFactory workers(
       CudaDevice device, PartialLanes partial, DeviceBudget budget) {
     CudaExport export = device.export(execution(config.runtime()), partial, transferMemory);
-    boolean apart = config.workers().switchOn() != SwitchOn.FAULT;
+    WorkerSettings settings = CpuServing.workers(config, library, budget);
+    boolean apart = settings.isMemoryApart();
     return new ProcessSessionFactory(
         device,
         apart ? export.withoutTransferMemory() : export,
         apart ? new TransferMemory(MemorySegment.NULL) : transfers,
-        CpuServing.workers(config, library, budget),
+        settings,
         workerIds);
   }
 
