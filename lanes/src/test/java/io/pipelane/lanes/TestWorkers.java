@@ -4,7 +4,10 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
+import io.pipelane.lanes.process.WorkerCrew;
+import io.pipelane.lanes.process.WorkerProgram;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import java.time.Duration;
 import java.util.Optional;
@@ -18,8 +21,8 @@ public final class TestWorkers {
   private boolean offlineApart;
   private Duration hangTimeout = Duration.ofSeconds(20);
   private Duration startTimeout = Duration.ofSeconds(30);
-  private Duration endTimeout = WorkerSettings.USUAL_END;
-  private Duration grace = WorkerSettings.USUAL_GRACE;
+  private Duration endTimeout = WorkerTimes.USUAL_END;
+  private Duration grace = WorkerTimes.USUAL_GRACE;
   private Launcher launcher = Launcher.SYSTEM;
 
   /** One is active, so many stand by, and there is one lane. */
@@ -81,22 +84,17 @@ public final class TestWorkers {
     return this;
   }
 
-  WorkerSettings settings() {
+  /** All of it. */
+  public WorkerSettings settings() {
     return new WorkerSettings(
-        program,
-        TestDevices.library(),
-        1,
+        new WorkerProgram(program, TestDevices.library(), 1, ByteSize.ofMebibytes(64), launcher),
         lanes,
         switchOn,
-        standbys,
-        offlineApart,
-        new ProcessPriority(TestDevices.OFFLINE_NICE, Optional.empty()),
-        Math.max(1, standbys),
-        hangTimeout,
-        startTimeout,
-        endTimeout,
-        grace,
-        ByteSize.ofMebibytes(64),
-        launcher);
+        new WorkerCrew(
+            standbys,
+            offlineApart,
+            new ProcessPriority(TestDevices.OFFLINE_NICE, Optional.empty()),
+            Math.max(1, standbys)),
+        new WorkerTimes(hangTimeout, startTimeout, endTimeout, grace));
   }
 }

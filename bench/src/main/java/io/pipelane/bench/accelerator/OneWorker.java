@@ -2,9 +2,11 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.WorkersConfig.SwitchOn;
-import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
+import io.pipelane.lanes.process.WorkerCrew;
+import io.pipelane.lanes.process.WorkerProgram;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,20 +25,10 @@ final class OneWorker {
    */
   static WorkerSettings settings(Path library) {
     return new WorkerSettings(
-        WorkerMain.class,
-        library,
-        1,
+        new WorkerProgram(WorkerMain.class, library, 1, ByteSize.ofMebibytes(128), Launcher.SYSTEM),
         LANES,
         SwitchOn.FAULT,
-        0,
-        false,
-        ProcessPriority.USUAL,
-        1,
-        PATIENCE,
-        PATIENCE,
-        PATIENCE,
-        WorkerSettings.USUAL_GRACE,
-        ByteSize.ofMebibytes(128),
-        Launcher.SYSTEM);
+        WorkerCrew.of(0),
+        new WorkerTimes(PATIENCE, PATIENCE, PATIENCE, WorkerTimes.USUAL_GRACE));
   }
 }

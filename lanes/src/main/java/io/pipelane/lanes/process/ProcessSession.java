@@ -122,7 +122,7 @@ final class ProcessSession implements ModelSession {
 
   private OptionalLong in(WorkerProcess worker, RemoteRun run) {
     try {
-      return run.in(worker, known.number(), factory.settings());
+      return run.in(worker, known.number(), factory.settings().times().hang());
     } catch (WorkerStuckException e) {
       throw factory.heldBack(worker, e, run.writesToDevice());
     } finally {
@@ -171,7 +171,7 @@ final class ProcessSession implements ModelSession {
   /** Every worker will hold as much. */
   @Override
   public long frameworkBytes() {
-    return heldBytes * factory.settings().workers();
+    return heldBytes * factory.processes();
   }
 
   @Override

@@ -105,7 +105,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     this.device = device;
     this.shared = new SharedPlaces(transfers, sharedStates(device, settings));
     this.settings = settings;
-    this.background = new BackgroundSessions(sessions, this::board, settings.buildsAtOnce());
+    this.background = new BackgroundSessions(sessions, this::board, settings.crew().buildsAtOnce());
     this.supervisor =
         new WorkerSupervisor(
             settings,
@@ -145,12 +145,12 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. */
   WorkerProcess enter(Priority priority, String owner) {
-    return board().enter(priority, settings.startTimeout(), owner);
+    return board().enter(priority, settings.times().start(), owner);
   }
 
   @Override
   public boolean runsOfflineApart() {
-    return settings.offlineApart();
+    return settings.crew().offlineApart();
   }
 
   @Override
@@ -169,7 +169,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   @Override
   public int processes() {
-    return settings.workers();
+    return settings.crew().size();
   }
 
   /** {@inheritDoc} What workers of a device of the host's take for themselves is among it. */
@@ -203,13 +203,13 @@ public final class ProcessSessionFactory implements SessionFactory {
             numbers.incrementAndGet(),
             device.slotsAt(address),
             model,
-            constants.roomBytes() / settings.workers(),
+            constants.roomBytes() / processes(),
             lane instanceof SharedLane shared ? shared : null,
             new RepeatedShapes());
     Message.Built built = build(known, priority);
     charge(built.constantBytes(), constants, known);
     sessions.put(known.number(), known);
-    background.build(known, settings.offlineApart() && priority == Priority.OFFLINE);
+    background.build(known, settings.crew().offlineApart() && priority == Priority.OFFLINE);
     return new ProcessSession(this, known, model.plan(), built.heldBytes());
   }
 
@@ -218,7 +218,7 @@ public final class ProcessSessionFactory implements SessionFactory {
     try (UnderWay.Ended _ = worker.underWay().begin()) {
       return worker.builds().require(known);
     } catch (OutOfDeviceMemoryException e) {
-      throw new OutOfDeviceMemoryException(e.refusedBytes() * settings.workers());
+      throw new OutOfDeviceMemoryException(e.refusedBytes() * processes());
     } finally {
       worker.leave();
     }
@@ -226,7 +226,7 @@ public final class ProcessSessionFactory implements SessionFactory {
 
   /** Every worker will keep as much, or may. */
   private void charge(long bytes, MemoryTarget constants, KnownSession known) {
-    long all = bytes * settings.workers();
+    long all = bytes * processes();
     if (all > 0 && constants.allocate(all) == 0) {
       forget(known);
       throw new OutOfDeviceMemoryException(all);

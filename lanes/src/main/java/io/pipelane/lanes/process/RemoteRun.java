@@ -22,6 +22,7 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.SegmentTimes;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -153,10 +154,11 @@ final class RemoteRun implements AutoCloseable {
    * Runs in a worker that has the session. Small outputs are placed when nothing can fail any more;
    * large ones may be before, as the device writes them there.
    *
+   * @param hangTimeout how long it may take from one gate to the next
    * @return what the session holds there beside its constants; empty where the run has not come to
    *     its end, and is to begin anew, as the worker is being replaced
    */
-  OptionalLong in(WorkerProcess worker, long session, WorkerSettings settings) {
+  OptionalLong in(WorkerProcess worker, long session, Duration hangTimeout) {
     placeInputs();
     ChannelEnd end = worker.lane(host.lane());
     try (ArrivalPublisher arrivals =
@@ -167,7 +169,7 @@ final class RemoteRun implements AutoCloseable {
           new Conversation(
               worker,
               end,
-              time.patience(cold, settings.hangTimeout()),
+              time.patience(cold, hangTimeout),
               () -> arrivals.isUnderWay() || end.go().isHeld());
       Message.Run run =
           new Message.Run(

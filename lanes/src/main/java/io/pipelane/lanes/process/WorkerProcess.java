@@ -93,7 +93,7 @@ final class WorkerProcess {
     for (int i = 0; i < CONTROLS; i++) {
       controls.add(area.serverEnd(settings.lanes() + i));
     }
-    this.builds = new WorkerBuilds(this, controls, settings.startTimeout());
+    this.builds = new WorkerBuilds(this, controls, settings.times().start());
   }
 
   /**
@@ -110,26 +110,27 @@ final class WorkerProcess {
       Consumer<WorkerProcess> onStuck,
       Consumer<WorkerProcess> onExit) {
     WorkerArea area = WorkerArea.create("pipelane-worker-" + id, settings.lanes() + CONTROLS);
+    WorkerProgram program = settings.program();
     WorkerArguments arguments =
         new WorkerArguments(
             export,
             area.descriptor(),
             settings.lanes(),
             CONTROLS,
-            settings.threadsPerRun(),
-            settings.library());
+            program.threadsPerRun(),
+            program.library());
     @Nullable Process process = null;
     boolean started = false;
     try {
       process =
-          settings
+          program
               .launcher()
               .start(
                   ChildJvm.program(
                       SHELL,
                       List.of(),
-                      List.of("-Xmx" + settings.heap().bytes()),
-                      settings.program(),
+                      List.of("-Xmx" + program.heap().bytes()),
+                      program.main(),
                       arguments.toList()));
       WorkerProcess worker =
           new WorkerProcess(id, settings, export.computesBehindGates(), area, process);
@@ -193,11 +194,11 @@ final class WorkerProcess {
   }
 
   private String awaitHello() {
-    long end = System.nanoTime() + settings.startTimeout().toNanos();
+    long end = System.nanoTime() + settings.times().start().toNanos();
     var hello = area.hello();
     while (hello.value() == 0 && !isOver()) {
       if (!hello.awaitChange(0, 10_000_000) && System.nanoTime() > end) {
-        kill("it was not ready after " + settings.startTimeout());
+        kill("it was not ready after " + settings.times().start());
       }
     }
     if (hello.value() == WorkerArea.READY) {
@@ -327,7 +328,7 @@ final class WorkerProcess {
   }
 
   private void awaitExit(Consumer<WorkerProcess> onStuck, Consumer<WorkerProcess> onExit) {
-    long tick = Math.clamp(settings.endTimeout().toNanos() / 4, 1, LONGEST_TICK_NANOS);
+    long tick = Math.clamp(settings.times().end().toNanos() / 4, 1, LONGEST_TICK_NANOS);
     while (!hasExitedIn(tick)) {
       if (hasPassedSince(killedNanos) && !isOver()) {
         endWaits();
@@ -352,7 +353,7 @@ final class WorkerProcess {
   }
 
   private boolean hasPassedSince(@Nullable Long nanos) {
-    return nanos != null && System.nanoTime() - nanos > settings.endTimeout().toNanos();
+    return nanos != null && System.nanoTime() - nanos > settings.times().end().toNanos();
   }
 
   /** Has those who wait for the process go on. */

@@ -98,7 +98,7 @@ final class WorkerSupervisor implements AutoCloseable {
     this.onLoss = onLoss;
     this.board =
         new WorkerBoard(settings.lanes(), worker -> commands.add(new WorkerCommand.Switch(worker)));
-    this.departures = new Departures(settings.grace());
+    this.departures = new Departures(settings.times().grace());
     this.thread = Thread.ofPlatform().daemon().name("worker-supervisor").unstarted(this::work);
   }
 
@@ -111,7 +111,7 @@ final class WorkerSupervisor implements AutoCloseable {
   String start() {
     thread.start();
     try {
-      return runtimeVersion.get(settings.startTimeout().toNanos(), TimeUnit.NANOSECONDS);
+      return runtimeVersion.get(settings.times().start().toNanos(), TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       close();
@@ -282,7 +282,7 @@ final class WorkerSupervisor implements AutoCloseable {
       if (sinceNanos > LONGEST_END.toNanos()) {
         members.forEach(member -> member.worker.kill("it did not end when it was told to"));
       }
-      if (sinceNanos > LONGEST_END.plus(settings.endTimeout()).toNanos()) {
+      if (sinceNanos > LONGEST_END.plus(settings.times().end()).toNanos()) {
         members.forEach(
             member -> LOG.log(Level.ERROR, "{0}, but is still there", member.worker.description()));
         members.clear();
@@ -300,8 +300,8 @@ final class WorkerSupervisor implements AutoCloseable {
   /** Gives a standby each post that nobody has, or somebody who is to be replaced. */
   private void handOver() {
     fill(WorkerState.ACTIVE, 0);
-    if (settings.offlineApart()) {
-      fill(WorkerState.OFFLINE, Math.min(1, settings.standbys()));
+    if (settings.crew().offlineApart()) {
+      fill(WorkerState.OFFLINE, Math.min(1, settings.crew().standbys()));
     }
     publish(); // Nobody is sent to those that go now.
     members.stream()
@@ -311,7 +311,7 @@ final class WorkerSupervisor implements AutoCloseable {
     members.stream()
         .filter(member -> member.isToBeReplaced() && !member.is(WorkerState.RETIRING))
         .filter(
-            member -> member.recyclingNanos(System.nanoTime()) > settings.startTimeout().toNanos())
+            member -> member.recyclingNanos(System.nanoTime()) > settings.times().start().toNanos())
         .forEach(this::keep);
   }
 
@@ -325,7 +325,7 @@ final class WorkerSupervisor implements AutoCloseable {
             "worker %d stays, as no other could take over within workers.start-timeout, %s%s"
                 .formatted(
                     member.worker.id(),
-                    settings.startTimeout(),
+                    settings.times().start(),
                     why.isEmpty() ? "" : "; the last loss: " + why)));
   }
 
@@ -351,7 +351,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private void takeOver(WorkerMember successor, WorkerState post) {
     successor.become(post);
     if (post == WorkerState.OFFLINE) {
-      successor.yields(settings.offlinePriority());
+      successor.yields(settings.crew().offlinePriority());
     }
     publish();
     Vacancy filled = vacancies.remove(post);
@@ -393,7 +393,7 @@ final class WorkerSupervisor implements AutoCloseable {
             .filter(WorkerMember::stays)
             .filter(member -> !isAlone || !member.is(WorkerState.OFFLINE))
             .count();
-    return deviceLoss.isEmpty() && staying < (isAlone ? 1 : settings.workers());
+    return deviceLoss.isEmpty() && staying < (isAlone ? 1 : settings.crew().size());
   }
 
   /** For online work. */
@@ -455,7 +455,9 @@ final class WorkerSupervisor implements AutoCloseable {
   private void publish() {
     Post online = post(WorkerState.ACTIVE, isSomebodyThere());
     Post offline =
-        settings.offlineApart() ? post(WorkerState.OFFLINE, isFilled(WorkerState.OFFLINE)) : online;
+        settings.crew().offlineApart()
+            ? post(WorkerState.OFFLINE, isFilled(WorkerState.OFFLINE))
+            : online;
     board.publish(members, online, offline, closing);
   }
 

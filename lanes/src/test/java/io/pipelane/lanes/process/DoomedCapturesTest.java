@@ -5,13 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -22,7 +20,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -44,23 +41,7 @@ class DoomedCapturesTest {
       device.persistent().open("test", MEMORY.bytes());
   private final ProcessSessionFactory sessions =
       new ProcessSessionFactory(
-          device,
-          new WorkerSettings(
-              DoomedCaptures.class,
-              TestDevices.library(),
-              1,
-              1,
-              SwitchOn.FAULT,
-              1,
-              false,
-              ProcessPriority.USUAL,
-              1,
-              Duration.ofSeconds(20),
-              Duration.ofSeconds(30),
-              WorkerSettings.USUAL_END,
-              WorkerSettings.USUAL_GRACE,
-              ByteSize.ofMebibytes(64),
-              Launcher.SYSTEM));
+          device, new TestWorkers(1).program(DoomedCaptures.class).settings());
 
   @AfterEach
   void end() {

@@ -8,14 +8,13 @@ import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -28,7 +27,6 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -53,22 +51,7 @@ class PretendedAnswersTest {
           device,
           device.export(),
           new TransferMemory(TestDevices.transfers()),
-          new WorkerSettings(
-              PretendingWorker.class,
-              TestDevices.library(),
-              1,
-              1,
-              SwitchOn.FAULT,
-              1,
-              false,
-              ProcessPriority.USUAL,
-              1,
-              Duration.ofSeconds(20),
-              Duration.ofSeconds(30),
-              WorkerSettings.USUAL_END,
-              WorkerSettings.USUAL_GRACE,
-              ByteSize.ofMebibytes(64),
-              Launcher.SYSTEM));
+          new TestWorkers(1).program(PretendingWorker.class).settings());
 
   private ModelSession session;
 
@@ -90,7 +73,7 @@ class PretendedAnswersTest {
 
   @Test
   void shrink_whatTheSessionHoldsThenIsWhatCounts() {
-    int workers = sessions.settings().workers();
+    int workers = sessions.processes();
     assertEquals(workers * PretendingWorker.HELD_BYTES, session.frameworkBytes());
     session.shrink();
     assertEquals(workers * PretendingWorker.SHRUNK_BYTES, session.frameworkBytes());

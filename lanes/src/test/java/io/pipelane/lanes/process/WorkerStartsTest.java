@@ -4,12 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.WorkersConfig.SwitchOn;
-import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.worker.PretendingWorker;
-import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -19,22 +16,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerStartsTest {
   private static final WorkerSettings ONE_STANDBY =
-      new WorkerSettings(
-          PretendingWorker.class,
-          TestDevices.library(),
-          1,
-          1,
-          SwitchOn.FAULT,
-          1,
-          false,
-          ProcessPriority.USUAL,
-          1,
-          Duration.ofSeconds(20),
-          Duration.ofSeconds(30),
-          WorkerSettings.USUAL_END,
-          WorkerSettings.USUAL_GRACE,
-          ByteSize.ofMebibytes(64),
-          Launcher.SYSTEM);
+      new TestWorkers(1).program(PretendingWorker.class).settings();
 
   private final AtomicInteger threads = new AtomicInteger();
 

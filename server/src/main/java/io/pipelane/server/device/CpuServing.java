@@ -2,6 +2,7 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SharingConfig;
 import io.pipelane.config.WorkersConfig;
 import io.pipelane.config.WorkersConfig.Offline;
 import io.pipelane.lanes.allocation.TransferMemory;
@@ -11,7 +12,10 @@ import io.pipelane.lanes.cpu.CpuSessionFactory;
 import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerCrew;
+import io.pipelane.lanes.process.WorkerProgram;
 import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.OpenParts;
@@ -107,21 +111,17 @@ final class CpuServing {
   /** How a configuration has worker processes of a device run. */
   static WorkerSettings workers(PipelaneConfig config, Path library, DeviceBudget budget) {
     WorkersConfig workers = config.workers();
+    SharingConfig sharing = config.sharing();
     return new WorkerSettings(
-        WorkerMain.class,
-        library,
-        config.runtime().threads(),
-        lanes(config, budget) + config.sharing().shareSizes().size(),
+        new WorkerProgram(
+            WorkerMain.class, library, config.runtime().threads(), workers.heap(), Launcher.SYSTEM),
+        lanes(config, budget) + sharing.shareSizes().size(),
         workers.switchOn(),
-        workers.standbys(),
-        workers.offline() == Offline.OWN,
-        new ProcessPriority(config.sharing().offlineNice(), config.sharing().offlineProcessors()),
-        buildsAtOnce(workers.processes() - 1),
-        workers.hangTimeout(),
-        workers.startTimeout(),
-        WorkerSettings.USUAL_END,
-        WorkerSettings.USUAL_GRACE,
-        workers.heap(),
-        Launcher.SYSTEM);
+        new WorkerCrew(
+            workers.standbys(),
+            workers.offline() == Offline.OWN,
+            new ProcessPriority(sharing.offlineNice(), sharing.offlineProcessors()),
+            buildsAtOnce(workers.processes() - 1)),
+        WorkerTimes.of(workers.hangTimeout(), workers.startTimeout()));
   }
 }

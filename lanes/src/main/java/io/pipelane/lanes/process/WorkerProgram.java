@@ -1,0 +1,16 @@
+package io.pipelane.lanes.process;
+
+import io.pipelane.config.ByteSize;
+import java.nio.file.Path;
+
+/**
+ * What a worker process executes, and how it is started.
+ *
+ * @param main its main class
+ * @param library ONNX Runtime's
+ * @param threadsPerRun threads of one run, its lane's own included
+ * @param heap its Java heap
+ * @param launcher starts it
+ */
+public record WorkerProgram(
+    Class<?> main, Path library, int threadsPerRun, ByteSize heap, Launcher launcher) {}
