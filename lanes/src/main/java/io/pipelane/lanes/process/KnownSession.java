@@ -2,6 +2,7 @@ package io.pipelane.lanes.process;
 
 import io.pipelane.lanes.SharedLane;
 import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;
 import org.jspecify.annotations.Nullable;
@@ -34,10 +35,10 @@ record KnownSession(
     return home == null ? 0 : home.maximumBytes();
   }
 
-  /** What a worker will open that lane's host memory by, or {@link Message#NO_REGION}. */
+  /** What a worker will open that lane's host memory by, or {@link LaneMemory#NOT_OPENED}. */
   int region(WorkerProcess worker) {
     return home == null
-        ? Message.NO_REGION
-        : home.host().prepareFor(worker.laneUser(), worker::isGone).orElse(Message.NO_REGION);
+        ? LaneMemory.NOT_OPENED
+        : home.host().prepareFor(worker.laneUser(), worker::isGone).orElse(LaneMemory.NOT_OPENED);
   }
 }

@@ -14,6 +14,7 @@ import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;
 import io.pipelane.lanes.process.channel.PlacedNumber;
@@ -142,12 +143,14 @@ final class RemoteRun implements AutoCloseable {
     return new Message.WarmUp(
         session.number(),
         session.lane(),
-        Message.NO_REGION,
-        host.maximumBytes(),
-        lane.limitBytes(),
+        memory(LaneMemory.NOT_OPENED),
         captured,
         anywhere,
         wanted);
+  }
+
+  private LaneMemory memory(int descriptor) {
+    return new LaneMemory(descriptor, host.maximumBytes(), lane.limitBytes());
   }
 
   /**
@@ -174,9 +177,7 @@ final class RemoteRun implements AutoCloseable {
       Message.Run run =
           new Message.Run(
               session,
-              host.descriptor(),
-              host.maximumBytes(),
-              lane.limitBytes(),
+              memory(host.descriptor()),
               inputs,
               transfers,
               invocation.stateNumber().map(this::placed),

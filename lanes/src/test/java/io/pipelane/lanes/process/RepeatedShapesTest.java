@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.runtime.Shape;
@@ -20,7 +21,12 @@ class RepeatedShapesTest {
     PlacedTensor x =
         new PlacedTensor(0, TensorType.FP32, Shape.of(rows, 4), 0, rows * 4L * Float.BYTES);
     return new Message.WarmUp(
-        1, 0, Message.NO_REGION, 1 << 20, 1 << 10, captured, List.of(x), List.of(0));
+        1,
+        0,
+        new LaneMemory(LaneMemory.NOT_OPENED, 1 << 20, 1 << 10),
+        captured,
+        List.of(x),
+        List.of(0));
   }
 
   private Optional<Message.WarmUp> ran(int rows, boolean captured) {

@@ -12,9 +12,6 @@ public sealed interface Message {
   /** The lane of sessions that any lane may run. */
   int NO_LANE = -1;
 
-  /** Stands for the descriptor of a lane's host memory where there is none to be opened. */
-  int NO_REGION = -1;
-
   /** Outputs of one run, at most. */
   int MAXIMUM_OUTPUTS = 1 << 12;
 
@@ -128,8 +125,7 @@ public sealed interface Message {
    * {@link Place} before it perhaps. Which of its weights have arrived is told by the channel's
    * signal.
    *
-   * @param region the descriptor of the lane's host memory
-   * @param limitBytes what of the lane may be used
+   * @param lane what the channel's lane has
    * @param inputs those that lie in the lane's host memory
    * @param transfers those that lie in the server's transfer memory, or in its states, which count
    *     on behind that
@@ -141,9 +137,7 @@ public sealed interface Message {
    */
   record Run(
       long session,
-      int region,
-      long regionBytes,
-      long limitBytes,
+      LaneMemory lane,
       List<PlacedTensor> inputs,
       List<PlacedTensor> transfers,
       Optional<PlacedNumber> state,
@@ -153,7 +147,8 @@ public sealed interface Message {
       implements ToWorker {
     @Override
     public void write(MessageWriter message) {
-      message.number(session).number(region).number(regionBytes).number(limitBytes);
+      message.number(session);
+      lane.write(message);
       PlacedTensor.write(message, inputs);
       PlacedTensor.write(message, transfers);
       PlacedNumber.write(message, state);
@@ -164,18 +159,14 @@ public sealed interface Message {
 
     static Run read(MessageReader message) {
       long session = message.number();
-      int region = message.integer();
-      long regionBytes = message.size();
-      long limitBytes = message.size();
+      LaneMemory lane = LaneMemory.read(message);
       List<PlacedTensor> inputs = PlacedTensor.read(message);
       List<PlacedTensor> transfers = PlacedTensor.read(message);
       Optional<PlacedNumber> state = PlacedNumber.read(message);
       List<Integer> outputs = readOutputs(message);
       return new Run(
           session,
-          region,
-          regionBytes,
-          limitBytes,
+          lane,
           inputs,
           transfers,
           state,
@@ -214,10 +205,7 @@ public sealed interface Message {
    * finds done what takes long the first time; {@link WarmedUp} or {@link Failed} follows.
    *
    * @param lane the lane that the session belongs to, or {@link #NO_LANE}
-   * @param region descriptor of the lane's host memory, which is opened for the runs to come, or
-   *     {@link #NO_REGION}
-   * @param regionBytes what a lane's host memory may ever take
-   * @param limitBytes what of a lane the run may use
+   * @param memory what that lane has, or any; host memory that is opened is so for the runs to come
    * @param captured whether elsewhere such runs are captured, after a check with true weights
    * @param inputs wherever they lie, in the order of their indices
    * @param outputs indices of those wanted
@@ -225,16 +213,15 @@ public sealed interface Message {
   record WarmUp(
       long session,
       int lane,
-      int region,
-      long regionBytes,
-      long limitBytes,
+      LaneMemory memory,
       boolean captured,
       List<PlacedTensor> inputs,
       List<Integer> outputs)
       implements ToWorker {
     @Override
     public void write(MessageWriter message) {
-      message.number(session).number(lane).number(region).number(regionBytes).number(limitBytes);
+      message.number(session).number(lane);
+      memory.write(message);
       message.number(captured ? 1 : 0);
       PlacedTensor.write(message, inputs);
       writeOutputs(message, outputs);
@@ -242,22 +229,19 @@ public sealed interface Message {
 
     /** The same, where the lane's host memory is opened by a descriptor, or none. */
     public WarmUp opening(int descriptor) {
-      return new WarmUp(
-          session, lane, descriptor, regionBytes, limitBytes, captured, inputs, outputs);
+      return new WarmUp(session, lane, memory.openedBy(descriptor), captured, inputs, outputs);
     }
 
     /** The same, of runs that are captured elsewhere, or not. */
     public WarmUp captured(boolean so) {
-      return new WarmUp(session, lane, region, regionBytes, limitBytes, so, inputs, outputs);
+      return new WarmUp(session, lane, memory, so, inputs, outputs);
     }
 
     static WarmUp read(MessageReader message) {
       return new WarmUp(
           message.number(),
           message.integer(),
-          message.integer(),
-          message.size(),
-          message.size(),
+          LaneMemory.read(message),
           message.count(1) == 1,
           PlacedTensor.read(message),
           readOutputs(message));

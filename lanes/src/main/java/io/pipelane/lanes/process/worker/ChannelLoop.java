@@ -7,6 +7,7 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.Signal;
+import org.jspecify.annotations.Nullable;
 
 /** Does what a server says through one channel, one thing after another. */
 final class ChannelLoop implements Runnable {
@@ -16,23 +17,37 @@ final class ChannelLoop implements Runnable {
   private final ChannelEnd end;
   private final WorkerSessions sessions;
   private final WarmUps warmUps;
-  private final LaneRuns runs;
+  private final @Nullable LaneRuns runs; // of a lane alone
   private final long awakeNanos;
   private volatile boolean busy;
   private volatile boolean ending;
 
-  /**
-   * Nothing is done yet.
-   *
-   * @param awakeNanos how long to stay awake for what the server says next
-   */
-  ChannelLoop(
-      ChannelEnd end, WorkerSessions sessions, WarmUps warmUps, LaneRuns runs, long awakeNanos) {
+  private ChannelLoop(
+      ChannelEnd end,
+      WorkerSessions sessions,
+      WarmUps warmUps,
+      @Nullable LaneRuns runs,
+      long awakeNanos) {
     this.end = end;
     this.awakeNanos = awakeNanos;
     this.sessions = sessions;
     this.warmUps = warmUps;
     this.runs = runs;
+  }
+
+  /** Of a channel that sessions are built through, and all else is asked but runs. */
+  static ChannelLoop ofControl(ChannelEnd end, WorkerSessions sessions, WarmUps warmUps) {
+    return new ChannelLoop(end, sessions, warmUps, null, 0);
+  }
+
+  /**
+   * Of a lane's channel.
+   *
+   * @param awakeNanos how long to stay awake for what the server says next
+   */
+  static ChannelLoop ofLane(
+      LaneRuns runs, long awakeNanos, ChannelEnd end, WorkerSessions sessions, WarmUps warmUps) {
+    return new ChannelLoop(end, sessions, warmUps, runs, awakeNanos);
   }
 
   /** Returns never; a server that is not understood ends the process. */
@@ -65,7 +80,7 @@ final class ChannelLoop implements Runnable {
             ? end.offer(ran) || end.offer(ran.withoutTimes())
             : end.offer(answer);
     if (!said) {
-      end.send(new Message.Failed(Status.INVALID_ARGUMENT, 0, runs.peakBytes(), LaneRuns.TOO_LONG));
+      end.send(new Message.Failed(Status.INVALID_ARGUMENT, 0, peakBytes(), LaneRuns.TOO_LONG));
     }
   }
 
@@ -108,15 +123,19 @@ final class ChannelLoop implements Runnable {
       throw e;
     } catch (OutOfDeviceMemoryException e) {
       return new Message.Failed(
-          Status.INSUFFICIENT_MEMORY, e.refusedBytes(), runs.peakBytes(), e.toString());
+          Status.INSUFFICIENT_MEMORY, e.refusedBytes(), peakBytes(), e.toString());
     } catch (StatusException e) {
       if (String.valueOf(e.getMessage()).contains(NO_MEMORY)) {
         WorkerMain.unfit(e);
       }
-      return new Message.Failed(e.status(), 0, runs.peakBytes(), String.valueOf(e.getMessage()));
+      return new Message.Failed(e.status(), 0, peakBytes(), String.valueOf(e.getMessage()));
     } catch (RuntimeException e) {
-      return new Message.Failed(Status.INTERNAL, 0, runs.peakBytes(), e.toString());
+      return new Message.Failed(Status.INTERNAL, 0, peakBytes(), e.toString());
     }
+  }
+
+  private long peakBytes() {
+    return runs == null ? 0 : runs.peakBytes();
   }
 
   /** Whether somebody waits for it who would rather not. */
@@ -138,7 +157,7 @@ final class ChannelLoop implements Runnable {
       case Message.CaptureAgain again -> sessions.captureAgain(again, end.progress());
       case Message.Tidy _ -> sessions.tidy();
       case Message.Check _ -> sessions.check();
-      case Message.Run run -> runs.run(run);
+      case Message.Run run when runs != null -> runs.run(run);
       default -> throw new ProtocolException("the server said " + message);
     };
   }

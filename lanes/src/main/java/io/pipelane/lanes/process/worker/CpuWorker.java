@@ -9,6 +9,7 @@ import io.pipelane.lanes.cpu.WorkerMemory;
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -52,14 +53,14 @@ final class CpuWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerLane lane(int lane, int region, long regionBytes) {
-    WorkerRegion opened = memory.region(region, regionBytes);
+  public WorkerLane lane(int number, LaneMemory lane) {
+    WorkerRegion opened = memory.region(lane.descriptor(), lane.hostBytes());
     return new WorkerLane(opened, opened);
   }
 
   @Override
-  public WorkerLane spareLane(int lane, long regionBytes) {
-    WorkerRegion region = memory.spareRegion(regionBytes);
+  public WorkerLane spareLane(int number, long hostBytes) {
+    WorkerRegion region = memory.spareRegion(hostBytes);
     return new WorkerLane(region, region);
   }
 

@@ -11,6 +11,7 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import java.nio.file.Path;
 
@@ -63,17 +64,17 @@ final class CudaWorker implements WorkerDevice {
   }
 
   @Override
-  public WorkerLane lane(int lane, int region, long regionBytes) {
-    WorkerRegion host = device.hostRegion(region, regionBytes);
-    host.limit(regionBytes);
-    return new WorkerLane(device.region(lane), host);
+  public WorkerLane lane(int number, LaneMemory lane) {
+    WorkerRegion host = device.hostRegion(lane.descriptor(), lane.hostBytes());
+    host.limit(lane.hostBytes());
+    return new WorkerLane(device.region(number), host);
   }
 
   @Override
-  public WorkerLane spareLane(int lane, long regionBytes) {
-    WorkerRegion host = device.spareHostRegion(regionBytes);
-    host.limit(regionBytes);
-    return new WorkerLane(device.region(lane), host);
+  public WorkerLane spareLane(int number, long hostBytes) {
+    WorkerRegion host = device.spareHostRegion(hostBytes);
+    host.limit(hostBytes);
+    return new WorkerLane(device.region(number), host);
   }
 
   @Override

@@ -8,12 +8,8 @@ import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedTensor;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.util.concurrent.locks.Lock;
-import org.jspecify.annotations.Nullable;
 
-/**
- * The runs of one lane. Belongs to the lane's thread; a warm-up may open the lane while nothing
- * runs.
- */
+/** The runs of one lane. Belongs to the lane's thread. */
 final class LaneRuns {
   /** Why an answer cannot be told to the server. */
   static final String TOO_LONG =
@@ -24,15 +20,21 @@ final class LaneRuns {
   private final ChannelEnd end;
   private final WorkerDevice device;
   private final WorkerSessions sessions;
+  private final WorkerLanes lanes;
   private final WorkerSteps steps;
-  private @Nullable WorkerLane lane;
 
   LaneRuns(
-      int number, ChannelEnd end, WorkerDevice device, WorkerSessions sessions, WorkerSteps steps) {
+      int number,
+      ChannelEnd end,
+      WorkerDevice device,
+      WorkerSessions sessions,
+      WorkerLanes lanes,
+      WorkerSteps steps) {
     this.number = number;
     this.end = end;
     this.device = device;
     this.sessions = sessions;
+    this.lanes = lanes;
     this.steps = steps;
   }
 
@@ -41,11 +43,11 @@ final class LaneRuns {
     WorkerSession session = sessions.get(run.session());
     String structure = session.plan().structureHash();
     steps.reached(WorkerSteps.Step.RUNNING, structure);
-    WorkerLane here = open(run.region(), run.regionBytes());
+    WorkerLane here = lanes.open(number, run.lane());
     EphemeralRegion region = here.region();
     WorkerArrivals arrivals = device.arrivals(run, end, session);
     device.begins(number);
-    region.limit(run.limitBytes());
+    region.limit(run.lane().limitBytes());
     region.resetPeak();
     boolean[] answered = new boolean[1];
     try (PlacedInvocation invocation =
@@ -114,7 +116,7 @@ final class LaneRuns {
 
   /** How far the last run's allocations reached. */
   long peakBytes() {
-    return lane == null ? 0 : lane.region().peakBytes();
+    return lanes.peakBytes(number);
   }
 
   /** Asks for an output's place while the device computes it. */
@@ -138,15 +140,5 @@ final class LaneRuns {
     device.tidyStates(); // The server has written states out for it, perhaps.
     region.limit(grown.limitBytes());
     return larger;
-  }
-
-  /** The lane, opened by its first run here or beforehand: its memory is always the same. */
-  WorkerLane open(int region, long regionBytes) {
-    WorkerLane known = lane;
-    if (known == null) {
-      known = device.lane(number, region, regionBytes);
-      lane = known;
-    }
-    return known;
   }
 }

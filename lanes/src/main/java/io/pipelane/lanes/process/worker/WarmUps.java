@@ -16,9 +16,7 @@ import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.runtime.MadeUpNumbers;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -55,22 +53,17 @@ final class WarmUps {
 
   private final WorkerDevice device;
   private final WorkerSessions sessions;
-  private final List<LaneRuns> runs;
+  private final WorkerLanes lanes;
   private final WorkerSteps steps;
   private final ReentrantReadWriteLock quiet = new ReentrantReadWriteLock();
   private final AtomicInteger urgent = new AtomicInteger();
   private final WeightArrivals blank = new BlankWeights();
-  private final Map<Integer, WorkerLane> lanes = new HashMap<>();
 
-  /**
-   * Nothing has been run.
-   *
-   * @param runs of the lanes, by their numbers
-   */
-  WarmUps(WorkerDevice device, WorkerSessions sessions, List<LaneRuns> runs, WorkerSteps steps) {
+  /** Nothing has been run. */
+  WarmUps(WorkerDevice device, WorkerSessions sessions, WorkerLanes lanes, WorkerSteps steps) {
     this.device = device;
     this.sessions = sessions;
-    this.runs = List.copyOf(runs);
+    this.lanes = lanes;
     this.steps = steps;
   }
 
@@ -129,14 +122,12 @@ final class WarmUps {
                   () -> new StatusException(Status.NOT_FOUND, "the session has been closed"));
       steps.reached(WorkerSteps.Step.WARMING, session.plan().structureHash());
       // As much again is left for those who have a right to it.
-      if (!device.hasFree(2 * warmUp.limitBytes())) {
+      if (!device.hasFree(2 * warmUp.memory().limitBytes())) {
         throw new StatusException(
             Status.INSUFFICIENT_MEMORY,
-            "the device has no %d bytes to warm up with".formatted(warmUp.limitBytes()));
+            "the device has no %d bytes to warm up with".formatted(warmUp.memory().limitBytes()));
       }
-      WorkerLane lane =
-          lanes.computeIfAbsent(
-              warmUp.lane(), number -> device.spareLane(number, warmUp.regionBytes()));
+      WorkerLane lane = lanes.spare(warmUp.lane(), warmUp.memory());
       overBlankWeights(session, lane, warmUp);
       WorkerMain.orEnd(() -> session.range().map(0, session.plan().weightBytes()));
       openAhead(warmUp);
@@ -148,11 +139,11 @@ final class WarmUps {
 
   /** Opens the lane, whose pinning takes milliseconds on a GPU, unless somebody waits already. */
   private void openAhead(Message.WarmUp warmUp) {
-    if (warmUp.region() == Message.NO_REGION || urgent.get() > 0) {
+    if (!warmUp.memory().isOpened() || urgent.get() > 0) {
       return;
     }
     try {
-      WorkerLane _ = runs.get(warmUp.lane()).open(warmUp.region(), warmUp.regionBytes());
+      WorkerLane _ = lanes.open(warmUp.lane(), warmUp.memory());
     } catch (StatusException | CudaException e) {
       LOG.log(Level.WARNING, "a lane is left for its first run to open", e);
     }
@@ -160,7 +151,7 @@ final class WarmUps {
 
   private void overBlankWeights(WorkerSession session, WorkerLane lane, Message.WarmUp warmUp) {
     try (MappedRange.Blank _ = session.range().blank()) {
-      lane.region().limit(warmUp.limitBytes());
+      lane.region().limit(warmUp.memory().limitBytes());
       try {
         runAgainAndAgain(session, lane, warmUp);
       } finally {
@@ -185,9 +176,7 @@ final class WarmUps {
     Message.Run run =
         new Message.Run(
             warmUp.session(),
-            0,
-            warmUp.regionBytes(),
-            warmUp.limitBytes(),
+            warmUp.memory(),
             placed(warmUp, lane),
             List.of(),
             Optional.empty(),

@@ -9,6 +9,7 @@ import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.channel.ChannelEnd;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import java.nio.file.Path;
@@ -48,16 +49,11 @@ interface WorkerDevice {
   /** A run begins in a lane. */
   default void begins(int lane) {}
 
-  /**
-   * A lane, opened once.
-   *
-   * @param region descriptor of its host memory
-   * @param regionBytes what that may ever take
-   */
-  WorkerLane lane(int lane, int region, long regionBytes);
+  /** Opens a lane, which is done once. */
+  WorkerLane lane(int number, LaneMemory memory);
 
-  /** The same with host memory of this process's own, for runs that nobody has asked for. */
-  WorkerLane spareLane(int lane, long regionBytes);
+  /** The same with so much host memory of this process's own. */
+  WorkerLane spareLane(int number, long hostBytes);
 
   /** Whether so much device memory can be taken without anybody's lacking it. */
   default boolean hasFree(long bytes) {

@@ -73,16 +73,21 @@ public final class WorkerMain {
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
     List<ChannelEnd> ends =
         IntStream.range(0, arguments.channels()).mapToObj(area::workerEnd).toList();
-    List<LaneRuns> runs =
-        IntStream.range(0, ends.size())
-            .mapToObj(i -> new LaneRuns(i, ends.get(i), device, sessions, steps))
-            .toList();
-    WarmUps warmUps = new WarmUps(device, sessions, runs.subList(0, arguments.lanes()), steps);
+    WorkerLanes lanes = new WorkerLanes(device);
+    WarmUps warmUps = new WarmUps(device, sessions, lanes, steps);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < ends.size(); i++) {
       boolean isLane = i < arguments.lanes();
-      long awakeNanos = isLane ? device.awakeNanos() : 0;
-      ChannelLoop loop = new ChannelLoop(ends.get(i), sessions, warmUps, runs.get(i), awakeNanos);
+      ChannelEnd end = ends.get(i);
+      ChannelLoop loop =
+          isLane
+              ? ChannelLoop.ofLane(
+                  new LaneRuns(i, end, device, sessions, lanes, steps),
+                  device.awakeNanos(),
+                  end,
+                  sessions,
+                  warmUps)
+              : ChannelLoop.ofControl(end, sessions, warmUps);
       ending.started(loop);
       String name = (isLane ? "lane-" : "control-") + i;
       threads.add(Thread.ofPlatform().name(name).start(loop));

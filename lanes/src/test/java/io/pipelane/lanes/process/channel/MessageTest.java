@@ -25,6 +25,7 @@ class MessageTest {
   private static final PlacedTensor STRINGS =
       new PlacedTensor(0, TensorType.BYTES, Shape.SCALAR, 0, 9);
 
+  private static final LaneMemory LANE = new LaneMemory(42, 1L << 31, 1 << 20);
   private static final SegmentTimes TIMES = new SegmentTimes(List.of(0L, 1L << 33, 7L));
 
   static Stream<Message> messages() {
@@ -35,12 +36,10 @@ class MessageTest {
         new Message.CaptureAgain(7),
         new Message.Tidy(),
         new Message.Check(),
-        new Message.WarmUp(7, -1, 5, 1L << 31, 1 << 20, true, List.of(TENSOR), List.of(0)),
+        new Message.WarmUp(7, -1, LANE, true, List.of(TENSOR), List.of(0)),
         new Message.Run(
             7,
-            42,
-            1L << 31,
-            1 << 20,
+            LANE,
             List.of(TENSOR, STRINGS),
             List.of(TENSOR),
             Optional.of(new PlacedNumber(1L << 40, 12)),

@@ -11,6 +11,7 @@ import io.pipelane.lanes.execution.ChangedPlans;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.PlacedNumber;
 import io.pipelane.lanes.process.channel.PlacedTensor;
@@ -68,9 +69,7 @@ class PlacedInvocationTest {
     Message.Run run =
         new Message.Run(
             1,
-            0,
-            1 << 20,
-            1 << 20,
+            new LaneMemory(0, 1 << 20, 1 << 20),
             inputs,
             List.of(),
             state,
