@@ -18,13 +18,11 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -88,16 +86,6 @@ class LanesOfOwnersTest {
     return workers.gated(model, workers.filled(model));
   }
 
-  /** The files that a process has mapped as memory of a lane, by their numbers. */
-  private static List<String> filesOfLane(long pid, int lane) throws IOException {
-    return mappings(pid, lane).map(line -> line.split(" +", 6)[4]).distinct().toList();
-  }
-
-  private static Stream<String> mappings(long pid, int lane) throws IOException {
-    return Files.readAllLines(Path.of("/proc/" + pid + "/maps")).stream()
-        .filter(line -> line.contains("pipelane-lane-" + lane + " "));
-  }
-
   @Test
   void nextOwnerRunsWhileTheLastOnesWorkerIsStillThere_theyMapDifferentMemory() throws Exception {
     assumeFalse(TestDevices.ON_GPU, "a session belongs to one lane there");
@@ -108,7 +96,7 @@ class LanesOfOwnersTest {
       second.limit(workers.region.limitBytes());
       float[] expected = run(session, workers.region, "a", Priority.ONLINE);
       long old = workers.active().pid();
-      List<String> before = filesOfLane(old, 0);
+      List<String> before = MappedLanes.files(old, 0);
       assertEquals(1, before.size(), before.toString());
 
       StoppedWeights stopped = new StoppedWeights();
@@ -118,29 +106,17 @@ class LanesOfOwnersTest {
       assertArrayEquals(expected, run(session, workers.region, "b", Priority.ONLINE));
       long next = workers.active().pid();
       assertNotEquals(old, next);
-      assertEquals(1, filesOfLane(next, 0).size());
-      assertNotEquals(before, filesOfLane(next, 0));
-      assertEquals(before, filesOfLane(old, 0), "the old worker is there, and has what it had");
-      assertEquals(0, residentKibibytes(old, before.getFirst()), "of which nothing is left");
+      assertEquals(1, MappedLanes.files(next, 0).size());
+      assertNotEquals(before, MappedLanes.files(next, 0));
+      assertEquals(
+          before, MappedLanes.files(old, 0), "the old worker is there, and has what it had");
+      assertEquals(
+          0, MappedLanes.residentKibibytes(old, before.getFirst()), "of which nothing is left");
 
       word.allow(1);
       assertArrayEquals(expected, stays.get());
       assertArrayEquals(expected, run(session, workers.region, "a", Priority.ONLINE));
     }
-  }
-
-  private static long residentKibibytes(long pid, String file) throws IOException {
-    List<String> lines = Files.readAllLines(Path.of("/proc/" + pid + "/smaps"));
-    long resident = 0;
-    boolean isInFile = false;
-    for (String line : lines) {
-      if (!line.contains("kB") && line.contains("-")) {
-        isInFile = line.contains(" " + file + " ");
-      } else if (isInFile && line.startsWith("Rss:")) {
-        resident += Long.parseLong(line.replaceAll("\\D", ""));
-      }
-    }
-    return resident;
   }
 
   /** Two workers in turn in one lane: each finds its inputs where it has mapped the lane. */
@@ -157,9 +133,9 @@ class LanesOfOwnersTest {
       }
       long offline = workers.await(WorkerState.OFFLINE, 1).pid();
       assertEquals(online, workers.active().pid());
-      assertEquals(1, filesOfLane(online, 0).size());
-      assertEquals(1, filesOfLane(offline, 0).size());
-      assertNotEquals(filesOfLane(online, 0), filesOfLane(offline, 0));
+      assertEquals(1, MappedLanes.files(online, 0).size());
+      assertEquals(1, MappedLanes.files(offline, 0).size());
+      assertNotEquals(MappedLanes.files(online, 0), MappedLanes.files(offline, 0));
     }
   }
 
@@ -168,10 +144,10 @@ class LanesOfOwnersTest {
     try (WorkerFixture workers = workers(SwitchOn.FAULT, false);
         ModelSession session = session(workers)) {
       float[] expected = run(session, workers.region, "", Priority.ONLINE);
-      List<String> before = filesOfLane(workers.active().pid(), 0);
+      List<String> before = MappedLanes.files(workers.active().pid(), 0);
       ActiveWorker.kill(workers.sessions);
       assertArrayEquals(expected, run(session, workers.region, "", Priority.ONLINE));
-      assertEquals(before, filesOfLane(workers.active().pid(), 0));
+      assertEquals(before, MappedLanes.files(workers.active().pid(), 0));
     }
   }
 }
