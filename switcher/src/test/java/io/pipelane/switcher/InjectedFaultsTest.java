@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Workers that fail at each step of a start, a run and a hand-over. */
+/** Workers that fail at each step of a run and a hand-over. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InjectedFaultsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(TestDevices.ON_GPU ? 4 : 2);
@@ -72,21 +72,6 @@ class InjectedFaultsTest {
     return TestImports.of(TestModels.chain(layers, WorkersFixture.WIDTH, seed), name, folder);
   }
 
-  private long lost() {
-    return workers.workers.workers().lost();
-  }
-
-  /** Waits until so many workers have been lost, and all are there again. */
-  private void settle(long lost) {
-    while (lost() < lost) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    workers.await(WorkerState.ACTIVE, 0);
-    workers.await(WorkerState.STANDBY, 1);
-    workers.switcher.verify();
-    assertEquals(lost, lost(), workers.workers.workers().lastLoss());
-  }
-
   @Test
   void run_activeFailsAtEachStep_isDoneOnceMoreElsewhere() {
     for (Step step : OF_RUNS) {
@@ -109,11 +94,11 @@ class InjectedFaultsTest {
   }
 
   private void failing(Step step, Fault fault) {
-    long before = lost();
+    long before = workers.lost();
     long constants = workers.device.persistent().usedBytes();
     faults.arm(step, fault);
     assertArrayEquals(expected, workers.infer(model, X), fault + " at " + step);
-    settle(before + 1);
+    workers.settle(before + 1);
     assertEquals(constants, workers.device.persistent().usedBytes());
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty(), fault + " at " + step);
   }
@@ -128,7 +113,7 @@ class InjectedFaultsTest {
     }
     assertTrue(workers.workers.reset("the device has reported XID 31"));
     assertArrayEquals(expected, call.await());
-    settle(1);
+    workers.settle(1);
     assertTrue(workers.workers.workers().lastLoss().contains("XID 31"));
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
   }
@@ -139,7 +124,7 @@ class InjectedFaultsTest {
     faults.arm(Step.CHECKING, Fault.EXIT);
     assertTrue(workers.workers.reset("the device has reported XID 79"));
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(2);
+    workers.settle(2);
     assertFalse(faults.isArmed(Step.CHECKING));
   }
 
@@ -150,31 +135,19 @@ class InjectedFaultsTest {
     assertArrayEquals(expected, workers.infer(model, X));
     assertTrue(workers.workers.reset("the device has reported XID 31"));
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(1);
-  }
-
-  @Test
-  void start_newWorkerFailsAtEachStep_anotherIsStarted() throws Exception {
-    long before = lost();
-    for (Step step : EnumSet.of(Step.OPENING, Step.HELLO, Step.BUILDING, Step.BUILT)) {
-      faults.arm(step, Fault.KILL);
-      workers.killActive();
-      assertArrayEquals(expected, workers.infer(model, X), step.name());
-      before += 2;
-      settle(before);
-    }
+    workers.settle(1);
   }
 
   @Test
   void warmUp_standbyFails_othersGoOnAndNoneTriesAgain() {
     faults.arm(Step.WARMING, Fault.KILL);
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(1);
+    workers.settle(1);
     faults.arm(Step.WARMING, Fault.KILL);
     assertArrayEquals(expected, workers.infer(model, X));
     workers.killActive();
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(2);
+    workers.settle(2);
     assertTrue(faults.isArmed(Step.WARMING));
   }
 
@@ -183,18 +156,18 @@ class InjectedFaultsTest {
     workers.killActive();
     faults.arm(Step.MAPPING, Fault.ABORT);
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(2);
+    workers.settle(2);
   }
 
   @Test
   void register_activeFailsWhileItBuilds_anotherBuilds() throws Exception {
     for (Step step : EnumSet.of(Step.BUILDING, Step.BUILT)) {
-      long before = lost();
+      long before = workers.lost();
       faults.arm(step, Fault.ABORT);
       ImportedModel other = chain("other-" + step, 3, 2);
       workers.switcher.register(other);
       workers.infer(other, X);
-      settle(before + 1);
+      workers.settle(before + 1);
       workers.switcher.deregister(other.version());
     }
     assertArrayEquals(expected, workers.infer(model, X));
@@ -208,7 +181,7 @@ class InjectedFaultsTest {
     faults.arm(Step.CLOSING, Fault.ABORT);
     workers.switcher.deregister(other.version());
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(1);
+    workers.settle(1);
   }
 
   @Test
@@ -217,7 +190,7 @@ class InjectedFaultsTest {
     faults.arm(Step.HELLO, Fault.ABORT);
     workers.workers.recycle(active).get(60, TimeUnit.SECONDS);
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(1);
+    workers.settle(1);
     assertTrue(workers.await(WorkerState.ACTIVE, 0).id() != active);
   }
 
@@ -232,7 +205,7 @@ class InjectedFaultsTest {
     Future<?> recycled = workers.workers.recycle(active);
     assertArrayEquals(expected, last.await());
     recycled.get(60, TimeUnit.SECONDS);
-    settle(lost());
+    workers.settle(workers.lost());
   }
 
   @Test
@@ -262,12 +235,12 @@ class InjectedFaultsTest {
       throw new AssertionError("the good model failed", e.getCause());
     }
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
-    long lost = lost();
+    long lost = workers.lost();
     for (ImportedModel each : bad) {
       assertThrows(StatusException.class, () -> workers.infer(each, X));
     }
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(lost);
+    workers.settle(lost);
   }
 
   private void askUntil(AtomicBoolean over) {
@@ -289,7 +262,7 @@ class InjectedFaultsTest {
   void workers_endWithoutReasonUnderLoad_lastLossAndPauseAreTold() {
     workers.killActive();
     assertArrayEquals(expected, workers.infer(model, X));
-    settle(1);
+    workers.settle(1);
     WorkersOverview overview = workers.workers.workers();
     assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
     assertTrue(overview.lastPauseNanos() > 0);

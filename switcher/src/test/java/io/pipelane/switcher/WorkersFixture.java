@@ -128,6 +128,22 @@ final class WorkersFixture implements AutoCloseable {
     Signals.send("KILL", await(WorkerState.ACTIVE, 0).pid());
   }
 
+  /** Workers that were lost since the start. */
+  long lost() {
+    return workers.workers().lost();
+  }
+
+  /** Waits until so many workers have been lost, and all are there again. */
+  void settle(long lost) {
+    while (lost() < lost) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    await(WorkerState.ACTIVE, 0);
+    await(WorkerState.STANDBY, 1);
+    switcher.verify();
+    assertEquals(lost, lost(), workers.workers().lastLoss());
+  }
+
   /** Checks that the accounts are exact and nothing is left. */
   @Override
   public void close() {

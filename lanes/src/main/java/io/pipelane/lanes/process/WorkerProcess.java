@@ -196,16 +196,19 @@ final class WorkerProcess {
   private String awaitHello() {
     long end = System.nanoTime() + settings.times().start().toNanos();
     var hello = area.hello();
-    while (hello.value() == 0 && !isOver()) {
-      if (!hello.awaitChange(0, 10_000_000) && System.nanoTime() > end) {
+    while (hello.value() == WorkerArea.SILENT && !isOver()) {
+      if (!hello.awaitChange(WorkerArea.SILENT, 10_000_000) && System.nanoTime() > end) {
         kill("it was not ready after " + settings.times().start());
       }
     }
-    if (hello.value() == WorkerArea.READY) {
-      return area.helloText();
-    }
-    if (hello.value() == WorkerArea.REFUSED) {
-      kill("it was refused: " + area.helloText());
+    int said = hello.value();
+    switch (said) {
+      case WorkerArea.READY -> {
+        return area.helloText();
+      }
+      case WorkerArea.REFUSED -> kill("it was refused: " + area.helloText());
+      case WorkerArea.SILENT -> {} // It is over.
+      default -> throw violated(new ProtocolException("its hello is " + said));
     }
     throw lost(true);
   }

@@ -31,6 +31,8 @@ public final class ArmedFaults implements AutoCloseable {
     EXIT,
     /** It goes on never. */
     HANG,
+    /** It writes anything where its server reads, and goes on never. */
+    GARBAGE,
     /** It takes memory until there is none. */
     OUT_OF_MEMORY,
     /** A kernel of it writes where nothing is, after which its GPU does no more for it. */

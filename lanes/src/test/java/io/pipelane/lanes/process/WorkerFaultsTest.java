@@ -12,6 +12,7 @@ import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.process.channel.GarbledArea;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import io.pipelane.lanes.process.worker.WorkerMain;
@@ -33,9 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerFaultsTest {
   private static final int CHANNELS = 4; // of a worker with one lane
-  private static final int HEADER = 4096; // of the memory that is shared with it
-  private static final int CHANNEL = 132 << 10;
-  private static final int TO_SERVER = 65_856; // where in a channel the worker writes
   private static final float[] X = WorkerFixture.random(2, 1);
 
   @TempDir Path folder;
@@ -52,15 +50,13 @@ class WorkerFaultsTest {
     return TestImports.of(TestModels.branches(1), "branches", folder);
   }
 
-  /** Overwrites all that a worker writes to in the memory that it shares, but for the hello. */
+  /** Overwrites what a worker says in its lane. */
   private static void fillWithGarbage(int worker) throws IOException {
     long self = ProcessHandle.current().pid();
     List<Path> areas = SharedAreas.descriptors("/memfd:pipelane-worker-" + worker + " ");
     assertEquals(1, areas.size(), "areas of worker " + worker);
     int descriptor = Integer.parseInt(String.valueOf(areas.getFirst().getFileName()));
-    try (SharedMemory area = SharedMemory.open(self, descriptor, HEADER + CHANNEL)) {
-      area.segment().asSlice(HEADER + TO_SERVER).fill((byte) 0x7f);
-    }
+    GarbledArea.fill(self, descriptor, 1);
   }
 
   @Test

@@ -13,7 +13,10 @@ public final class WorkerArea implements AutoCloseable {
   /** Changes with the layout of anything in shared memory, and with the meaning of messages. */
   public static final int VERSION = 11;
 
-  /** What a worker's hello says; where it lies never changes. */
+  /** Of a worker that has said no hello yet; where that lies never changes. */
+  public static final int SILENT = 0;
+
+  /** What a worker's hello says. */
   public static final int READY = 1;
 
   public static final int REFUSED = 2;
@@ -82,7 +85,7 @@ public final class WorkerArea implements AutoCloseable {
     return segment().asSlice(CHANNELS_AT + channel * ChannelEnd.BYTES, ChannelEnd.BYTES);
   }
 
-  /** What the worker has said of itself: 0 until it has. */
+  /** What the worker has said of itself; {@link #SILENT} until it has. */
   public Signal hello() {
     return new Signal(segment().asSlice(HELLO_AT, Signal.BYTES));
   }

@@ -4,6 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.channel.GarbledArea;
+import io.pipelane.lanes.process.channel.WorkerArguments;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -20,19 +22,24 @@ public final class FaultyWorker {
   /** Runs a worker. */
   public static void main(String[] arguments) throws InterruptedException {
     ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().parent().orElseThrow().pid());
-    WorkerMain.run(arguments, (step, structure) -> reached(faults, step, structure));
+    WorkerMain.run(arguments, (step, structure) -> reached(faults, step, structure, arguments));
   }
 
-  private static void reached(ArmedFaults faults, Step step, String structure) {
-    faults.take(step, structure).ifPresent(FaultyWorker::commit);
+  private static void reached(
+      ArmedFaults faults, Step step, String structure, String... arguments) {
+    faults.take(step, structure).ifPresent(fault -> commit(fault, arguments));
   }
 
-  private static void commit(Fault fault) {
+  private static void commit(Fault fault, String... arguments) {
     switch (fault) {
       case ABORT -> abort();
       case KILL -> kill();
       case EXIT -> Runtime.getRuntime().halt(7);
       case HANG -> hang();
+      case GARBAGE -> {
+        garble(WorkerArguments.of(arguments));
+        hang();
+      }
       case OUT_OF_MEMORY -> fillHeap();
       case DEVICE_ERROR -> FaultyKernels.launchIllegal();
       case DEVICE_HANG -> FaultyKernels.launchEndless();
@@ -65,6 +72,10 @@ public final class FaultyWorker {
     } catch (Throwable e) {
       throw new AssertionError(e);
     }
+  }
+
+  private static void garble(WorkerArguments arguments) {
+    GarbledArea.fill(arguments.export().process(), arguments.area(), arguments.channels());
   }
 
   private static void hang() {
