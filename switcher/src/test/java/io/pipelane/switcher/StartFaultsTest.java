@@ -93,7 +93,7 @@ class StartFaultsTest {
   /** Before its hello it is waited for by one thread, and afterwards by another. */
   @Test
   void newWorkerHangs_isEndedInTimeAndAnotherIsStarted() {
-    assertLostFor("it was not ready after", Step.HELLO, Fault.HANG);
+    assertLostFor("it was not ready after " + LONGEST_START, Step.OPENING, Fault.HANG);
     assertLostFor("it hangs", Step.BUILDING, Fault.HANG);
   }
 

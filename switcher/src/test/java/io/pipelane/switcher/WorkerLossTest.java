@@ -15,13 +15,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.lanes.process.ArmedFaults;
-import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
-import io.pipelane.lanes.process.worker.FaultyWorker;
-import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -101,34 +97,6 @@ class WorkerLossTest {
       StatusException error = assertThrows(StatusException.class, call::await);
       assertEquals(Status.UNAVAILABLE, error.status());
       assertTrue(error.toString().contains("deadline has passed"), error.toString());
-      assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
-    }
-  }
-
-  /** One that never says that it is ready keeps nobody from being replaced. */
-  @Test
-  void newWorkerHangsInItsStart_isEndedAndAnotherIsStarted() throws Exception {
-    Duration limit = Duration.ofSeconds(8);
-    try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
-        WorkersFixture workers =
-            new WorkersFixture(
-                new TestWorkers(1)
-                    .program(FaultyWorker.class)
-                    .hangTimeout(PATIENCE)
-                    .startTimeout(limit))) {
-      ImportedModel model = chain("m", 1);
-      workers.switcher.register(model);
-      float[] expected = workers.infer(model, WorkersFixture.input(1));
-      workers.await(WorkerState.STANDBY, 1);
-      faults.arm(Step.OPENING, Fault.HANG);
-      workers.killActive();
-      assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
-      while (workers.workers.workers().lost() < 2) {
-        LockSupport.parkNanos(1_000_000);
-      }
-      String loss = workers.workers.workers().lastLoss();
-      assertTrue(loss.contains("it was not ready after " + limit), loss);
-      workers.await(WorkerState.STANDBY, 1);
       assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
     }
   }
