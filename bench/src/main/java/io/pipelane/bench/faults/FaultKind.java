@@ -5,102 +5,33 @@ import java.util.Locale;
 
 /** What is done to a server's worker processes. */
 enum FaultKind {
-  NONE("no fault", 0) {
-    @Override
-    void commit(FaultyServer server, String victim) {
-      // To compare with.
-    }
-  },
-  KILL("kill -9 of the %s worker", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("KILL", server.first(victim));
-    }
-  },
-  ABORT("SIGABRT in the %s worker", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("ABRT", server.first(victim));
-    }
-  },
-  GRAPH_ABORT("abort() in a custom operator of the model's graph", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.inRun(FaultWithinRun.ABORT, server.first(victim));
-    }
-  },
-  SEGMENTATION("SIGSEGV in the %s worker", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("SEGV", server.first(victim));
-    }
-  },
-  HANG("the %s worker hangs (SIGSTOP)", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("STOP", server.first(victim));
-    }
-  },
-  GARBAGE("garbage in the %s worker's memory", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.fillWithGarbage(server.first(victim));
-    }
-  },
-  OUT_OF_MEMORY("the %s worker is given no more memory", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.denyMemory(server.first(victim));
-    }
-  },
-  ILLEGAL_WRITE("a kernel of the %s worker writes to an illegal address", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.inRun(FaultWithinRun.ILLEGAL_WRITE, server.first(victim));
-    }
-  },
-  ENDLESS_KERNEL("a kernel of the %s worker takes the whole GPU and never ends", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.inRun(FaultWithinRun.ENDLESS_KERNEL, server.first(victim));
-    }
-  },
-  STANDBY("kill -9 of a standby", 1) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("KILL", server.first("STANDBY"));
-    }
-  },
-  ACTIVE_AND_STANDBY("kill -9 of the %s worker and of a standby", 2) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("KILL", server.first(victim), server.first("STANDBY"));
-    }
-  },
-  ALL("kill -9 of all workers", 0) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.signal("KILL", server.workers().workers().toArray(FaultyServer.Worker[]::new));
-    }
-
-    @Override
-    int losses(int workers) {
-      return workers;
-    }
-  },
-  RECYCLE("the %s worker is recycled (no fault)", 0) {
-    @Override
-    void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
-      server.recycle(server.first(victim));
-    }
-  };
+  NONE("no fault", 0),
+  KILL("kill -9 of the %s worker", 1),
+  ABORT("SIGABRT in the %s worker", 1),
+  GRAPH_ABORT("abort() in a custom operator of the model's graph", 1),
+  SEGMENTATION("SIGSEGV in the %s worker", 1),
+  HANG("the %s worker hangs (SIGSTOP)", 1),
+  GARBAGE("garbage in the %s worker's memory", 1),
+  OUT_OF_MEMORY("the %s worker is given no more memory", 1),
+  ILLEGAL_WRITE("a kernel of the %s worker writes to an illegal address", 1),
+  ENDLESS_KERNEL("a kernel of the %s worker takes the whole GPU and never ends", 1),
+  STANDBY("kill -9 of a standby", 1),
+  ACTIVE_AND_STANDBY("kill -9 of the %s worker and of a standby", 2),
+  ALL("kill -9 of all workers", Integer.MAX_VALUE),
+  RECYCLE("the %s worker is recycled (no fault)", 0);
 
   private final String description;
-  private final int losses;
+  private final int mostLosses;
 
-  FaultKind(String description, int losses) {
+  /**
+   * A kind of fault.
+   *
+   * @param description in words, with the state of the worker that has it
+   * @param mostLosses workers that it costs, if there are so many
+   */
+  FaultKind(String description, int mostLosses) {
     this.description = description;
-    this.losses = losses;
+    this.mostLosses = mostLosses;
   }
 
   /**
@@ -108,7 +39,26 @@ enum FaultKind {
    *
    * @param victim the state of the worker that has it
    */
-  abstract void commit(FaultyServer server, String victim) throws IOException, InterruptedException;
+  void commit(FaultyServer server, String victim) throws IOException, InterruptedException {
+    switch (this) {
+      case NONE -> {} // To compare with.
+      case KILL -> server.signal("KILL", server.first(victim));
+      case ABORT -> server.signal("ABRT", server.first(victim));
+      case GRAPH_ABORT -> server.inRun(FaultWithinRun.ABORT, server.first(victim));
+      case SEGMENTATION -> server.signal("SEGV", server.first(victim));
+      case HANG -> server.signal("STOP", server.first(victim));
+      case GARBAGE -> server.fillWithGarbage(server.first(victim));
+      case OUT_OF_MEMORY -> server.denyMemory(server.first(victim));
+      case ILLEGAL_WRITE -> server.inRun(FaultWithinRun.ILLEGAL_WRITE, server.first(victim));
+      case ENDLESS_KERNEL -> server.inRun(FaultWithinRun.ENDLESS_KERNEL, server.first(victim));
+      case STANDBY -> server.signal("KILL", server.first("STANDBY"));
+      case ACTIVE_AND_STANDBY ->
+          server.signal("KILL", server.first(victim), server.first("STANDBY"));
+      case ALL ->
+          server.signal("KILL", server.workers().workers().toArray(FaultyServer.Worker[]::new));
+      case RECYCLE -> server.recycle(server.first(victim));
+    }
+  }
 
   /** Whether only a GPU has it. */
   boolean isOfGpus() {
@@ -135,6 +85,6 @@ enum FaultKind {
    * @param workers how many there are
    */
   int losses(int workers) {
-    return losses;
+    return Math.min(mostLosses, workers);
   }
 }
