@@ -24,11 +24,11 @@ final class DeviceFigures {
             .filter(timed -> timed.nanos() - sinceNanos >= 0)
             .map(Timed::sample)
             .toList();
-    mean(samples, DeviceSample::utilization)
+    mean(samples, sample -> sample.work().utilization())
         .ifPresent(share -> results.add(name, SharingColumns.UTILIZATION, PERCENT * share));
-    mean(samples, DeviceSample::activity)
+    mean(samples, sample -> sample.work().activity())
         .ifPresent(share -> results.add(name, SharingColumns.ACTIVITY, PERCENT * share));
-    mean(samples, DeviceSample::memory)
+    mean(samples, sample -> sample.memory().taken())
         .ifPresent(share -> results.add(name, SharingColumns.MEMORY, PERCENT * share));
   }
 

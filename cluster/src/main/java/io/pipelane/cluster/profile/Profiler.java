@@ -40,9 +40,9 @@ public final class Profiler {
 
   /** The device was looked at, as the server's state shows it ({@code sharing}). */
   public void looked(SharingOverview overview) {
-    DeviceSample sample = overview.sample();
-    sample.utilization().ifPresent(utilization::add);
-    OptionalDouble busy = sample.activity().isPresent() ? sample.activity() : sample.utilization();
+    DeviceSample.Work work = overview.sample().work();
+    work.utilization().ifPresent(utilization::add);
+    OptionalDouble busy = work.activity().isPresent() ? work.activity() : work.utilization();
     busy.ifPresent(activity::add);
   }
 

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingSettings;
@@ -24,16 +27,9 @@ class ProfilerTest {
   private static SharingOverview overview(OptionalDouble utilization, OptionalDouble activity) {
     DeviceSample sample =
         new DeviceSample(
-            utilization,
-            activity,
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalLong.empty(),
-            OptionalLong.empty());
+            new Work(utilization, activity, OptionalDouble.empty(), OptionalLong.empty()),
+            Memory.UNKNOWN,
+            Health.UNKNOWN);
     SharingSettings settings =
         new SharingSettings(PipelaneConfig.defaults().sharing(), DeviceMonitor.none("a test"));
     try (Sharing sharing = new Sharing(settings, 0, 1, 0, List.of(), () -> 0)) {

@@ -7,8 +7,13 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -91,29 +96,29 @@ public final class NvmlMonitor implements DeviceMonitor {
 
   @Override
   public DeviceSample sample() {
-    OptionalDouble utilization =
-        asked("nvmlDeviceGetUtilizationRates")
-            ? OptionalDouble.of(result.get(JAVA_INT, 0) / PERCENT)
-            : OptionalDouble.empty();
     return new DeviceSample(
-        utilization,
-        gpm.map(GpmActivity::read).orElse(OptionalDouble.empty()),
-        clock(),
-        memory(),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        watts(),
-        celsius(),
-        eccErrors(),
-        slowedBy());
+        new Work(
+            number("nvmlDeviceGetUtilizationRates", PERCENT),
+            gpm.map(GpmActivity::read).orElse(OptionalDouble.empty()),
+            clock(),
+            slowedBy()),
+        Memory.ofDevice(memory()),
+        new Health(
+            number("nvmlDeviceGetPowerUsage", MILLI),
+            number("nvmlDeviceGetTemperature", 1, TEMPERATURE_GPU),
+            longNumber("nvmlDeviceGetTotalEccErrors", ECC_UNCORRECTED, ECC_VOLATILE)));
   }
 
-  /** Whether a function that takes the device and one pointer has written its result. */
-  private boolean asked(String function) {
-    return succeeded(function, nvml.call(function, device, result));
-  }
-
-  private static boolean succeeded(String function, int code) {
+  /**
+   * Whether a function has written its result, which takes the device, what is meant of it, and a
+   * pointer.
+   */
+  private boolean asked(String function, Integer... meant) {
+    List<Object> arguments = new ArrayList<>();
+    arguments.add(device);
+    arguments.addAll(Arrays.asList(meant));
+    arguments.add(result);
+    int code = nvml.call(function, arguments.toArray());
     if (code == GPU_IS_LOST || code == RESET_REQUIRED) {
       throw new StatusException(
           Status.DEVICE_FAILURE, function + " says that the GPU is lost (" + code + ")");
@@ -121,62 +126,46 @@ public final class NvmlMonitor implements DeviceMonitor {
     return code == Nvml.SUCCESS;
   }
 
+  /** What a function writes as an int, so many of which are one. */
+  private OptionalDouble number(String function, double unit, Integer... meant) {
+    return asked(function, meant)
+        ? OptionalDouble.of(result.get(JAVA_INT, 0) / unit)
+        : OptionalDouble.empty();
+  }
+
+  /** What a function writes as a long. */
+  private OptionalLong longNumber(String function, Integer... meant) {
+    return asked(function, meant)
+        ? OptionalLong.of(result.get(JAVA_LONG, 0))
+        : OptionalLong.empty();
+  }
+
   private OptionalDouble clock() {
     if (highestClock.isEmpty()) { // Which takes a millisecond to ask for, ten times what others do.
-      highestClock = clock("nvmlDeviceGetMaxClockInfo");
+      highestClock = number("nvmlDeviceGetMaxClockInfo", 1, CLOCK_SM);
     }
-    OptionalDouble now = clock("nvmlDeviceGetClockInfo");
+    OptionalDouble now = number("nvmlDeviceGetClockInfo", 1, CLOCK_SM);
     return now.isPresent() && highestClock.orElse(0) > 0
         ? OptionalDouble.of(Math.min(1, now.getAsDouble() / highestClock.getAsDouble()))
         : OptionalDouble.empty();
   }
 
-  private OptionalDouble clock(String function) {
-    return succeeded(function, nvml.call(function, device, CLOCK_SM, result))
-        ? OptionalDouble.of(result.get(JAVA_INT, 0))
-        : OptionalDouble.empty();
+  private OptionalLong slowedBy() {
+    String renamed = "nvmlDeviceGetCurrentClocksEventReasons";
+    return longNumber(nvml.has(renamed) ? renamed : "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
 
   @Override
   public OptionalLong memoryBytes() {
-    return asked("nvmlDeviceGetMemoryInfo")
-        ? OptionalLong.of(result.getAtIndex(JAVA_LONG, 0))
-        : OptionalLong.empty();
+    return longNumber("nvmlDeviceGetMemoryInfo"); // Total, free, used.
   }
 
-  /** Total, free, used. */
   private OptionalDouble memory() {
-    return asked("nvmlDeviceGetMemoryInfo")
+    OptionalLong total = memoryBytes();
+    return total.isPresent()
         ? OptionalDouble.of(
-            result.getAtIndex(JAVA_LONG, 2) / (double) Math.max(1, result.getAtIndex(JAVA_LONG, 0)))
+            result.getAtIndex(JAVA_LONG, 2) / (double) Math.max(1, total.getAsLong()))
         : OptionalDouble.empty();
-  }
-
-  private OptionalDouble watts() {
-    return asked("nvmlDeviceGetPowerUsage")
-        ? OptionalDouble.of(result.get(JAVA_INT, 0) / MILLI)
-        : OptionalDouble.empty();
-  }
-
-  private OptionalDouble celsius() {
-    String function = "nvmlDeviceGetTemperature";
-    return succeeded(function, nvml.call(function, device, TEMPERATURE_GPU, result))
-        ? OptionalDouble.of(result.get(JAVA_INT, 0))
-        : OptionalDouble.empty();
-  }
-
-  private OptionalLong eccErrors() {
-    String function = "nvmlDeviceGetTotalEccErrors";
-    return succeeded(function, nvml.call(function, device, ECC_UNCORRECTED, ECC_VOLATILE, result))
-        ? OptionalLong.of(result.get(JAVA_LONG, 0))
-        : OptionalLong.empty();
-  }
-
-  private OptionalLong slowedBy() {
-    String renamed = "nvmlDeviceGetCurrentClocksEventReasons";
-    return asked(nvml.has(renamed) ? renamed : "nvmlDeviceGetCurrentClocksThrottleReasons")
-        ? OptionalLong.of(result.get(JAVA_LONG, 0))
-        : OptionalLong.empty();
   }
 
   @Override

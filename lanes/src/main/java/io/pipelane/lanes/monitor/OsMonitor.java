@@ -1,5 +1,8 @@
 package io.pipelane.lanes.monitor;
 
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -62,16 +65,9 @@ public final class OsMonitor implements DeviceMonitor {
       latest = now;
     }
     return new DeviceSample(
-        busy,
-        busy,
-        clock(),
-        HostMemory.ofMachine(files.read("proc/meminfo")),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalLong.empty(),
-        OptionalLong.empty());
+        new Work(busy, busy, clock(), OptionalLong.empty()),
+        Memory.ofDevice(HostMemory.ofMachine(files.read("proc/meminfo"))),
+        Health.UNKNOWN);
   }
 
   private OptionalDouble clock() {

@@ -163,8 +163,8 @@ class HostMemoryTest {
     write("proc/meminfo", MEMINFO);
     DeviceMonitor monitor = new HostMemoryMonitor(DeviceMonitor.none("no NVML"), host());
     DeviceSample sample = monitor.sample();
-    assertEquals(OptionalDouble.of(0.125), sample.memoryPressure());
-    assertEquals(OptionalDouble.of(0.75), sample.hostMemory());
+    assertEquals(OptionalDouble.of(0.125), sample.memory().hostPressure());
+    assertEquals(OptionalDouble.of(0.75), sample.memory().hostTaken());
     assertEquals("no NVML", monitor.source());
   }
 

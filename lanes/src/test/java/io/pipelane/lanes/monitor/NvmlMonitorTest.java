@@ -32,17 +32,17 @@ class NvmlMonitorTest {
     try (monitor) {
       for (int i = 0; i < 20; i++) {
         DeviceSample sample = monitor.sample();
-        double memory = sample.memory().orElseThrow();
+        double memory = sample.memory().taken().orElseThrow();
         assertTrue(memory > 0 && memory < 1, sample::toString);
-        double clock = sample.clock().orElseThrow();
+        double clock = sample.work().clock().orElseThrow();
         assertTrue(clock > 0 && clock <= 1, sample::toString);
-        double watts = sample.watts().orElseThrow();
+        double watts = sample.health().watts().orElseThrow();
         assertTrue(watts > 5 && watts < 2_000, sample::toString);
-        double celsius = sample.celsius().orElseThrow();
+        double celsius = sample.health().celsius().orElseThrow();
         assertTrue(celsius > 5 && celsius < 120, sample::toString);
-        assertTrue(sample.utilization().orElseThrow() <= 1, sample::toString);
-        assertTrue(sample.activity().orElse(0) <= 1, sample::toString);
-        assertTrue(sample.slowedBy().isPresent(), sample::toString);
+        assertTrue(sample.work().utilization().orElseThrow() <= 1, sample::toString);
+        assertTrue(sample.work().activity().orElse(0) <= 1, sample::toString);
+        assertTrue(sample.work().slowedBy().isPresent(), sample::toString);
         assertEquals(List.of(), monitor.errors());
         Thread.sleep(120); // A look at a real device: GPM tells of the time between.
       }

@@ -29,9 +29,9 @@ class OsMonitorTest {
     write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  250 kB\n");
     write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000\n");
     DeviceSample sample = monitor.sample();
-    assertEquals(OptionalDouble.of(0.4), sample.utilization());
-    assertEquals(OptionalDouble.of(0.75), sample.memory());
-    assertEquals(OptionalDouble.of(0.75), sample.clock());
+    assertEquals(OptionalDouble.of(0.4), sample.work().utilization());
+    assertEquals(OptionalDouble.of(0.75), sample.memory().taken());
+    assertEquals(OptionalDouble.of(0.75), sample.work().clock());
   }
 
   @Test
@@ -43,7 +43,7 @@ class OsMonitorTest {
   @Test
   void sample_thisMachine_isPlausible() {
     try (OsMonitor monitor = OsMonitor.open()) {
-      double memory = monitor.sample().memory().orElseThrow();
+      double memory = monitor.sample().memory().taken().orElseThrow();
       assertTrue(memory > 0 && memory < 1, () -> "memory " + memory);
     }
   }

@@ -172,28 +172,31 @@ final class SharingMetrics {
   }
 
   private void addSamples() {
-    sample("pipelane_device_utilization", "Of the time, busy", DeviceSample::utilization);
-    sample("pipelane_device_activity", "Of the multiprocessors or cores", DeviceSample::activity);
-    sample("pipelane_device_clock", "Of the highest clock", DeviceSample::clock);
-    sample("pipelane_device_memory_taken", "Of the whole memory", DeviceSample::memory);
+    sample("pipelane_device_utilization", "Of the time, busy", seen -> seen.work().utilization());
+    sample(
+        "pipelane_device_activity",
+        "Of the multiprocessors or cores",
+        seen -> seen.work().activity());
+    sample("pipelane_device_clock", "Of the highest clock", seen -> seen.work().clock());
+    sample("pipelane_device_memory_taken", "Of the whole memory", seen -> seen.memory().taken());
     sample(
         "pipelane_host_memory_pressure",
         "Of the time, some task waited for memory",
-        DeviceSample::memoryPressure);
+        seen -> seen.memory().hostPressure());
     sample(
         "pipelane_host_memory_taken",
         "Of the host's memory, or of its control group's",
-        DeviceSample::hostMemory);
-    sample("pipelane_device_watts", "Power drawn", DeviceSample::watts);
-    sample("pipelane_device_celsius", "Temperature", DeviceSample::celsius);
+        seen -> seen.memory().hostTaken());
+    sample("pipelane_device_watts", "Power drawn", seen -> seen.health().watts());
+    sample("pipelane_device_celsius", "Temperature", seen -> seen.health().celsius());
     sample(
         "pipelane_device_ecc_errors",
         "Memory errors that were not corrected",
-        seen -> widened(seen.eccErrors()));
+        seen -> widened(seen.health().eccErrors()));
     sample(
         "pipelane_device_slowed_by",
         "Why the clock is not higher, as NVML's bits",
-        seen -> widened(seen.slowedBy()));
+        seen -> widened(seen.work().slowedBy()));
   }
 
   private static OptionalDouble widened(OptionalLong value) {

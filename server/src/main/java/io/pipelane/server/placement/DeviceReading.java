@@ -35,8 +35,8 @@ public record DeviceReading(
 
   /** Of the multiprocessors, those that are busy while any is; all where that is not measured. */
   double whileBusy() {
-    double busyTime = sample.utilization().orElse(0);
-    return busyTime > 0 ? Math.min(1, sample.activity().orElse(busyTime) / busyTime) : 1;
+    double busyTime = sample.work().utilization().orElse(0);
+    return busyTime > 0 ? Math.min(1, sample.work().activity().orElse(busyTime) / busyTime) : 1;
   }
 
   /** Whether an offline job may begin here. */

@@ -33,14 +33,14 @@ final class SharingAnswer {
     write(json, sharing.multiprocessors());
     json.writeStringField("monitor", sharing.source());
     DeviceSample sample = sharing.sample();
-    write(json, "utilization", sample.utilization());
-    write(json, "activity", sample.activity());
-    write(json, "clock", sample.clock());
-    write(json, "memory", sample.memory());
-    write(json, "memory_pressure", sample.memoryPressure());
-    write(json, "host_memory", sample.hostMemory());
-    write(json, "watts", sample.watts());
-    write(json, "celsius", sample.celsius());
+    write(json, "utilization", sample.work().utilization());
+    write(json, "activity", sample.work().activity());
+    write(json, "clock", sample.work().clock());
+    write(json, "memory", sample.memory().taken());
+    write(json, "memory_pressure", sample.memory().hostPressure());
+    write(json, "host_memory", sample.memory().hostTaken());
+    write(json, "watts", sample.health().watts());
+    write(json, "celsius", sample.health().celsius());
     json.writeEndObject();
   }
 

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.lanes.execution.LanesOverview;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
@@ -42,16 +45,13 @@ class MetricsTest {
 
   private static final DeviceSample BUSY =
       new DeviceSample(
-          OptionalDouble.of(0.5),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalDouble.empty(),
-          OptionalLong.empty(),
-          OptionalLong.empty());
+          new Work(
+              OptionalDouble.of(0.5),
+              OptionalDouble.empty(),
+              OptionalDouble.empty(),
+              OptionalLong.empty()),
+          Memory.UNKNOWN,
+          Health.UNKNOWN);
   private static final Pattern METRIC = Pattern.compile("\\b(nv_inference|pipelane)_[a-z_]+");
 
   private final InferenceStatistics statistics = new InferenceStatistics();

@@ -33,16 +33,16 @@ public final class SampleTrace {
     return Stream.of(
             device,
             Long.toString(timed.nanos()),
-            text(sample.utilization()),
-            text(sample.activity()),
-            text(sample.clock()),
-            text(sample.memory()),
-            text(sample.memoryPressure()),
-            text(sample.hostMemory()),
-            text(sample.watts()),
-            text(sample.celsius()),
-            text(sample.eccErrors()),
-            text(sample.slowedBy()))
+            text(sample.work().utilization()),
+            text(sample.work().activity()),
+            text(sample.work().clock()),
+            text(sample.memory().taken()),
+            text(sample.memory().hostPressure()),
+            text(sample.memory().hostTaken()),
+            text(sample.health().watts()),
+            text(sample.health().celsius()),
+            text(sample.health().eccErrors()),
+            text(sample.work().slowedBy()))
         .collect(Collectors.joining(","));
   }
 

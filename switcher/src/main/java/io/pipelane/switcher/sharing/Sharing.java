@@ -205,15 +205,18 @@ public final class Sharing implements AutoCloseable {
       return;
     }
     double ran = gate.runTime().activity((now - lookedNanos) / 1e9);
-    if (sample.utilization().isPresent()) { // Somebody looks at the device.
-      estimate = sample.activity().isPresent() ? "" : ", SM activity estimated from runs";
+    if (sample.work().utilization().isPresent()) { // Somebody looks at the device.
+      estimate = sample.work().activity().isPresent() ? "" : ", SM activity estimated from runs";
       sample = sample.withActivity(ran);
     }
     samples.add(now, sample);
-    OptionalDouble active = sample.activity();
+    OptionalDouble active = sample.work().activity();
     double loaded = 0;
     if (active.isPresent()) {
-      double clock = sample.isBusy() ? sample.clock().orElse(load.threshold()) : load.threshold();
+      double clock =
+          sample.work().isBusy()
+              ? sample.work().clock().orElse(load.threshold())
+              : load.threshold();
       loaded = load.of(active.getAsDouble(), clock);
       throttle.update(loaded, (now - lookedNanos) / 1e9);
     }
@@ -228,14 +231,14 @@ public final class Sharing implements AutoCloseable {
 
   private Map<SharingMetric, Double> readings(DeviceSample sample, long now) {
     Map<SharingMetric, Double> readings = new EnumMap<>(SharingMetric.class);
-    put(readings, SharingMetric.UTILIZATION, sample.utilization());
-    put(readings, SharingMetric.ACTIVITY, sample.activity());
-    if (sample.isBusy()) { // An idle device saves power.
-      put(readings, SharingMetric.CLOCK, sample.clock());
+    put(readings, SharingMetric.UTILIZATION, sample.work().utilization());
+    put(readings, SharingMetric.ACTIVITY, sample.work().activity());
+    if (sample.work().isBusy()) { // An idle device saves power.
+      put(readings, SharingMetric.CLOCK, sample.work().clock());
     }
-    put(readings, SharingMetric.MEMORY, memory.used(sample.memory()));
-    put(readings, SharingMetric.MEMORY_PRESSURE, sample.memoryPressure());
-    put(readings, SharingMetric.HOST_MEMORY, sample.hostMemory());
+    put(readings, SharingMetric.MEMORY, memory.used(sample.memory().taken()));
+    put(readings, SharingMetric.MEMORY_PRESSURE, sample.memory().hostPressure());
+    put(readings, SharingMetric.HOST_MEMORY, sample.memory().hostTaken());
     put(readings, SharingMetric.ATTAINMENT, attainment.update(objectives.soFar(), now));
     return readings;
   }

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Thresholds;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.switcher.sharing.SampleRing.Timed;
 import java.io.IOException;
 import java.io.InputStream;
@@ -44,16 +47,9 @@ class RecordedTraceTest {
   private void add(String... columns) {
     DeviceSample sample =
         new DeviceSample(
-            share(columns[2]),
-            share(columns[3]),
-            share(columns[4]),
-            share(columns[5]),
-            share(columns[6]),
-            share(columns[7]),
-            share(columns[8]),
-            share(columns[9]),
-            OptionalLong.empty(),
-            OptionalLong.empty());
+            new Work(share(columns[2]), share(columns[3]), share(columns[4]), OptionalLong.empty()),
+            new Memory(share(columns[5]), share(columns[6]), share(columns[7])),
+            new Health(share(columns[8]), share(columns[9]), OptionalLong.empty()));
     trace.add(new Timed(Long.parseLong(columns[1]), sample));
   }
 
@@ -77,7 +73,7 @@ class RecordedTraceTest {
     long overlimitSince = Long.MIN_VALUE;
     SharingState before = SharingState.HEALTHY;
     for (Timed timed : trace) {
-      double percent = 100 * timed.sample().hostMemory().orElseThrow();
+      double percent = 100 * timed.sample().memory().hostTaken().orElseThrow();
       SharingState now = monitor.observe(Map.of(SharingMetric.HOST_MEMORY, percent), timed.nanos());
       if (now == SharingState.OVERLIMIT && before != now) {
         overlimitSince = timed.nanos();
@@ -107,7 +103,7 @@ class RecordedTraceTest {
     double share = 1;
     long before = trace.getFirst().nanos() - 100_000_000;
     for (Timed timed : trace) {
-      double active = timed.sample().activity().orElseThrow();
+      double active = timed.sample().work().activity().orElseThrow();
       double now =
           throttle.update(load.of(active, load.threshold()), (timed.nanos() - before) / 1e9);
       assertTrue(now <= share + 0.05, "it rose from %s to %s".formatted(share, now));
@@ -128,7 +124,7 @@ class RecordedTraceTest {
     long restsSince = trace.getFirst().nanos();
     long before = restsSince - 100_000_000;
     for (Timed timed : trace) {
-      double active = timed.sample().activity().orElseThrow();
+      double active = timed.sample().work().activity().orElseThrow();
       double share =
           throttle.update(load.of(active, load.threshold()), (timed.nanos() - before) / 1e9);
       before = timed.nanos();
@@ -147,7 +143,7 @@ class RecordedTraceTest {
   void throttle_targetThatIsAllThereIs_slowsNothingDown() {
     LaunchThrottle throttle = new LaunchThrottle(1);
     for (Timed timed : trace) {
-      double share = throttle.update(timed.sample().activity().orElseThrow(), 0.1);
+      double share = throttle.update(timed.sample().work().activity().orElseThrow(), 0.1);
       assertEquals(1, share, 1e-9);
     }
   }

@@ -10,6 +10,9 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -68,32 +71,31 @@ class SharingTest {
   }
 
   private static DeviceSample sample(double activity, double clock, double memory) {
+    OptionalDouble busy = OptionalDouble.of(activity);
     return new DeviceSample(
-        OptionalDouble.of(activity),
-        OptionalDouble.of(activity),
-        OptionalDouble.of(clock),
-        OptionalDouble.of(memory),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalLong.empty(),
-        OptionalLong.empty());
+        new Work(busy, busy, OptionalDouble.of(clock), OptionalLong.empty()),
+        Memory.ofDevice(OptionalDouble.of(memory)),
+        Health.UNKNOWN);
+  }
+
+  /** A busy device whose activity NVML does not tell. */
+  private static DeviceSample withoutActivity() {
+    return new DeviceSample(
+        new Work(
+            OptionalDouble.of(1),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalLong.empty()),
+        Memory.UNKNOWN,
+        Health.UNKNOWN);
   }
 
   private static DeviceSample host(double pressure, double taken) {
     DeviceSample device = sample(0.2, 1, 0.5);
     return new DeviceSample(
-        device.utilization(),
-        device.activity(),
-        device.clock(),
-        device.memory(),
-        OptionalDouble.of(pressure),
-        OptionalDouble.of(taken),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        OptionalLong.empty(),
-        OptionalLong.empty());
+        device.work(),
+        new Memory(device.memory().taken(), OptionalDouble.of(pressure), OptionalDouble.of(taken)),
+        device.health());
   }
 
   private SharingState look() {
@@ -150,21 +152,10 @@ class SharingTest {
     look();
     assertEquals("a recording", sharing.overview().source());
     DeviceSample measured = sample;
-    sample =
-        new DeviceSample(
-            measured.utilization(),
-            OptionalDouble.empty(),
-            measured.clock(),
-            measured.memory(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalLong.empty(),
-            OptionalLong.empty());
+    sample = withoutActivity();
     look();
     assertEquals("a recording, SM activity estimated from runs", sharing.overview().source());
-    assertTrue(sharing.overview().sample().activity().isPresent());
+    assertTrue(sharing.overview().sample().work().activity().isPresent());
     sample = measured;
     look();
     assertEquals("a recording", sharing.overview().source());
@@ -387,28 +378,17 @@ class SharingTest {
 
   @Test
   void activityThatIsNotMeasured_isEstimatedFromRuns() {
-    sample =
-        new DeviceSample(
-            OptionalDouble.of(1),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalLong.empty(),
-            OptionalLong.empty());
+    sample = withoutActivity();
     for (int i = 0; i < 100; i++) {
       now.addAndGet(SECOND / 10);
       sharing.gate().computed(SECOND / 20);
       sharing.gate().computedInShare(SECOND / 10, 0.1);
       sharing.look();
     }
-    assertEquals(0.6, sharing.overview().sample().activity().orElseThrow(), 0.01);
+    assertEquals(0.6, sharing.overview().sample().work().activity().orElseThrow(), 0.01);
     sharing.gate().computed(10 * SECOND);
     now.addAndGet(SECOND / 10);
     sharing.look();
-    assertEquals(1, sharing.overview().sample().activity().orElseThrow());
+    assertEquals(1, sharing.overview().sample().work().activity().orElseThrow());
   }
 }
