@@ -1,7 +1,5 @@
 package io.pipelane.cluster.profile;
 
-import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.switcher.sharing.SharingOverview;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -38,17 +36,8 @@ public final class Profiler {
     }
   }
 
-  /** The device was looked at, as the server's state shows it ({@code sharing}). */
-  public void looked(SharingOverview overview) {
-    DeviceSample.Work work = overview.sample().work();
-    work.utilization().ifPresent(utilization::add);
-    OptionalDouble busy = work.activity().isPresent() ? work.activity() : work.utilization();
-    busy.ifPresent(activity::add);
-  }
-
   /**
-   * The device was looked at by somebody who can tell the workload from others; for all looks or
-   * none of a profiler.
+   * The device was looked at.
    *
    * @param time since the look before
    * @param ran how long the runs took that ended since then, more than that where one began before

@@ -4,19 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.lanes.monitor.DeviceMonitor;
-import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.lanes.monitor.DeviceSample.Health;
-import io.pipelane.lanes.monitor.DeviceSample.Memory;
-import io.pipelane.lanes.monitor.DeviceSample.Work;
-import io.pipelane.switcher.sharing.Sharing;
-import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.time.Duration;
-import java.util.List;
-import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class ProfilerTest {
@@ -24,40 +12,15 @@ class ProfilerTest {
 
   private final Profiler profiler = new Profiler();
 
-  private static SharingOverview overview(OptionalDouble utilization, OptionalDouble activity) {
-    DeviceSample sample =
-        new DeviceSample(
-            new Work(utilization, activity, OptionalDouble.empty(), OptionalLong.empty()),
-            Memory.UNKNOWN,
-            Health.UNKNOWN);
-    SharingSettings settings =
-        new SharingSettings(PipelaneConfig.defaults().sharing(), DeviceMonitor.none("a test"));
-    try (Sharing sharing = new Sharing(settings, 0, 1, 0, List.of(), () -> 0)) {
-      SharingOverview seen = sharing.overview();
-      return new SharingOverview(
-          seen.state(),
-          seen.reason(),
-          seen.share(),
-          seen.load(),
-          seen.overlimitEntries(),
-          seen.source(),
-          sample,
-          seen.counts(),
-          seen.slowdowns(),
-          seen.multiprocessors(),
-          seen.evictions());
-    }
-  }
-
-  private static SharingOverview overview(double utilization, double activity) {
-    return overview(OptionalDouble.of(utilization), OptionalDouble.of(activity));
+  /** A second in which the device was busy for a part of the time. */
+  private void looked(double busyTime, double whileBusy) {
+    profiler.looked(Duration.ofSeconds(1), Duration.ofMillis((long) (1000 * busyTime)), whileBusy);
   }
 
   @Test
   void profile_isTheMeanOfWhatWasSeen() {
-    profiler.looked(overview(0.8, 0.4));
-    profiler.looked(overview(1, 0.6));
-    profiler.looked(overview(OptionalDouble.empty(), OptionalDouble.empty()));
+    looked(0.8, 0.5);
+    looked(1, 0.6);
     profiler.occupied(0.3);
     profiler.ran(Duration.ofMillis(10));
     profiler.ran(Duration.ofMillis(30));
@@ -71,8 +34,8 @@ class ProfilerTest {
   }
 
   @Test
-  void profile_whatIsNotMeasured_isStoodInFor() {
-    profiler.looked(overview(OptionalDouble.of(0.5), OptionalDouble.empty()));
+  void profile_occupancyIsNotMeasured_whatIsBusyStandsInForIt() {
+    looked(0.5, 1);
     profiler.ran(Duration.ofMillis(1));
 
     WorkloadProfile profile = profiler.profile().orElseThrow();
@@ -84,7 +47,7 @@ class ProfilerTest {
   @Test
   void profile_withoutSamplesOrRuns_isNone() {
     assertTrue(profiler.profile().isEmpty());
-    profiler.looked(overview(0.5, 0.5));
+    looked(0.5, 1);
     assertTrue(profiler.profile().isEmpty());
   }
 
