@@ -173,8 +173,7 @@ final class SwitcherParts implements AutoCloseable {
     spanParts = new SpanParts(daemon.parts(), execution, sharing.gate().online(), clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
-    sharing.onEviction(daemon::takeBackOffline);
-    sharing.onShortage(daemon::endOfflineRuns);
+    sharing.onEviction(daemon);
     monitor = new MonitorThread(sharing);
   }
 

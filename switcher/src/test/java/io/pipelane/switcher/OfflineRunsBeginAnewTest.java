@@ -61,7 +61,7 @@ class OfflineRunsBeginAnewTest {
     Switcher opened = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     opened.register(offline);
     opened.register(online);
-    while (opened.sharing().overview().state() != SharingState.HEALTHY) {
+    while (opened.sharing().overview().seen().state() != SharingState.HEALTHY) {
       Thread.onSpinWait(); // The device is looked at by a thread of its own.
     }
     return opened;

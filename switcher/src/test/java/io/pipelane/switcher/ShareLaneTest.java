@@ -87,7 +87,7 @@ class ShareLaneTest {
     Switcher opened =
         new Switcher(device, memory, sessions, settings, ShareLaneTest::weights, this::now);
     opened.register(model);
-    while (opened.sharing().overview().state() != SharingState.HEALTHY) {
+    while (opened.sharing().overview().seen().state() != SharingState.HEALTHY) {
       Thread.onSpinWait(); // The device is looked at by a thread of its own.
     }
     return opened;

@@ -259,15 +259,15 @@ class ShortRunsTest {
     AtomicBoolean stands = new AtomicBoolean();
     OfflineRun offline = stands::get;
     on.sharing().gate().begin(offline);
-    while (on.sharing().overview().share() > 0) {
+    while (on.sharing().overview().seen().share() > 0) {
       runsHere(on, request(model));
     }
     stands.set(true);
-    while (on.sharing().overview().share() == 0) {
+    while (on.sharing().overview().seen().share() == 0) {
       runsHere(on, request(model));
     }
     on.sharing().gate().end(offline);
-    assertEquals(Set.of(model.version()), on.sharing().overview().slowdowns().keySet());
+    assertEquals(Set.of(model.version()), on.sharing().overview().seen().slowdowns().keySet());
   }
 
   @Test

@@ -238,7 +238,7 @@ final class SharingRounds {
       Thread.sleep(measured.dividedBy(8));
       long before = offline.runs();
       long stops = server.preemptions().runs();
-      int evictions = server.sharing().overview().overlimitEntries();
+      int evictions = server.sharing().overview().seen().overlimitEntries();
       long begin = System.nanoTime();
       OnlineLoad.Outcome outcome = online.run();
       DeviceFigures.add(results, name, server.sharing().overview().multiprocessors());
@@ -256,7 +256,7 @@ final class SharingRounds {
       results.add(
           name,
           SharingColumns.OVERLIMITS,
-          server.sharing().overview().overlimitEntries() - evictions);
+          server.sharing().overview().seen().overlimitEntries() - evictions);
       DeviceFigures.add(results, name, server.sharing().overview().evictions());
       if (idle > 0) {
         results.add(name, SharingColumns.OF_IDLE, oversold / idle);

@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.ShareOverview;
@@ -80,14 +81,15 @@ final class SharingMetrics {
             "Times as long as alone that runs take beside offline work, where limited");
     devices.forEach(
         (device, state) -> {
+          DeviceLook seen = state.sharing().seen();
           for (SharingState each : SharingState.values()) {
-            int is = each == state.sharing().state() ? 1 : 0;
+            int is = each == seen.state() ? 1 : 0;
             states.add(is, "device", device, "state", each.toString());
           }
-          share.add(state.sharing().share(), "device", device);
-          load.add(state.sharing().load(), "device", device);
-          entries.add(state.sharing().overlimitEntries(), "device", device);
-          Map<ModelVersion, Double> ratios = state.sharing().slowdowns();
+          share.add(seen.share(), "device", device);
+          load.add(seen.load(), "device", device);
+          entries.add(seen.overlimitEntries(), "device", device);
+          Map<ModelVersion, Double> ratios = seen.slowdowns();
           ratios.forEach(
               (model, ratio) -> {
                 if (!ratios.containsKey(model.nextEdition())) {
@@ -211,7 +213,7 @@ final class SharingMetrics {
     devices.forEach(
         (device, state) ->
             figure
-                .apply(state.sharing().sample())
+                .apply(state.sharing().seen().sample())
                 .ifPresent(value -> gauge.add(value, "device", device)));
     families.add(gauge);
   }

@@ -27,10 +27,10 @@ public record DeviceReading(
     return new DeviceReading(
         name,
         member.usable(),
-        sharing.state(),
+        sharing.seen().state(),
         member.online(),
         member.offline(),
-        sharing.sample());
+        sharing.seen().sample());
   }
 
   /** Of the multiprocessors, those that are busy while any is; all where that is not measured. */

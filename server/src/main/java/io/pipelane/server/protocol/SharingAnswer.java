@@ -3,6 +3,7 @@ package io.pipelane.server.protocol;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
@@ -15,12 +16,13 @@ final class SharingAnswer {
 
   static void write(JsonGenerator json, SharingOverview sharing, TransferCounters.Offline moved)
       throws IOException {
+    DeviceLook seen = sharing.seen();
     json.writeStartObject();
-    json.writeStringField("state", sharing.state().toString());
-    json.writeStringField("reason", sharing.reason());
-    json.writeNumberField("offline_share", sharing.share());
-    json.writeNumberField("load", sharing.load());
-    json.writeNumberField("overlimit_entries", sharing.overlimitEntries());
+    json.writeStringField("state", seen.state().toString());
+    json.writeStringField("reason", seen.reason());
+    json.writeNumberField("offline_share", seen.share());
+    json.writeNumberField("load", seen.load());
+    json.writeNumberField("overlimit_entries", seen.overlimitEntries());
     json.writeNumberField("online_requests", sharing.counts().onlineRequests());
     json.writeNumberField("online_per_second", sharing.counts().onlinePerSecond());
     json.writeNumberField("offline_running", sharing.counts().offlineRunning());
@@ -31,8 +33,8 @@ final class SharingAnswer {
     json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
     write(json, sharing.evictions());
     write(json, sharing.multiprocessors());
-    json.writeStringField("monitor", sharing.source());
-    DeviceSample sample = sharing.sample();
+    json.writeStringField("monitor", seen.source());
+    DeviceSample sample = seen.sample();
     write(json, "utilization", sample.work().utilization());
     write(json, "activity", sample.work().activity());
     write(json, "clock", sample.work().clock());

@@ -2,6 +2,7 @@ package io.pipelane.server.device;
 
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.ShareOverview;
@@ -33,15 +34,8 @@ public final class SharedDevices {
       DeviceSample sample,
       Map<ModelVersion, Double> slowdowns) {
     return new SharingOverview(
-        state,
-        reason,
-        share,
-        0.75,
-        1,
-        "a test",
-        sample,
+        new DeviceLook(state, reason, 1, share, 0.75, "a test", sample, slowdowns),
         new OfflineGate.Counts(31, 2.5, 1, 33, 34, 35),
-        slowdowns,
         new ShareOverview(
             ShareOverview.State.KEPT,
             20,

@@ -18,6 +18,7 @@ import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
+import io.pipelane.switcher.sharing.OfflineMemory;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */
-public final class MemoryDaemon implements AutoCloseable {
+public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
   /*
    * One lock guards every Residency, the page pool and the budget; it is the only writer's pass.
    * While it is held nothing waits for copies or runs, so a holder always gets done. Copy events
@@ -234,7 +235,7 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  /** Takes off the device what offline work alone uses and no run holds; how many bytes. */
+  @Override
   public long takeBackOffline() {
     lock.lock();
     try {
@@ -246,10 +247,7 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  /**
-   * Has all offline runs end at their gates, to begin anew when they may again; what they held can
-   * be taken back then.
-   */
+  @Override
   public void endOfflineRuns() {
     lock.lock();
     try {

@@ -20,9 +20,8 @@ final class EvictionWatch {
 
   private final OfflineGate gate;
   private final LongSupplier nanoClock;
-  private volatile LongSupplier takeBack = () -> 0;
+  private volatile OfflineMemory memory = OfflineMemory.NONE;
   private volatile Evictions evictions = Evictions.NONE;
-  private volatile Runnable endRuns = () -> {};
   private Awaited awaited = Awaited.NOTHING;
   private boolean isForMemory;
   private boolean wasUnderWay;
@@ -44,14 +43,9 @@ final class EvictionWatch {
     this.nanoClock = nanoClock;
   }
 
-  /** Has memory taken back that no run holds; the supplier answers how many bytes that were. */
-  void onMemory(LongSupplier takingBack) {
-    takeBack = takingBack;
-  }
-
-  /** Has runs end that stand, where it is memory that there is too little of. */
-  void onShortage(Runnable endingRuns) {
-    endRuns = endingRuns;
+  /** Whose memory comes back. */
+  void from(OfflineMemory held) {
+    memory = held;
   }
 
   /** The gate is about to be closed for an overload. */
@@ -76,7 +70,7 @@ final class EvictionWatch {
   /** The overload is over, or the device is lost: nobody need stop or end for it any more. */
   void over() {
     if (awaited == Awaited.RETURN) {
-      takenBytes += takeBack.getAsLong();
+      takenBytes += memory.takeBackOffline();
       returned();
     }
     awaited = Awaited.NOTHING;
@@ -117,9 +111,9 @@ final class EvictionWatch {
   private void takeBack() {
     boolean isLast = !isForMemory || !gate.hasOfflineRuns();
     if (!isLast) {
-      endRuns.run(); // Each gives its memory back on a thread of its own, soon.
+      memory.endOfflineRuns(); // Each gives its memory back on a thread of its own, soon.
     }
-    takenBytes += takeBack.getAsLong();
+    takenBytes += memory.takeBackOffline();
     if (isLast) {
       returned();
     }

@@ -371,9 +371,11 @@ public final class OfflineGate {
 
   /** The device's state, from now on. */
   public void setState(SharingState now) {
-    state = now;
-    tellClosed();
-    tell();
+    if (now != state) {
+      state = now;
+      tellClosed();
+      tell();
+    }
   }
 
   /**

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What online and offline work share of a device: looks at it, steers the throttle and the state,
@@ -42,7 +43,7 @@ public final class Sharing implements AutoCloseable {
   private final LongSupplier nanoClock;
   private final ObjectiveCounts objectives = new ObjectiveCounts();
   private volatile Predicate<String> reset = reason -> false;
-  private volatile SharingOverview latest;
+  private volatile DeviceLook latest;
   private String reason = "";
   private String estimate = ""; // What is said of figures that are not measured now.
   private long lookedNanos;
@@ -82,19 +83,7 @@ public final class Sharing implements AutoCloseable {
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
     this.load = new DeviceLoad(config.clockThresholdPercent() / PERCENT, LOW_CLOCK, HIGH_CLOCK);
     this.lookedNanos = nanoClock.getAsLong();
-    this.latest =
-        new SharingOverview(
-            SharingState.INIT,
-            "",
-            1,
-            0,
-            0,
-            monitor.source(),
-            DeviceSample.UNKNOWN,
-            gate.counts(),
-            Map.of(),
-            gate.trial().overview(),
-            Evictions.NONE);
+    this.latest = seen(DeviceSample.UNKNOWN, 0, lookedNanos);
   }
 
   private static Map<SharingMetric, Thresholds> thresholds(SharingConfig config) {
@@ -127,8 +116,9 @@ public final class Sharing implements AutoCloseable {
     Level better = transition.from() == SharingState.INIT ? Level.DEBUG : Level.INFO;
     LOG.log(
         worse ? Level.WARNING : better,
-        "the device is {0}, it was {1} before: {2}",
+        "the device is {0}{1}, it was {2} before: {3}",
         transition.to(),
+        transition.cause().map(metric -> " for its " + metric.text()).orElse(""),
         transition.from(),
         transition.reason());
   }
@@ -164,20 +154,10 @@ public final class Sharing implements AutoCloseable {
 
   /**
    * Has the memory of offline work taken back that no run holds, each time the device is overloaded
-   * and its runs stand.
-   *
-   * @param takingBack answers how many bytes that were
+   * and its runs stand, and has those end where there is too little memory.
    */
-  public void onEviction(LongSupplier takingBack) {
-    evictions.onMemory(takingBack);
-  }
-
-  /**
-   * Has the runs of offline work end, to begin anew, each time there is too little memory and they
-   * stand.
-   */
-  public void onShortage(Runnable endingRuns) {
-    evictions.onShortage(endingRuns);
+  public void onEviction(OfflineMemory memory) {
+    evictions.from(memory);
   }
 
   /**
@@ -196,37 +176,51 @@ public final class Sharing implements AutoCloseable {
     long now = nanoClock.getAsLong();
     gate.lookAtTrial(now); // First: it may hold offline work, which nothing else ends.
     errors.reported(monitor.errors(), now, reset);
-    DeviceSample sample;
+    @Nullable DeviceSample sample = sample();
+    latest = sample == null ? seen(DeviceSample.UNKNOWN, 0, now) : steer(sample, now);
+    evictions.look();
+  }
+
+  /** Null where the device cannot be used. */
+  private @Nullable DeviceSample sample() {
     try {
-      sample = monitor.sample();
+      return monitor.sample();
     } catch (StatusException e) {
       states.disabled(String.valueOf(e.getMessage()));
-      publish(DeviceSample.UNKNOWN, 0, now);
-      return;
+      return null;
     }
-    double ran = gate.runTime().activity((now - lookedNanos) / 1e9);
-    if (sample.work().utilization().isPresent()) { // Somebody looks at the device.
-      estimate = sample.work().activity().isPresent() ? "" : ", SM activity estimated from runs";
-      sample = sample.withActivity(ran);
-    }
+  }
+
+  private DeviceLook steer(DeviceSample measured, long now) {
+    double seconds = (now - lookedNanos) / 1e9;
+    lookedNanos = now;
+    DeviceSample sample = estimated(measured, gate.runTime().activity(seconds));
     samples.add(now, sample);
-    OptionalDouble active = sample.work().activity();
-    double loaded = 0;
-    if (active.isPresent()) {
-      double clock =
-          sample.work().isBusy()
-              ? sample.work().clock().orElse(load.threshold())
-              : load.threshold();
-      loaded = load.of(active.getAsDouble(), clock);
-      throttle.update(loaded, (now - lookedNanos) / 1e9);
+    double loaded = loaded(sample.work());
+    if (sample.work().activity().isPresent()) {
+      throttle.update(loaded, seconds);
     }
     gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
-    lookedNanos = now;
     Map<SharingMetric, Double> readings = readings(sample, now);
     if (states.observe(readings, now) == SharingState.OVERLIMIT && states.lacksMemory(readings)) {
       evictions.lacksMemory();
     }
-    publish(sample, loaded, now);
+    return seen(sample, loaded, now);
+  }
+
+  /** With what runs did where their activity is not measured, but somebody looks at the device. */
+  private DeviceSample estimated(DeviceSample sample, double ran) {
+    if (sample.work().utilization().isEmpty()) {
+      return sample;
+    }
+    estimate = sample.work().activity().isPresent() ? "" : ", SM activity estimated from runs";
+    return sample.withActivity(ran);
+  }
+
+  /** 0 while nobody measures it. */
+  private double loaded(DeviceSample.Work work) {
+    double clock = work.isBusy() ? work.clock().orElse(load.threshold()) : load.threshold();
+    return work.activity().isPresent() ? load.of(work.activity().getAsDouble(), clock) : 0;
   }
 
   private Map<SharingMetric, Double> readings(DeviceSample sample, long now) {
@@ -248,39 +242,22 @@ public final class Sharing implements AutoCloseable {
     share.ifPresent(value -> readings.put(metric, PERCENT * value));
   }
 
-  private void publish(DeviceSample sample, double loaded, long now) {
-    gate.setState(states.state());
-    evictions.look();
-    latest =
-        new SharingOverview(
-            states.state(),
-            reason,
-            Math.min(throttle.share(), gate.slowdowns().share()),
-            loaded,
-            states.entries(now),
-            monitor.source() + estimate,
-            sample,
-            gate.counts(),
-            gate.slowdowns().ratios(),
-            gate.trial().overview(),
-            evictions.evictions());
+  private DeviceLook seen(DeviceSample sample, double loaded, long now) {
+    return new DeviceLook(
+        states.state(),
+        reason,
+        states.entries(now),
+        Math.min(throttle.share(), gate.slowdowns().share()),
+        loaded,
+        monitor.source() + estimate,
+        sample,
+        gate.slowdowns().ratios());
   }
 
   /** As it was looked at last, with counts of now. */
   public SharingOverview overview() {
-    SharingOverview seen = latest;
     return new SharingOverview(
-        seen.state(),
-        seen.reason(),
-        seen.share(),
-        seen.load(),
-        seen.overlimitEntries(),
-        seen.source(),
-        seen.sample(),
-        gate.counts(),
-        seen.slowdowns(),
-        gate.trial().overview(),
-        evictions.evictions());
+        latest, gate.counts(), gate.trial().overview(), evictions.evictions());
   }
 
   /** Looks no more. */

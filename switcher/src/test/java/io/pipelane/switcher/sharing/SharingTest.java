@@ -18,9 +18,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.Test;
 
 class SharingTest {
@@ -70,6 +75,27 @@ class SharingTest {
     public void close() {}
   }
 
+  /** What offline runs are told to give back, and how often they were told to end. */
+  private static class Held implements OfflineMemory {
+    private final AtomicLong bytes;
+    private final AtomicInteger ended;
+
+    Held(AtomicLong bytes, AtomicInteger ended) {
+      this.bytes = bytes;
+      this.ended = ended;
+    }
+
+    @Override
+    public long takeBackOffline() {
+      return bytes.getAndSet(0);
+    }
+
+    @Override
+    public void endOfflineRuns() {
+      ended.incrementAndGet();
+    }
+  }
+
   private static DeviceSample sample(double activity, double clock, double memory) {
     OptionalDouble busy = OptionalDouble.of(activity);
     return new DeviceSample(
@@ -101,7 +127,7 @@ class SharingTest {
   private SharingState look() {
     now.addAndGet(SECOND / 10);
     sharing.look();
-    return sharing.overview().state();
+    return sharing.overview().seen().state();
   }
 
   @Test
@@ -114,7 +140,52 @@ class SharingTest {
     now.addAndGet(SECOND);
     assertEquals(SharingState.UNHEALTHY, look());
     assertEquals(SharingState.HEALTHY, look());
-    assertEquals(1, sharing.overview().overlimitEntries());
+    assertEquals(1, sharing.overview().seen().overlimitEntries());
+  }
+
+  @Test
+  void look_stateIsTheSame_whoWaitsAtTheGateIsNotWoken() {
+    AtomicInteger told = new AtomicInteger();
+    look();
+    sharing.gate().onOpened(told::incrementAndGet);
+    sharing.gate().onClosed(told::incrementAndGet);
+    look();
+    assertEquals(0, told.get());
+    sample = sample(0.2, 1, 0.96);
+    look();
+    assertEquals(2, told.get());
+    look();
+    assertEquals(2, told.get());
+  }
+
+  @Test
+  void look_stateChanges_theMetricThatCausedItIsLogged() {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Logger logger = Logger.getLogger(Sharing.class.getName());
+    Handler handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            lines.add(new SimpleFormatter().formatMessage(line));
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    logger.addHandler(handler);
+    try {
+      look();
+      sample = sample(0.2, 1, 0.96);
+      look();
+    } finally {
+      logger.removeHandler(handler);
+    }
+    String expected =
+        "the device is overlimit for its memory, it was healthy before: memory is 96.0 %";
+    assertTrue(lines.stream().anyMatch(line -> line.startsWith(expected)), lines::toString);
   }
 
   /** From the order to the last run's stand, and from there to the memory's return. */
@@ -124,9 +195,12 @@ class SharingTest {
     OfflineGate.OfflineRun run = stands::get;
     sharing.gate().begin(run);
     sharing.onEviction(
-        () -> {
-          now.addAndGet(2_000_000);
-          return 4_096;
+        new Held(new AtomicLong(4_096), new AtomicInteger()) {
+          @Override
+          public long takeBackOffline() {
+            now.addAndGet(2_000_000);
+            return super.takeBackOffline();
+          }
         });
     look();
     assertFalse(sharing.watchEviction(), "nothing was ordered");
@@ -143,22 +217,23 @@ class SharingTest {
         sharing.overview().evictions());
     look();
     assertEquals(1, sharing.overview().evictions().stops(), "it is told once");
-    assertTrue(sharing.overview().reason().contains("memory is 96.0 %"));
+    assertTrue(sharing.overview().seen().reason().contains("memory is 96.0 %"));
   }
 
   /** NVML has no reading at each look. */
   @Test
   void look_activityIsNotMeasuredNow_theEstimateIsCalledOne() {
     look();
-    assertEquals("a recording", sharing.overview().source());
+    assertEquals("a recording", sharing.overview().seen().source());
     DeviceSample measured = sample;
     sample = withoutActivity();
     look();
-    assertEquals("a recording, SM activity estimated from runs", sharing.overview().source());
-    assertTrue(sharing.overview().sample().work().activity().isPresent());
+    assertEquals(
+        "a recording, SM activity estimated from runs", sharing.overview().seen().source());
+    assertTrue(sharing.overview().seen().sample().work().activity().isPresent());
     sample = measured;
     look();
-    assertEquals("a recording", sharing.overview().source());
+    assertEquals("a recording", sharing.overview().seen().source());
   }
 
   /** Those that stand keep what there is too little of, until they end. */
@@ -169,8 +244,7 @@ class SharingTest {
     AtomicLong held = new AtomicLong();
     OfflineGate.OfflineRun run = stands::get;
     sharing.gate().begin(run);
-    sharing.onShortage(ended::incrementAndGet);
-    sharing.onEviction(() -> held.getAndSet(0));
+    sharing.onEviction(new Held(held, ended));
     look();
     sample = sample(0.2, 1, 0.96);
     look();
@@ -196,8 +270,7 @@ class SharingTest {
     AtomicLong held = new AtomicLong();
     OfflineGate.OfflineRun run = () -> true;
     sharing.gate().begin(run);
-    sharing.onShortage(ended::incrementAndGet);
-    sharing.onEviction(() -> held.getAndSet(0));
+    sharing.onEviction(new Held(held, ended));
     look();
     sample = sample(0.9, 0.3, 0.5);
     assertEquals(SharingState.OVERLIMIT, look());
@@ -221,7 +294,7 @@ class SharingTest {
   void look_overloadEndsBeforeAllHaveEnded_whatHasComeBackIsTold() {
     AtomicLong held = new AtomicLong(4_096);
     sharing.gate().begin(() -> true);
-    sharing.onEviction(() -> held.getAndSet(0));
+    sharing.onEviction(new Held(held, new AtomicInteger()));
     look();
     sample = sample(0.2, 1, 0.96);
     look();
@@ -235,7 +308,7 @@ class SharingTest {
   void look_overloadOfAnotherKind_leavesOfflineRunsWhereTheyStand() {
     AtomicInteger ended = new AtomicInteger();
     sharing.gate().begin(() -> true);
-    sharing.onShortage(ended::incrementAndGet);
+    sharing.onEviction(new Held(new AtomicLong(), ended));
     look();
     sample = sample(0.9, 0.3, 0.5);
     assertEquals(SharingState.OVERLIMIT, look());
@@ -294,8 +367,10 @@ class SharingTest {
       sample = sample(0.95, 0.65, 0.5);
       look();
     }
-    assertTrue(sharing.overview().share() < 0.5, () -> "share " + sharing.overview().share());
-    assertTrue(sharing.overview().load() > 1);
+    assertTrue(
+        sharing.overview().seen().share() < 0.5,
+        () -> "share " + sharing.overview().seen().share());
+    assertTrue(sharing.overview().seen().load() > 1);
   }
 
   /** It saves power while it has nothing to do. */
@@ -303,7 +378,7 @@ class SharingTest {
   void look_idleDeviceWithALowClock_isHealthyAndNotThrottled() {
     sample = sample(0.01, 0.1, 0.5);
     assertEquals(SharingState.HEALTHY, look());
-    assertEquals(1, sharing.overview().share());
+    assertEquals(1, sharing.overview().seen().share());
   }
 
   @Test
@@ -385,10 +460,10 @@ class SharingTest {
       sharing.gate().computedInShare(SECOND / 10, 0.1);
       sharing.look();
     }
-    assertEquals(0.6, sharing.overview().sample().work().activity().orElseThrow(), 0.01);
+    assertEquals(0.6, sharing.overview().seen().sample().work().activity().orElseThrow(), 0.01);
     sharing.gate().computed(10 * SECOND);
     now.addAndGet(SECOND / 10);
     sharing.look();
-    assertEquals(1, sharing.overview().sample().work().activity().orElseThrow());
+    assertEquals(1, sharing.overview().seen().sample().work().activity().orElseThrow());
   }
 }
