@@ -101,7 +101,7 @@ class OfflineRunsBeginAnewTest {
     assertArrayEquals(new float[] {7, 7}, first.await());
     assertEquals(1, first.answers());
     assertEquals(3, runs.get(), "one of them twice");
-    assertEquals(1, switcher.sharing().overview().counts().madeWay());
+    assertEquals(1, switcher.sharing().overview().offline().madeWay());
   }
 
   /** Its caller hears of the end as of any. */

@@ -159,12 +159,12 @@ class OfflineWorkerTest {
       OfflineGate gate = workers.switcher.sharing().gate();
       ResultHandler inFlight = gate.online().begin(new Ignored());
       weightsCome.countDown();
-      while (gate.offlineRanSince(gate.mark())) {
+      while (gate.runs().ranSince(gate.runs().mark())) {
         LockSupport.parkNanos(1_000_000);
       }
-      long mark = gate.mark();
+      long mark = gate.runs().mark();
       assertArrayEquals(expected, workers.infer(online, x), "others pass it");
-      assertFalse(gate.offlineRanSince(mark), "and it has stood meanwhile");
+      assertFalse(gate.runs().ranSince(mark), "and it has stood meanwhile");
       assertEquals(0, held.answers());
       workers.switcher.submit(Call.request(online.version(), x), placing);
       placing.computed.await();

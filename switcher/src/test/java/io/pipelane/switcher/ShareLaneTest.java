@@ -153,15 +153,15 @@ class ShareLaneTest {
         };
     Call call = offline();
     await(begun);
-    while (gate.mark() < 0) {
+    while (gate.runs().mark() < 0) {
       Thread.onSpinWait(); // It comes to its gate, and stands.
     }
     long stands = System.nanoTime();
-    assertEquals(1, gate.counts().offlineRunning());
+    assertEquals(1, gate.runs().counts().running());
     long stood = System.nanoTime() - stands;
     gate.setState(SharingState.HEALTHY);
     requireAnswered(call);
-    assertTrue(gate.counts().heldNanos() >= stood);
+    assertTrue(gate.runs().counts().heldNanos() >= stood);
     online.completed(new InferenceTimings(0, 0, 0));
   }
 
@@ -204,7 +204,7 @@ class ShareLaneTest {
     ResultHandler online = switcher.sharing().gate().online().begin(new Call());
     fail(1, () -> new StatusException(Status.INTERNAL, "on purpose"));
     Call call = offline();
-    while (switcher.sharing().gate().counts().offlineRuns() == 0) {
+    while (switcher.sharing().gate().runs().counts().ended() == 0) {
       Thread.onSpinWait();
     }
     online.completed(new InferenceTimings(0, 0, 0));
@@ -242,7 +242,7 @@ class ShareLaneTest {
     ResultHandler online = gate.online().begin(new Call());
     fail(1, () -> new OutOfDeviceMemoryException(1 << 30));
     Call large = offline();
-    while (gate.counts().offlineRuns() == 0) {
+    while (gate.runs().counts().ended() == 0) {
       Thread.onSpinWait();
     }
     Call other = new Call();
@@ -260,7 +260,7 @@ class ShareLaneTest {
     ResultHandler online = gate.online().begin(new Call());
     fail(1, () -> new StatusException(Status.INSUFFICIENT_MEMORY, "the device has none left"));
     Call unlucky = offline();
-    while (gate.counts().offlineRuns() == 0) {
+    while (gate.runs().counts().ended() == 0) {
       Thread.onSpinWait();
     }
     requireAnswered(offline());
@@ -275,7 +275,7 @@ class ShareLaneTest {
     ResultHandler online = gate.online().begin(new Call());
     fail(2, () -> new WorkerLostException("worker 7 ended", Blame.UNKNOWN));
     Call call = offline();
-    while (gate.counts().offlineRuns() == 0) {
+    while (gate.runs().counts().ended() == 0) {
       Thread.onSpinWait();
     }
     online.completed(new InferenceTimings(0, 0, 0));
@@ -291,7 +291,7 @@ class ShareLaneTest {
     ResultHandler online = gate.online().begin(new Call());
     fail(2, () -> new StatusException(Status.INTERNAL, "on purpose"));
     Call bad = offline();
-    while (gate.counts().offlineRuns() == 0) {
+    while (gate.runs().counts().ended() == 0) {
       Thread.onSpinWait();
     }
     online.completed(new InferenceTimings(0, 0, 0));

@@ -7,7 +7,7 @@ import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OfflineRuns;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.ArrayList;
@@ -54,13 +54,13 @@ final class SharingMetrics {
         new Counter("pipelane_offline_pages_evicted", "Pages that models of offline work lost");
     devices.forEach(
         (device, state) -> {
-          OfflineGate.Counts counts = state.sharing().counts();
+          OfflineRuns.Counts offline = state.sharing().offline();
           TransferCounters.Offline transfers = state.transfers().offline();
-          online.add(counts.onlineRequests(), "device", device);
-          runs.add(counts.offlineRuns(), "device", device);
-          running.add(counts.offlineRunning(), "device", device);
-          held.add(counts.heldNanos() / NANOS_A_SECOND, "device", device);
-          madeWay.add(counts.madeWay(), "device", device);
+          online.add(state.sharing().online().requests(), "device", device);
+          runs.add(offline.ended(), "device", device);
+          running.add(offline.running(), "device", device);
+          held.add(offline.heldNanos() / NANOS_A_SECOND, "device", device);
+          madeWay.add(offline.madeWay(), "device", device);
           loads.add(transfers.loads(), "device", device);
           bytes.add(transfers.bytesLoaded(), "device", device);
           pages.add(transfers.pagesTakenBack(), "device", device);

@@ -23,12 +23,12 @@ final class SharingAnswer {
     json.writeNumberField("offline_share", seen.share());
     json.writeNumberField("load", seen.load());
     json.writeNumberField("overlimit_entries", seen.overlimitEntries());
-    json.writeNumberField("online_requests", sharing.counts().onlineRequests());
-    json.writeNumberField("online_per_second", sharing.counts().onlinePerSecond());
-    json.writeNumberField("offline_running", sharing.counts().offlineRunning());
-    json.writeNumberField("offline_runs", sharing.counts().offlineRuns());
-    json.writeNumberField("offline_held_ns", sharing.counts().heldNanos());
-    json.writeNumberField("offline_made_way", sharing.counts().madeWay());
+    json.writeNumberField("online_requests", sharing.online().requests());
+    json.writeNumberField("online_per_second", sharing.online().perSecond());
+    json.writeNumberField("offline_running", sharing.offline().running());
+    json.writeNumberField("offline_runs", sharing.offline().ended());
+    json.writeNumberField("offline_held_ns", sharing.offline().heldNanos());
+    json.writeNumberField("offline_made_way", sharing.offline().madeWay());
     json.writeNumberField("offline_moved_bytes", moved.bytesLoaded());
     json.writeNumberField("offline_evicted_pages", moved.pagesTakenBack());
     write(json, sharing.evictions());

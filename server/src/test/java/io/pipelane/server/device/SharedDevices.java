@@ -4,7 +4,8 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OfflineRuns;
+import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
@@ -35,7 +36,8 @@ public final class SharedDevices {
       Map<ModelVersion, Double> slowdowns) {
     return new SharingOverview(
         new DeviceLook(state, reason, 1, share, 0.75, "a test", sample, slowdowns),
-        new OfflineGate.Counts(31, 2.5, 1, 33, 34, 35),
+        new OnlineWork.Counts(31, 2.5),
+        new OfflineRuns.Counts(1, 33, 34, 35),
         new ShareOverview(
             ShareOverview.State.KEPT,
             20,

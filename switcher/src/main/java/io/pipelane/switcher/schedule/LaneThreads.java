@@ -213,7 +213,7 @@ public final class LaneThreads {
     }
     switch (queued.request().priority()) {
       case ONLINE -> turns.madeWay();
-      case OFFLINE -> gate.madeWay();
+      case OFFLINE -> gate.runs().madeWay();
     }
     queued.beginsAnew();
     if (queued.isBatch()) {
@@ -311,7 +311,7 @@ public final class LaneThreads {
       RunKey key = queued.key();
       long expectedStall = estimates.stallNanos(key);
       long expected = expectedStall + estimates.executionNanos(key);
-      long mark = gate.mark();
+      long mark = gate.runs().mark();
       try (Lease lease = weights.get();
           BorrowedSpace.Borrowing _ = beforehand.apply(lease)) {
         turn.retake();
@@ -320,12 +320,15 @@ public final class LaneThreads {
         run(lease);
         InferenceTimings timings = timings(lease);
         estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
-        gate.computed(timings.executeNanos() - timings.stallNanos());
+        gate.runTime().ran(timings.executeNanos() - timings.stallNanos());
         boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
         if (isWarm && request.priority() == Priority.ONLINE) {
           PastRuns kind = estimates.history().of(key);
           gate.onlineRan(
-              request.model(), kind, timings.executeNanos(), progress.offlineRanSince(mark, gate));
+              request.model(),
+              kind,
+              timings.executeNanos(),
+              progress.offlineRanSince(mark, gate.runs()));
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));

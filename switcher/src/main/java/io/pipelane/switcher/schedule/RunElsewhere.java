@@ -41,7 +41,7 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
       return;
     }
     RunProgress progress = turn.progress();
-    progress.computedAt(turns.gate.mark());
+    progress.computedAt(turns.gate.runs().mark());
     progress.request().handler().computed();
     turns.lock.lock();
     try {

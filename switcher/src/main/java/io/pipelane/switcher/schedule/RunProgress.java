@@ -1,7 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OfflineRuns;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +43,7 @@ final class RunProgress {
     return request;
   }
 
-  /** It has computed elsewhere what it has to, as of a mark of the gate's. */
+  /** It has computed elsewhere what it has to, as of a mark of the offline runs. */
   void computedAt(long mark) {
     computedMark = mark;
   }
@@ -57,10 +57,8 @@ final class RunProgress {
   }
 
   /** Whether offline work has computed since a mark, or as long as the run itself did. */
-  boolean offlineRanSince(long mark, OfflineGate gate) {
-    return computedMark == null
-        ? gate.offlineRanSince(mark)
-        : OfflineGate.offlineRanBetween(mark, computedMark);
+  boolean offlineRanSince(long mark, OfflineRuns runs) {
+    return computedMark == null ? runs.ranSince(mark) : OfflineRuns.ranBetween(mark, computedMark);
   }
 
   /** Tells into how many segments gates cut the run. */

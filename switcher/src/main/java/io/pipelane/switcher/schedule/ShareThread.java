@@ -17,6 +17,7 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OfflineRun;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * The thread that runs offline requests in a lane that keeps to a share of the device, of the size
  * that it has now, while online work runs elsewhere. It ends when the queue is closed.
  */
-public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
+public final class ShareThread implements RunControl, OfflineRun {
   /*
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
@@ -115,7 +116,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } finally {
       lock.unlock();
     }
-    if (gate.mayBeginInShare() && !queue.isEmpty()) {
+    if (gate.share().mayBegin() && !queue.isEmpty()) {
       queue.lookAgainForShare();
     }
   }
@@ -124,7 +125,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private void steer() {
     boolean allowed = mayCompute();
     if (allowed && stands) {
-      gate.goesOn();
+      gate.runs().goesOn();
     }
     if (stopWord != null) {
       @Nullable StatusException gone = running == null ? null : running.withdrawal();
@@ -140,7 +141,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
 
   /** A run that is waited for, as its model goes, comes to its end; under the lock. */
   private boolean mayCompute() {
-    return gate.allowsShare() || (running != null && running.isLeaving());
+    return gate.share().mayCompute() || (running != null && running.isLeaving());
   }
 
   /** Under the lock. */
@@ -175,7 +176,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } else if (!now && stands) {
       long stood = nanoClock.getAsLong() - standsSinceNanos;
       stoodNanos += stood;
-      gate.held(stood);
+      gate.runs().held(stood);
     }
     stands = now;
   }
@@ -190,7 +191,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   }
 
   private @Nullable QueuedRequest next() {
-    return queue.takeForShare(this::isFit, gate::mayBeginInShare);
+    return queue.takeForShare(this::isFit, gate.share()::mayBegin);
   }
 
   private boolean isFit(QueuedRequest request) {
@@ -216,7 +217,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
   private void answer(QueuedRequest queued) {
     ModelVersion model = queued.request().model();
     Answer answer = new Answer(model, queued.handler());
-    gate.beginInShare(this);
+    gate.share().begin(this);
     begins(queued);
     try {
       answer.complete(run(queued, answer));
@@ -224,7 +225,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     } catch (Throwable e) {
       failed(queued, answer, e);
     } finally {
-      gate.endInShare();
+      gate.share().end();
     }
   }
 
@@ -239,7 +240,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
     if (!gate.isActive() || answer.isGiven() || isLost || queued.isUnwanted()) {
       answer.fail(queued.told(reason));
     } else if (makesWay) {
-      gate.madeWay();
+      gate.runs().madeWay();
       queue.returned().giveBack(queued);
     } else {
       if (mayBePartition(reason)) {
@@ -307,7 +308,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       }
       InferenceTimings timings = timings(queued, begin, lease);
       long computed = timings.executeNanos() - timings.stallNanos();
-      gate.computedInShare(Math.max(0, computed), lane.share()); // It may have stood and stalled.
+      gate.runTime().ran(Math.max(0, computed), lane.share()); // It may have stood and stalled.
       return timings;
     }
   }
@@ -408,7 +409,7 @@ public final class ShareThread implements RunControl, OfflineGate.OfflineRun {
       }
       if (stands) {
         stand(false);
-        gate.goesOn();
+        gate.runs().goesOn();
       }
       request = Objects.requireNonNull(running, "a segment belongs to a run");
     } finally {

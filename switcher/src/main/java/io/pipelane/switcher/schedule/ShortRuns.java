@@ -127,7 +127,7 @@ public final class ShortRuns {
       ResultHandler handler,
       long begin) {
     Answer answer = new Answer(request.model(), gate.online().begin(handler));
-    long mark = gate.mark();
+    long mark = gate.runs().mark();
     Supplier<InferenceTimings> timings =
         () ->
             new InferenceTimings(
@@ -136,9 +136,9 @@ public final class ShortRuns {
       worker.run(request, lease, lane, handler, answer.toCaller(timings));
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
-      gate.computed(nanos - lease.stallNanos());
+      gate.runTime().ran(nanos - lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.onlineRan(request.model(), past, nanos, gate.offlineRanSince(mark));
+        gate.onlineRan(request.model(), past, nanos, gate.runs().ranSince(mark));
       }
       count.increment();
       answer.complete(timings.get());

@@ -7,6 +7,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OfflineRun;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * One thread's part in {@link Turns}: its turn, while it has one, and its run. Belongs to the
  * thread, but for what others do under the lock to pause it, and to have it go on.
  */
-final class Turn implements RunControl, OfflineGate.OfflineRun {
+final class Turn implements RunControl, OfflineRun {
   /*
    * Whether the turn is held, the run paused, and a run elsewhere stopped is one state under the
    * turns' lock: whoever takes the turn away or gives it (the thread itself in line, at a gate or
@@ -331,7 +332,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
 
   private void goesOn() {
     if (isOffline()) {
-      turns.gate.goesOn();
+      turns.gate.runs().goesOn();
     }
   }
 
@@ -340,7 +341,7 @@ final class Turn implements RunControl, OfflineGate.OfflineRun {
     long waited = turns.nanoClock.getAsLong() - pausedNanos;
     progress().waited(waited);
     if (isOffline()) {
-      turns.gate.held(waited);
+      turns.gate.runs().held(waited);
     }
   }
 

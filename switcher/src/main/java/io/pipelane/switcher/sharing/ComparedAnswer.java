@@ -17,11 +17,12 @@ import java.util.function.LongSupplier;
  * told. One whose run waited for weights tells nothing of a share, nor does one beside which
  * offline work computed that is to stand.
  *
- * @param mark the gate's, of when the request came
+ * @param mark of the runs, from when the request came
  */
 record ComparedAnswer(
     ResultHandler handler,
-    OfflineGate gate,
+    ShareTrial trial,
+    OfflineRuns runs,
     Kind kind,
     long cameNanos,
     long mark,
@@ -47,8 +48,7 @@ record ComparedAnswer(
 
   @Override
   public void completed(InferenceTimings timings) {
-    ShareTrial trial = gate.trial();
-    boolean isAsMeant = !trial.holdsOffline() || !gate.offlineRanSince(mark);
+    boolean isAsMeant = !trial.holdsOffline() || !runs.ranSince(mark);
     if (timings.stallNanos() == 0 && isAsMeant) {
       trial.onlineAnswered(kind, cameNanos, nanoClock.getAsLong() - cameNanos);
     }

@@ -18,7 +18,7 @@ final class EvictionWatch {
    */
   private static final long CLOSE_NANOS = 20_000_000;
 
-  private final OfflineGate gate;
+  private final OfflineRuns runs;
   private final LongSupplier nanoClock;
   private volatile OfflineMemory memory = OfflineMemory.NONE;
   private volatile Evictions evictions = Evictions.NONE;
@@ -38,8 +38,8 @@ final class EvictionWatch {
     RETURN
   }
 
-  EvictionWatch(OfflineGate gate, LongSupplier nanoClock) {
-    this.gate = gate;
+  EvictionWatch(OfflineRuns runs, LongSupplier nanoClock) {
+    this.runs = runs;
     this.nanoClock = nanoClock;
   }
 
@@ -51,7 +51,7 @@ final class EvictionWatch {
   /** The gate is about to be closed for an overload. */
   void ordered() {
     isForMemory = false;
-    wasUnderWay = gate.isOfflineUnderWay();
+    wasUnderWay = runs.isUnderWay();
     orderedNanos = nanoClock.getAsLong();
     awaited = Awaited.STOP;
   }
@@ -62,7 +62,7 @@ final class EvictionWatch {
    */
   void lacksMemory() {
     isForMemory = true;
-    if (awaited == Awaited.NOTHING && gate.hasOfflineRuns()) { // All stand already.
+    if (awaited == Awaited.NOTHING && !runs.isEmpty()) { // All stand already.
       awaitReturn();
     }
   }
@@ -78,10 +78,10 @@ final class EvictionWatch {
 
   /** Looks whether all stand, and once they do, or have ended, takes back what they held. */
   void watch() {
-    if (awaited == Awaited.STOP && !gate.isOfflineUnderWay()) {
+    if (awaited == Awaited.STOP && !runs.isUnderWay()) {
       stood();
       takeBack();
-    } else if (awaited == Awaited.RETURN && !gate.hasOfflineRuns()) {
+    } else if (awaited == Awaited.RETURN && runs.isEmpty()) {
       takeBack();
     }
   }
@@ -109,7 +109,7 @@ final class EvictionWatch {
   }
 
   private void takeBack() {
-    boolean isLast = !isForMemory || !gate.hasOfflineRuns();
+    boolean isLast = !isForMemory || runs.isEmpty();
     if (!isLast) {
       memory.endOfflineRuns(); // Each gives its memory back on a thread of its own, soon.
     }

@@ -3,10 +3,6 @@ package io.pipelane.switcher.sharing;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,19 +13,13 @@ import org.jspecify.annotations.Nullable;
 public final class OfflineGate {
   /*
    * In this order: what online work waits for must come free; an overloaded device takes no offline
-   * segment, nor does one on which online work is measured alone; while online work is in flight offline gets its least share, none by default; otherwise
-   * the throttle's. A share is kept by a pause after each segment, in proportion to its time. Last,
-   * a segment that would run into an online request that is expected waits for that.
+   * segment, nor does one on which online work is measured alone; while online work is in flight
+   * offline gets its least share, none by default; otherwise the throttle's. A share is kept by a
+   * pause after each segment, in proportion to its time. Last, a segment that would run into an
+   * online request that is expected waits for that.
    *
-   * The run in the lane that keeps to a share of the device passes allowsShare alone: it begins
-   * beside online work, while that pays (ShareTrial). It cannot go on elsewhere, so once it has
-   * begun it goes on to its end, whether the share is closed meanwhile or online work ends.
+   * The run in the lane that keeps to a share of the device passes the ShareGate alone.
    */
-
-  private static final long UNDER_WAY = -1;
-
-  /** Of its own speed: where the throttle leaves less, nothing runs beside online work. */
-  private static final double LEAST_SPEED = 0.5;
 
   /** What is said while only somebody else can open the gate. */
   public static final long UNTIL_TOLD = Long.MAX_VALUE;
@@ -38,20 +28,13 @@ public final class OfflineGate {
   private final double leastShare;
   private final int mostRuns;
   private final OnlineWork online;
-  private final Slowdowns slowdowns;
   private final ShareTrial trial;
+  private final DeviceAllowance allowance;
+  private final ShareGate share;
+  private final Slowdowns slowdowns;
+  private final OfflineRuns runs = new OfflineRuns();
   private final RunTime runTime = new RunTime();
   private final LongSupplier nanoClock;
-  private final List<OfflineRun> runs = new CopyOnWriteArrayList<>();
-  private final AtomicLong goes = new AtomicLong();
-  private final LongAdder ended = new LongAdder();
-  private final LongAdder heldNanos = new LongAdder();
-  private final LongAdder madeWay = new LongAdder();
-  private volatile SharingState state = SharingState.HEALTHY;
-  private volatile double share = 1;
-  private volatile boolean lifted;
-  private volatile boolean closed;
-  private volatile @Nullable OfflineRun shareRun;
   private volatile Runnable whenOpened = () -> {};
   private volatile Runnable whenClosed = () -> {};
 
@@ -81,11 +64,13 @@ public final class OfflineGate {
       ShareTrial trial,
       LongSupplier nanoClock) {
     this.active = active;
-    this.trial = trial;
     this.leastShare = leastShare;
     this.mostRuns = mostRuns;
     this.online = online;
+    this.trial = trial;
     this.nanoClock = nanoClock;
+    this.allowance = new DeviceAllowance(trial, nanoClock);
+    this.share = new ShareGate(!active, trial, allowance, online, runs);
     this.slowdowns = new Slowdowns(nanoClock.getAsLong());
     trial.keepTo(slowdowns::strictest);
     online.onIdle(this::tell);
@@ -107,41 +92,24 @@ public final class OfflineGate {
     return slowdowns;
   }
 
-  /** An offline run that has begun and not ended. */
-  @FunctionalInterface
-  public interface OfflineRun {
-    /**
-     * Whether it computes nothing, being held at a gate or waiting for memory, and goes on only
-     * after {@link #goesOn}; for any thread. A run that was stopped computes on to its next gate.
-     */
-    boolean stands();
+  /** The offline runs that have begun, whichever gate they pass. */
+  public OfflineRuns runs() {
+    return runs;
   }
 
-  /** Whether an offline run computes now, or may at any time. */
-  boolean isOfflineUnderWay() {
-    @Nullable OfflineRun beside = shareRun;
-    return (beside != null && !beside.stands()) || runs.stream().anyMatch(run -> !run.stands());
+  /** How long runs have computed, online and offline. */
+  public RunTime runTime() {
+    return runTime;
   }
 
-  /** Whether an offline run has begun and not ended. */
-  boolean hasOfflineRuns() {
-    return shareRun != null || !runs.isEmpty();
+  /** Whether a share of the device pays; told what runs take. */
+  public ShareTrial trial() {
+    return trial;
   }
 
-  /** What {@link #offlineRanSince} is asked by; taken when an online run begins. */
-  public long mark() {
-    long before = goes.get();
-    return isOfflineUnderWay() ? UNDER_WAY : before;
-  }
-
-  /** Whether an offline run has computed since a mark was taken, or then. */
-  public boolean offlineRanSince(long mark) {
-    return offlineRanBetween(mark, goes.get());
-  }
-
-  /** The same until a later mark was taken. */
-  public static boolean offlineRanBetween(long mark, long later) {
-    return mark == UNDER_WAY || later != mark;
+  /** What the run passes that keeps to a share of the device. */
+  public ShareGate share() {
+    return share;
   }
 
   /**
@@ -186,7 +154,7 @@ public final class OfflineGate {
 
   /** Whether it is closed at times, and not open for good. */
   private boolean heeds() {
-    return active && !closed;
+    return active && !allowance.isOver();
   }
 
   /** Whether an online request that comes stops every offline run, whoever had told it to go on. */
@@ -194,83 +162,9 @@ public final class OfflineGate {
     return heeds() && leastShare == 0;
   }
 
-  /** How long runs have computed. */
-  RunTime runTime() {
-    return runTime;
-  }
-
-  /**
-   * A run has ended that had the whole device while it computed.
-   *
-   * @param computedNanos without what it waited for
-   */
-  public void computed(long computedNanos) {
-    runTime.ran(computedNanos, 1);
-  }
-
-  /** One has ended that had a share of it. */
-  public void computedInShare(long computedNanos, double share) {
-    runTime.ran(computedNanos, share);
-  }
-
-  /** Whether a share of the device pays; told what runs take. */
-  public ShareTrial trial() {
-    return trial;
-  }
-
-  /** Whether offline work has its share of the device and nothing else, while that is open. */
-  private boolean isShareOnly() {
-    return !active && trial.isOpen() && !lifted && !closed;
-  }
-
-  /**
-   * Whether a run may begin in the lane that keeps to a share: it is for the time in which others
-   * are held.
-   */
-  public boolean mayBeginInShare() {
-    return trial.isOpen()
-        && !closed
-        && state.takesOfflineWork()
-        && share > LEAST_SPEED
-        && (isShareOnly() || online.isInFlight());
-  }
-
-  /** Whether the run that has begun in that lane may compute. */
-  public boolean allowsShare() {
-    return closed
-        || online.isWaitingForMemory()
-        || (!isStopped() && trialHoldsNanos() == 0 && (lifted || share > LEAST_SPEED));
-  }
-
-  /** A run begins in that lane. */
-  public void beginInShare(OfflineRun run) {
-    shareRun = run;
-    goesOn();
-  }
-
-  /** It has ended. */
-  public void endInShare() {
-    shareRun = null;
-    ended.increment();
-  }
-
   /** Whether an offline run may begin now, whatever else is under way. */
   public boolean mayBeginOnCredit() {
-    return !isShareOnly() && (!heeds() || (takesOfflineWork() && runs.size() < mostRuns));
-  }
-
-  private boolean takesOfflineWork() {
-    return (lifted || state.takesOfflineWork()) && trialHoldsNanos() == 0;
-  }
-
-  /** Whether the device's state lets no offline work go on. */
-  private boolean isStopped() {
-    return !lifted && state.stopsOfflineWork();
-  }
-
-  /** How long the trial has offline work stand at most, from now on. */
-  private long trialHoldsNanos() {
-    return trial.holdsOffline() && !lifted ? trial.holdsOfflineNanos(nanoClock.getAsLong()) : 0;
+    return !share.isOnlyWay() && (!heeds() || (allowance.takesRuns() && runs.inTurns() < mostRuns));
   }
 
   /** Whether an offline run that nobody owes anything may begin now. */
@@ -286,15 +180,12 @@ public final class OfflineGate {
     if (!heeds() || online.isWaitingForMemory()) {
       return 1;
     }
-    return trialHoldsNanos() > 0 ? 0 : speed();
+    return allowance.holdsNanos() > 0 ? 0 : speed();
   }
 
-  /** What it may have, but for the trial. */
+  /** What it may have, but for what is measured. */
   private double speed() {
-    if (isStopped()) {
-      return 0;
-    }
-    double most = lifted ? 1 : share;
+    double most = allowance.speed();
     return online.isInFlight() ? Math.min(leastShare, most) : most;
   }
 
@@ -309,7 +200,7 @@ public final class OfflineGate {
     if (!heeds() || online.isWaitingForMemory()) {
       return 0;
     }
-    long held = trialHoldsNanos();
+    long held = allowance.holdsNanos();
     if (held > 0) {
       return held;
     }
@@ -322,7 +213,9 @@ public final class OfflineGate {
     if (pause > 0) {
       return pause;
     }
-    return lifted || online.isInFlight() ? 0 : online.expectedWaitNanos(segmentNanos, now);
+    return allowance.isLifted() || online.isInFlight()
+        ? 0
+        : online.expectedWaitNanos(segmentNanos, now);
   }
 
   /**
@@ -330,7 +223,9 @@ public final class OfflineGate {
    * {@link #waitNanos}; null where there is none. It changes whenever the listeners are told.
    */
   public @Nullable ExpectedArrival expected() {
-    return heeds() && !lifted && !online.isWaitingForMemory() ? online.expected() : null;
+    return heeds() && !allowance.isLifted() && !online.isWaitingForMemory()
+        ? online.expected()
+        : null;
   }
 
   /** Whether nobody online has asked for anything lately, so that nobody is to be expected. */
@@ -340,42 +235,13 @@ public final class OfflineGate {
 
   /** An offline run begins. */
   public void begin(OfflineRun run) {
-    runs.add(run);
-    goesOn();
-  }
-
-  /**
-   * One that stood goes on; said before it does. One that begins says so when it is known here: a
-   * mark from before differs then, and one from after finds it under way.
-   */
-  public void goesOn() {
-    goes.incrementAndGet();
+    runs.begin(run);
   }
 
   /** One has ended. */
   public void end(OfflineRun run) {
-    runs.remove(run);
-    ended.increment();
+    runs.end(run);
     tell();
-  }
-
-  /** One was held at a gate. */
-  public void held(long nanos) {
-    heldNanos.add(nanos);
-  }
-
-  /** One has ended before its time, to begin anew, as others needed its memory. */
-  public void madeWay() {
-    madeWay.increment();
-  }
-
-  /** The device's state, from now on. */
-  public void setState(SharingState now) {
-    if (now != state) {
-      state = now;
-      tellClosed();
-      tell();
-    }
   }
 
   /**
@@ -388,7 +254,7 @@ public final class OfflineGate {
       return handler;
     }
     ComparedAnswer.Kind kind = ComparedAnswer.Kind.of(request, online.count());
-    return new ComparedAnswer(handler, this, kind, cameNanos, mark(), nanoClock);
+    return new ComparedAnswer(handler, trial, runs, kind, cameNanos, runs.mark(), nanoClock);
   }
 
   /**
@@ -401,10 +267,17 @@ public final class OfflineGate {
     trial.onlineRan(nanos);
   }
 
+  /** The device's state, from now on. */
+  public void setState(SharingState now) {
+    if (allowance.setState(now)) {
+      tellClosed();
+      tell();
+    }
+  }
+
   /** What the throttle lets offline work have of its own speed from now on; 0 stops it. */
   public void setShare(double now) {
-    double before = share;
-    share = now;
+    double before = allowance.setShare(now);
     if (now > before) {
       tell();
     } else if (now < before) {
@@ -422,44 +295,14 @@ public final class OfflineGate {
 
   /** From now on online work in flight alone holds offline work: what was taken is to end soon. */
   public void lift() {
-    lifted = true;
+    allowance.lift();
     tell();
     tellClosed();
   }
 
   /** Opens for good: what was taken is to come to its end. */
   public void close() {
-    closed = true;
+    allowance.end();
     tell();
   }
-
-  /** What there is to know of it. */
-  public Counts counts() {
-    int running = runs.size() + (shareRun == null ? 0 : 1);
-    return new Counts(
-        online.requests(),
-        online.perSecond(nanoClock.getAsLong()),
-        running,
-        ended.sum(),
-        heldNanos.sum(),
-        madeWay.sum());
-  }
-
-  /**
-   * What online and offline work have come to since the start.
-   *
-   * @param onlineRequests submitted
-   * @param onlinePerSecond lately; 0 while that is not known
-   * @param offlineRunning offline runs that have begun and not ended
-   * @param offlineRuns offline runs that have ended
-   * @param heldNanos that offline runs were held at gates, all together
-   * @param madeWay offline runs that ended before their time, as others needed their memory
-   */
-  public record Counts(
-      long onlineRequests,
-      double onlinePerSecond,
-      int offlineRunning,
-      long offlineRuns,
-      long heldNanos,
-      long madeWay) {}
 }

@@ -189,13 +189,18 @@ public final class OnlineWork {
     }
   }
 
-  double perSecond(long nowNanos) {
+  /** What it has come to since the start. */
+  Counts counts(long nowNanos) {
     synchronized (forecast) {
-      return forecast.perSecond(nowNanos);
+      return new Counts(requests.sum(), forecast.perSecond(nowNanos));
     }
   }
 
-  long requests() {
-    return requests.sum();
-  }
+  /**
+   * What online work has come to since the start.
+   *
+   * @param requests submitted
+   * @param perSecond lately; 0 while that is not known
+   */
+  public record Counts(long requests, double perSecond) {}
 }

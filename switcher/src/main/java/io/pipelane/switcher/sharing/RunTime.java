@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.DoubleAdder;
  * How much of a device's multiprocessors runs keep busy, estimated from their times: a run is taken
  * to have the whole device, or its share of it. {@link #activity} belongs to one thread.
  */
-final class RunTime {
+public final class RunTime {
   /* A run counts when it ends, so readings are averaged over more than most runs take. */
   private static final double SETTLING_SECONDS = 0.5;
 
@@ -14,13 +14,18 @@ final class RunTime {
   private double seenNanos;
   private double activity;
 
+  /** A run has ended that had the whole device while it computed; for any thread. */
+  public void ran(long computedNanos) {
+    ran(computedNanos, 1);
+  }
+
   /**
-   * A run has ended; for any thread.
+   * One has ended that had a share of it.
    *
    * @param computedNanos without what it waited for
    * @param share of the multiprocessors that it had
    */
-  void ran(long computedNanos, double share) {
+  public void ran(long computedNanos, double share) {
     nanos.add(computedNanos * share);
   }
 

@@ -79,7 +79,7 @@ public final class Sharing implements AutoCloseable {
                 config.multiprocessors(), multiprocessors, config.multiprocessorsPercent(), lanes),
             nanoClock);
     this.states = new SysMonitor(thresholds(config), config.overlimitPeriod(), this::entered);
-    this.evictions = new EvictionWatch(gate, nanoClock);
+    this.evictions = new EvictionWatch(gate.runs(), nanoClock);
     this.throttle = new LaunchThrottle(config.targetLoadPercent() / PERCENT);
     this.load = new DeviceLoad(config.clockThresholdPercent() / PERCENT, LOW_CLOCK, HIGH_CLOCK);
     this.lookedNanos = nanoClock.getAsLong();
@@ -257,7 +257,11 @@ public final class Sharing implements AutoCloseable {
   /** As it was looked at last, with counts of now. */
   public SharingOverview overview() {
     return new SharingOverview(
-        latest, gate.counts(), gate.trial().overview(), evictions.evictions());
+        latest,
+        gate.online().counts(nanoClock.getAsLong()),
+        gate.runs().counts(),
+        gate.trial().overview(),
+        evictions.evictions());
   }
 
   /** Looks no more. */

@@ -9,6 +9,7 @@ package io.pipelane.switcher.sharing;
  */
 public record SharingOverview(
     DeviceLook seen,
-    OfflineGate.Counts counts,
+    OnlineWork.Counts online,
+    OfflineRuns.Counts offline,
     ShareOverview multiprocessors,
     Evictions evictions) {}

@@ -58,7 +58,7 @@ public final class Slowdowns {
    *
    * @param kind equal for runs that take the same time alone
    * @param nanos that it computed
-   * @param besideOffline whether offline work computed meanwhile, see {@link OfflineGate#mark}
+   * @param besideOffline whether offline work computed meanwhile, see {@link OfflineRuns#mark}
    */
   public void ran(ModelVersion model, Object kind, long nanos, boolean besideOffline) {
     @Nullable Slowdown slowdown = models.get(model);

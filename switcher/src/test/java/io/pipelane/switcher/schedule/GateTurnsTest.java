@@ -132,7 +132,7 @@ class GateTurnsTest {
         Thread.onSpinWait();
       }
       assertEquals(2, segment.get(), "held, though a lane is idle");
-      assertFalse(gate.offlineRanSince(gate.mark()), "it stands at its gate");
+      assertFalse(gate.runs().ranSince(gate.runs().mark()), "it stands at its gate");
       assertFalse(gate.mayBegin());
       assertEquals(0, ended.get());
       mayAnswer.countDown();
@@ -143,7 +143,7 @@ class GateTurnsTest {
       }
     }
     assertEquals(SEGMENTS - 1, segment.get());
-    assertTrue(gate.counts().heldNanos() > 0);
+    assertTrue(gate.runs().counts().heldNanos() > 0);
   }
 
   /** As a worker heeds it; shares are not kept. */
@@ -228,18 +228,18 @@ class GateTurnsTest {
       assertEquals(0.25, word.allowed);
       gate.setShare(0.5);
       assertEquals(0.5, word.allowed);
-      assertTrue(gate.offlineRanSince(gate.mark()));
+      assertTrue(gate.runs().ranSince(gate.runs().mark()));
       gate.setShare(0);
       assertEquals(0, word.allowed);
       assertFalse(turn.stands(), "it computes on to its next gate");
-      assertTrue(gate.offlineRanSince(gate.mark()));
+      assertTrue(gate.runs().ranSince(gate.runs().mark()));
       word.stands = true;
       assertTrue(turn.stands());
-      long mark = gate.mark();
-      assertFalse(gate.offlineRanSince(mark));
+      long mark = gate.runs().mark();
+      assertFalse(gate.runs().ranSince(mark));
       gate.setShare(1);
       assertEquals(1, word.allowed);
-      assertTrue(gate.offlineRanSince(mark));
+      assertTrue(gate.runs().ranSince(mark));
       mayEnd.countDown();
       awaitEnded(1);
       queue.close();
@@ -292,7 +292,7 @@ class GateTurnsTest {
       }
     }
     assertEquals(SEGMENTS, segments.get());
-    assertTrue(gate.counts().heldNanos() > 0);
+    assertTrue(gate.runs().counts().heldNanos() > 0);
   }
 
   /** Requests have come every minute until a moment ago, so the next comes in about one. */
@@ -604,6 +604,6 @@ class GateTurnsTest {
       }
     }
     assertEquals(requests, ended.get(), () -> "seed " + seed);
-    assertEquals(0, gate.counts().offlineRunning());
+    assertEquals(0, gate.runs().counts().running());
   }
 }

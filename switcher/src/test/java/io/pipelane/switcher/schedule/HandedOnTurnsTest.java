@@ -178,13 +178,14 @@ class HandedOnTurnsTest {
     Run run = next();
     assertFalse(run.isOffline());
     assertEquals(0, offline.word.allowed, "it is stopped");
-    long mark = gate.mark();
+    long mark = gate.runs().mark();
     run.computes();
     assertFalse(online.isInFlight());
     assertEquals(1, offline.word.allowed, "the turn is its own again");
-    assertTrue(gate.offlineRanSince(mark));
+    assertTrue(gate.runs().ranSince(mark));
     assertFalse(
-        run.turn.progress().offlineRanSince(mark, gate), "not beside what the online run computed");
+        run.turn.progress().offlineRanSince(mark, gate.runs()),
+        "not beside what the online run computed");
     submit(Priority.ONLINE);
     while (offline.word.allowed > 0) {
       Thread.onSpinWait();

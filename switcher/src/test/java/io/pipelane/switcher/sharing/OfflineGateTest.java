@@ -143,30 +143,30 @@ class OfflineGateTest {
 
   /** Else times would be taken for those alone that are not. */
   @Test
-  void offlineRanSince_runComputesOnToItsNextGate_itRan() {
+  void ranSince_runComputesOnToItsNextGate_itRan() {
     AtomicBoolean stands = new AtomicBoolean();
-    assertFalse(gate.offlineRanSince(gate.mark()), "there is none");
+    assertFalse(gate.runs().ranSince(gate.runs().mark()), "there is none");
     gate.begin(stands::get);
     gate.setShare(0);
-    long mark = gate.mark();
+    long mark = gate.runs().mark();
     stands.set(true);
-    assertTrue(gate.offlineRanSince(mark), "it came to its gate meanwhile");
-    assertFalse(gate.offlineRanSince(gate.mark()), "it stands there");
+    assertTrue(gate.runs().ranSince(mark), "it came to its gate meanwhile");
+    assertFalse(gate.runs().ranSince(gate.runs().mark()), "it stands there");
   }
 
   @Test
-  void offlineRanSince_runGoesOnAndStandsAgainOrBegins_itRan() {
+  void ranSince_runGoesOnAndStandsAgainOrBegins_itRan() {
     AtomicBoolean stands = new AtomicBoolean(true);
-    OfflineGate.OfflineRun run = stands::get;
-    long idle = gate.mark();
+    OfflineRun run = stands::get;
+    long idle = gate.runs().mark();
     gate.begin(run);
-    assertTrue(gate.offlineRanSince(idle));
-    long mark = gate.mark();
-    gate.goesOn();
-    assertTrue(gate.offlineRanSince(mark));
-    long again = gate.mark();
+    assertTrue(gate.runs().ranSince(idle));
+    long mark = gate.runs().mark();
+    gate.runs().goesOn();
+    assertTrue(gate.runs().ranSince(mark));
+    long again = gate.runs().mark();
     gate.end(run);
-    assertFalse(gate.offlineRanSince(again));
+    assertFalse(gate.runs().ranSince(again));
   }
 
   /** Else an online run would wait for ever for the memory of the one that is held. */
@@ -190,37 +190,37 @@ class OfflineGateTest {
 
   @Test
   void asManyRunsAsAllowed_noMoreBegin() {
-    OfflineGate.OfflineRun run = () -> false;
+    OfflineRun run = () -> false;
     gate.begin(run);
     assertFalse(gate.mayBegin());
     gate.end(run);
     assertTrue(gate.mayBegin());
-    assertEquals(1, gate.counts().offlineRuns());
+    assertEquals(1, gate.runs().counts().ended());
   }
 
   @Test
   void share_isForTheTimeInWhichOnlineWorkIsInFlight() {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
-    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.share().mayBegin());
     ResultHandler handler = online.begin(new Ignored());
-    assertTrue(shared.mayBeginInShare());
+    assertTrue(shared.share().mayBegin());
     assertFalse(shared.mayBegin());
     shared.setState(SharingState.UNHEALTHY);
-    assertFalse(shared.mayBeginInShare());
-    assertTrue(shared.allowsShare());
+    assertFalse(shared.share().mayBegin());
+    assertTrue(shared.share().mayCompute());
     shared.setState(SharingState.OVERLIMIT);
-    assertFalse(shared.allowsShare());
+    assertFalse(shared.share().mayCompute());
     online.waitsForMemory();
-    assertTrue(shared.allowsShare(), "it may have the memory");
+    assertTrue(shared.share().mayCompute(), "it may have the memory");
     online.gotMemory();
     shared.setState(SharingState.HEALTHY);
     shared.setShare(0.4);
-    assertFalse(shared.allowsShare(), "online work is slowed down too much");
+    assertFalse(shared.share().mayCompute(), "online work is slowed down too much");
     handler.completed(new InferenceTimings(0, 0, 0));
     shared.close();
-    assertTrue(shared.allowsShare());
-    assertFalse(shared.mayBeginInShare());
+    assertTrue(shared.share().mayCompute());
+    assertFalse(shared.share().mayBegin());
   }
 
   /** Looks so long at a trial with as much work as it needs that it has done with the share. */
@@ -243,13 +243,13 @@ class OfflineGateTest {
     OfflineGate shared = new OfflineGate(true, 0, 1, online, measured, now::get);
     online.begin(new Ignored());
     look(shared, 11, SEGMENT);
-    assertTrue(shared.mayBeginInShare());
-    shared.beginInShare(() -> false);
+    assertTrue(shared.share().mayBegin());
+    shared.share().begin(() -> false);
     look(shared, 10, 2 * SEGMENT);
-    assertFalse(shared.mayBeginInShare());
-    assertTrue(shared.allowsShare());
+    assertFalse(shared.share().mayBegin());
+    assertTrue(shared.share().mayCompute());
     shared.setState(SharingState.OVERLIMIT);
-    assertFalse(shared.allowsShare());
+    assertFalse(shared.share().mayCompute());
   }
 
   @Test
@@ -264,8 +264,8 @@ class OfflineGateTest {
     assertEquals(0, shared.allowed());
     assertTrue(shared.waitNanos(SEGMENT, now.get()) > 10 * SECOND);
     assertFalse(shared.mayBegin());
-    assertFalse(shared.mayBeginInShare());
-    assertFalse(shared.allowsShare());
+    assertFalse(shared.share().mayBegin());
+    assertFalse(shared.share().mayCompute());
     assertEquals(1, closed.get());
     online.waitsForMemory();
     assertEquals(1, shared.allowed(), "what it waits for may be held by offline work");
@@ -290,7 +290,7 @@ class OfflineGateTest {
     assertEquals(1, shared.allowed());
     assertEquals(0, shared.waitNanos(SEGMENT, now.get() - SEGMENT));
     assertTrue(shared.mayBegin());
-    assertTrue(shared.allowsShare());
+    assertTrue(shared.share().mayCompute());
   }
 
   /** Whether a trial gets on by requests that are answered, each so. */
@@ -371,30 +371,30 @@ class OfflineGateTest {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(false, 0, 1, online, always, now::get);
     assertFalse(shared.mayBegin());
-    assertTrue(shared.mayBeginInShare(), "online work need not be in flight");
+    assertTrue(shared.share().mayBegin(), "online work need not be in flight");
     online.begin(new Ignored());
     assertFalse(shared.mayBegin());
-    assertTrue(shared.mayBeginInShare());
+    assertTrue(shared.share().mayBegin());
     shared.setState(SharingState.UNHEALTHY);
-    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.share().mayBegin());
     assertFalse(shared.mayBegin());
     shared.close();
     assertTrue(shared.mayBegin());
-    assertFalse(shared.mayBeginInShare());
+    assertFalse(shared.share().mayBegin());
   }
 
   @Test
   void runInShare_countsAsComputing_andNotAmongThoseThatHaveTurns() {
     ShareTrial always = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
     OfflineGate shared = new OfflineGate(true, 0, 1, online, always, now::get);
-    long before = shared.mark();
-    shared.beginInShare(() -> false);
-    assertTrue(shared.offlineRanSince(before));
+    long before = shared.runs().mark();
+    shared.share().begin(() -> false);
+    assertTrue(shared.runs().ranSince(before));
     assertTrue(shared.mayBegin());
-    assertTrue(shared.offlineRanSince(shared.mark()));
-    assertEquals(1, shared.counts().offlineRunning());
-    shared.endInShare();
-    assertEquals(0, shared.counts().offlineRunning());
-    assertFalse(shared.offlineRanSince(shared.mark()));
+    assertTrue(shared.runs().ranSince(shared.runs().mark()));
+    assertEquals(1, shared.runs().counts().running());
+    shared.share().end();
+    assertEquals(0, shared.runs().counts().running());
+    assertFalse(shared.runs().ranSince(shared.runs().mark()));
   }
 }

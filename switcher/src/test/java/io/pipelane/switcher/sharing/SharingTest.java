@@ -192,7 +192,7 @@ class SharingTest {
   @Test
   void look_overload_timesHowLongOfflineWorkTakesToStopAndItsMemoryToComeBack() {
     AtomicBoolean stands = new AtomicBoolean();
-    OfflineGate.OfflineRun run = stands::get;
+    OfflineRun run = stands::get;
     sharing.gate().begin(run);
     sharing.onEviction(
         new Held(new AtomicLong(4_096), new AtomicInteger()) {
@@ -242,7 +242,7 @@ class SharingTest {
     AtomicBoolean stands = new AtomicBoolean();
     AtomicInteger ended = new AtomicInteger();
     AtomicLong held = new AtomicLong();
-    OfflineGate.OfflineRun run = stands::get;
+    OfflineRun run = stands::get;
     sharing.gate().begin(run);
     sharing.onEviction(new Held(held, ended));
     look();
@@ -268,7 +268,7 @@ class SharingTest {
   void look_tooLittleMemoryWhileOverloadedForAnotherReason_hasOfflineRunsEnd() {
     AtomicInteger ended = new AtomicInteger();
     AtomicLong held = new AtomicLong();
-    OfflineGate.OfflineRun run = () -> true;
+    OfflineRun run = () -> true;
     sharing.gate().begin(run);
     sharing.onEviction(new Held(held, ended));
     look();
@@ -278,7 +278,7 @@ class SharingTest {
     sample = sample(0.9, 0.3, 0.96);
     assertEquals(SharingState.OVERLIMIT, look());
     assertEquals(1, ended.get());
-    OfflineGate.OfflineRun late = () -> true; // Which waited for memory meanwhile.
+    OfflineRun late = () -> true; // Which waited for memory meanwhile.
     sharing.gate().begin(late);
     sharing.gate().end(run);
     held.set(4_096);
@@ -456,12 +456,12 @@ class SharingTest {
     sample = withoutActivity();
     for (int i = 0; i < 100; i++) {
       now.addAndGet(SECOND / 10);
-      sharing.gate().computed(SECOND / 20);
-      sharing.gate().computedInShare(SECOND / 10, 0.1);
+      sharing.gate().runTime().ran(SECOND / 20);
+      sharing.gate().runTime().ran(SECOND / 10, 0.1);
       sharing.look();
     }
     assertEquals(0.6, sharing.overview().seen().sample().work().activity().orElseThrow(), 0.01);
-    sharing.gate().computed(10 * SECOND);
+    sharing.gate().runTime().ran(10 * SECOND);
     now.addAndGet(SECOND / 10);
     sharing.look();
     assertEquals(1, sharing.overview().seen().sample().work().activity().orElseThrow());
