@@ -25,7 +25,7 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
   void begin() {
     endIfUnwanted();
     if (word.stops()) {
-      turns.elsewhere.add(this);
+      turns.begin(this);
       steer();
     }
   }
@@ -133,9 +133,9 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
     }
     turns.lock.lock();
     try {
-      if (turn.computesAs(this) && turns.isAnotherToSeeToTheQueue()) {
+      if (turn.computesAs(this) && turns.free.areAwaited()) {
         stop();
-        turns.freed.signal();
+        turns.free.signal();
       }
     } finally {
       turns.lock.unlock();

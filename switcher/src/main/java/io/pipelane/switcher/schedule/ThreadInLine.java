@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How a thread without a run comes by its next one: idle, it waits in the queue and then has a
  * turn; spare, it waits for a turn that it gives to the request or the paused run that is next.
- * Belongs to the {@link Turn}, whose state it writes under the turns' lock.
+ * Belongs to the {@link Turn}.
  */
 final class ThreadInLine {
   private final Turns turns;
@@ -47,29 +47,21 @@ final class ThreadInLine {
     turns.lock.lock();
     try {
       while (true) {
-        if (turn.held && turns.free < 0) { // What is owed is paid before anybody goes on with it.
-          turn.held = false;
-          turns.free++;
+        if (turn.isHeld() && turns.free.areOwed()) { // Paid before anybody goes on with it.
+          turn.giveUp();
         }
-        @Nullable Turn best = turn.held ? turns.nextPaused() : null;
-        if (turn.held && best == null) {
-          turn.held = false;
-          turns.free++;
-          if (turns.free > turns.idle) {
-            turns.idle++;
+        if (turn.isHeld()) {
+          @Nullable Turn best = turns.paused.next();
+          if (best != null) {
+            return new Paused(best.progress().request(), best.remainingNanos());
+          }
+          turn.giveUp();
+          if (turns.free.letIdle()) {
             return null;
           }
         }
-        if (best != null && turn.held) {
-          return new Paused(best.progress().request(), best.remainingNanos());
-        }
-        turns.spare++;
-        while (turns.free <= 0 || (turns.free <= turns.idle && turns.nextPaused() == null)) {
-          turns.freed.awaitUninterruptibly();
-        }
-        turns.spare--;
-        turns.free--;
-        turn.held = true;
+        turns.free.await(() -> turns.paused.next() != null);
+        turn.take();
       }
     } finally {
       turns.lock.unlock();
@@ -83,11 +75,11 @@ final class ThreadInLine {
     }
     turns.lock.lock();
     try {
-      turns.idle--;
+      turns.free.idleNoLonger();
       if (next == null) {
-        turns.freed.signalAll(); // For the other threads it is over as well.
+        turns.free.signalAll(); // For the other threads it is over as well.
       } else {
-        if (!turn.isOffline() && turns.paused.stream().anyMatch(Turn::isOffline)) {
+        if (!turn.isOffline() && turns.paused.hasOffline()) {
           turn.overtakes();
         }
         turn.takeOrPause();

@@ -20,7 +20,7 @@ final class Turn implements RunControl, OfflineRun {
    * Whether the turn is held, the run paused, and a run elsewhere stopped is one state under the
    * turns' lock: whoever takes the turn away or gives it (the thread itself in line, at a gate or
    * when it waits for memory, another by the stop word) writes all of it in one step, by the same
-   * few methods (giveUp, beginPause, resume, endPause). How a thread without a run comes by a turn is
+   * few methods (take, giveUp, beginPause, resume, endPause). How a thread without a run comes by a turn is
    * said in ThreadInLine, what reaches a run in another process in RunElsewhere.
    */
   private final Turns turns;
@@ -34,7 +34,7 @@ final class Turn implements RunControl, OfflineRun {
   private long segmentEndNanos;
 
   // Guarded by the turns' lock.
-  boolean held;
+  private boolean held;
   private long remainingNanos;
   private long pausedNanos;
   private @Nullable RunElsewhere elsewhere;
@@ -233,9 +233,21 @@ final class Turn implements RunControl, OfflineRun {
     }
   }
 
-  private void giveUp() {
+  /** Whether the thread has its turn; under the lock. */
+  boolean isHeld() {
+    return held;
+  }
+
+  /** Takes a turn that is nobody's; under the lock. */
+  void take() {
+    turns.free.take();
+    held = true;
+  }
+
+  /** Gives it back; under the lock. */
+  void giveUp() {
     held = false;
-    turns.free++;
+    turns.free.giveBack();
   }
 
   private void gotMemory() {
@@ -272,9 +284,8 @@ final class Turn implements RunControl, OfflineRun {
 
   /** Has the run go on with a turn that is free, or waits for one; under the lock. */
   void takeOrPause() {
-    if (turns.free > 0) {
-      turns.free--;
-      held = true;
+    if (turns.free.isAny()) {
+      take();
       goesOn();
     } else {
       pause(true);
@@ -292,8 +303,7 @@ final class Turn implements RunControl, OfflineRun {
     boolean looks = isOffline() && mayResume;
     while (!held && !progress().request().isUnwanted()) {
       long wait = isOffline() ? gateWaitNanos() : 0;
-      if (looks && wait == 0 && turns.free > 0) {
-        turns.free--;
+      if (looks && wait == 0 && turns.free.isAny()) {
         resume();
       } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
         given.awaitUninterruptibly();
@@ -320,7 +330,7 @@ final class Turn implements RunControl, OfflineRun {
 
   /** Has a paused run go on, with a turn that is nobody's. */
   void resume() {
-    held = true;
+    take();
     goesOn();
     endPause();
     if (elsewhere != null) {
@@ -359,8 +369,7 @@ final class Turn implements RunControl, OfflineRun {
   void lookAgain() {
     if (elsewhere == null) {
       given.signal();
-    } else if (turns.free > 0 && isOffline() && gateWaitNanos() == 0) {
-      turns.free--;
+    } else if (turns.free.isAny() && isOffline() && gateWaitNanos() == 0) {
       resume();
     }
   }
@@ -416,7 +425,7 @@ final class Turn implements RunControl, OfflineRun {
   }
 
   private void interrupt() {
-    turns.preemptions = turns.preemptions.withRun();
+    turns.interrupted();
     giveUp();
   }
 
@@ -426,9 +435,9 @@ final class Turn implements RunControl, OfflineRun {
     if (turns.hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
       turns.lock.lock();
       try {
-        if (turns.isAnotherToSeeToTheQueue()) {
+        if (turns.free.areAwaited()) {
           interrupt();
-          turns.freed.signal();
+          turns.free.signal();
           pause(false);
         }
       } finally {
@@ -461,7 +470,7 @@ final class Turn implements RunControl, OfflineRun {
   void returned(RunElsewhere run) {
     turns.lock.lock();
     try {
-      turns.elsewhere.remove(run);
+      turns.end(run);
       elsewhere = null;
       if (turns.paused.contains(this)) {
         endPause();

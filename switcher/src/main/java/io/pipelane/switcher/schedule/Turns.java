@@ -3,10 +3,8 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -50,10 +48,6 @@ final class Turns {
    *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
    */
-  private static final Comparator<Turn> ORDER =
-      Comparator.<Turn, Boolean>comparing(turn -> turn.isOffline() && !turn.passes())
-          .thenComparingLong(Turn::remainingWithJobNanos);
-
   final ReentrantLock lock = new ReentrantLock();
   final RequestQueue queue;
   final Estimates estimates;
@@ -63,18 +57,15 @@ final class Turns {
   private final MakingWay makingWay;
   final LongSupplier nanoClock;
 
-  /** Written under the lock; looked at without it to see that there are none. */
-  final CopyOnWriteArrayList<RunElsewhere> elsewhere = new CopyOnWriteArrayList<>();
+  /** Written here, under the lock; looked at without it to see that there are none. */
+  final List<RunElsewhere> elsewhere = new CopyOnWriteArrayList<>();
 
   // Guarded by the lock.
+  final FreeTurns free;
   private int count;
   private final List<Turn> all = new ArrayList<>();
-  final List<Turn> paused = new ArrayList<>();
-  final Condition freed = lock.newCondition();
-  int free; // Below none where fewer are to compute than do.
-  int idle;
-  int spare;
-  Preemptions preemptions = Preemptions.NONE;
+  final PausedRuns paused = new PausedRuns();
+  private Preemptions preemptions = Preemptions.NONE;
 
   /**
    * Makes turns that nobody has.
@@ -94,7 +85,7 @@ final class Turns {
       int mostRestarts,
       LongSupplier nanoClock) {
     this.count = count;
-    this.free = count;
+    this.free = new FreeTurns(lock, count);
     this.queue = queue;
     this.estimates = estimates;
     this.room = room;
@@ -128,7 +119,7 @@ final class Turns {
     try {
       int more = turns - count;
       count = turns;
-      free += more;
+      free.add(more);
       for (int i = 0; i < more; i++) {
         settle();
       }
@@ -176,11 +167,7 @@ final class Turns {
   private void gateOpened() {
     lock.lock();
     try {
-      for (Turn turn : List.copyOf(paused)) {
-        if (turn.isOffline()) {
-          turn.lookAgain();
-        }
-      }
+      paused.lookAgain(Turn::isOffline);
       elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
@@ -210,11 +197,7 @@ final class Turns {
   void modelLeaves() {
     lock.lock();
     try {
-      for (Turn turn : List.copyOf(paused)) {
-        if (turn.passes()) {
-          turn.lookAgain();
-        }
-      }
+      paused.lookAgain(Turn::passes);
       elsewhere.forEach(RunElsewhere::steer);
     } finally {
       lock.unlock();
@@ -228,15 +211,19 @@ final class Turns {
     }
   }
 
-  /** The paused run that goes on first; null where there is none that may. */
-  @Nullable Turn nextPaused() {
-    if (paused.isEmpty()) {
-      return null; // As nearly always, of every request.
-    }
-    return paused.stream()
-        .filter(turn -> !turn.isOffline() || turn.gateWaitNanos() == 0)
-        .min(ORDER)
-        .orElse(null);
+  /** A run computes in another process from now on, where it may have to stop; under the lock. */
+  void begin(RunElsewhere run) {
+    elsewhere.add(run);
+  }
+
+  /** It has returned; under the lock. */
+  void end(RunElsewhere run) {
+    elsewhere.remove(run);
+  }
+
+  /** A run has lost its turn at a gate; under the lock. */
+  void interrupted() {
+    preemptions = preemptions.withRun();
   }
 
   /** Whether the policy puts a request before a run for which there is a lane; under no lock. */
@@ -248,19 +235,13 @@ final class Turns {
     return rival != null && room.test(rival);
   }
 
-  /** Whether a thread waits for a turn, as all are had; under the lock. */
-  boolean isAnotherToSeeToTheQueue() {
-    return free <= 0 && spare > 0;
-  }
-
   /** Puts a turn to use that has become free. */
   void settle() {
-    @Nullable Turn next = free > spare ? nextPaused() : null;
+    @Nullable Turn next = free.areMoreThanSpare() ? paused.next() : null;
     if (next != null) {
-      free--;
       next.resume();
     } else {
-      freed.signal();
+      free.signal();
     }
   }
 
@@ -269,9 +250,9 @@ final class Turns {
    * one of those meant; under the lock.
    */
   void handOn(Turn from, Predicate<Turn> meant) {
-    @Nullable Turn next = from.held && free >= 0 ? nextPaused() : null;
+    @Nullable Turn next = from.isHeld() && !free.areOwed() ? paused.next() : null;
     if (next != null && meant.test(next)) {
-      from.held = false;
+      from.giveUp();
       next.resume();
     }
   }
@@ -320,7 +301,7 @@ final class Turns {
   int spare() {
     lock.lock();
     try {
-      return spare;
+      return free.spare();
     } finally {
       lock.unlock();
     }
