@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.ServiceLoader;
-import java.util.stream.IntStream;
 
 /** The worker process: a thread for each channel does what is said there, until the server ends. */
 public final class WorkerMain {
@@ -71,14 +70,12 @@ public final class WorkerMain {
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);
     ending.opened(device);
     WorkerSessions sessions = new WorkerSessions(server, device, steps);
-    List<ChannelEnd> ends =
-        IntStream.range(0, arguments.channels()).mapToObj(area::workerEnd).toList();
     WorkerLanes lanes = new WorkerLanes(device);
     WarmUps warmUps = new WarmUps(device, sessions, lanes, steps);
     List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < ends.size(); i++) {
+    for (int i = 0; i < arguments.channels(); i++) {
       boolean isLane = i < arguments.lanes();
-      ChannelEnd end = ends.get(i);
+      ChannelEnd end = area.workerEnd(i);
       ChannelLoop loop =
           isLane
               ? ChannelLoop.ofLane(
