@@ -2,10 +2,8 @@ package io.pipelane.switcher;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.kept.Keeper;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -20,15 +18,8 @@ import java.util.OptionalLong;
  * @param priority the class that it waits in: offline ones take what online ones leave, and give
  *     way to those
  * @param sequence what it is a step of; heeded by models that keep state
- * @param stateNumber what the run writes behind its outputs, where they become a state on the
- *     device
- * @param device where it is to run, by name; another one answers where that is lost or does not
- *     know the model, and the one that is predicted to be first where none is named; but none where
- *     inputs lie on it
- * @param keeper who takes outputs over that stay on the device
  * @param job what it is an item of, for policies that go by jobs; none for a request by itself
- * @param lane where it is to run, alone, in a session that stands ready there, which is no use of
- *     it; refused as unavailable where either cannot be had at once. Any lane where none is named
+ * @param place where it runs, and what of it stays there
  */
 public record InferenceRequest(
     ModelVersion model,
@@ -37,65 +28,11 @@ public record InferenceRequest(
     OptionalLong deadlineNanos,
     Priority priority,
     Optional<SequenceStep> sequence,
-    Optional<StateNumber> stateNumber,
-    Optional<String> device,
-    Optional<Keeper> keeper,
     Optional<JobWork> job,
-    Optional<EphemeralRegion> lane) {
+    RunPlace place) {
   public InferenceRequest {
     inputs = List.copyOf(inputs);
     outputs = List.copyOf(outputs);
-  }
-
-  /** A request for any lane. */
-  public InferenceRequest(
-      ModelVersion model,
-      List<InputTensor> inputs,
-      List<String> outputs,
-      OptionalLong deadlineNanos,
-      Priority priority,
-      Optional<SequenceStep> sequence,
-      Optional<StateNumber> stateNumber,
-      Optional<String> device,
-      Optional<Keeper> keeper,
-      Optional<JobWork> job) {
-    this(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        sequence,
-        stateNumber,
-        device,
-        keeper,
-        job,
-        Optional.empty());
-  }
-
-  /** A request of no job. */
-  public InferenceRequest(
-      ModelVersion model,
-      List<InputTensor> inputs,
-      List<String> outputs,
-      OptionalLong deadlineNanos,
-      Priority priority,
-      Optional<SequenceStep> sequence,
-      Optional<StateNumber> stateNumber,
-      Optional<String> device,
-      Optional<Keeper> keeper) {
-    this(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        sequence,
-        stateNumber,
-        device,
-        keeper,
-        Optional.empty(),
-        Optional.empty());
   }
 
   /** A request as a caller makes it, for whichever device is best. */
@@ -106,16 +43,7 @@ public record InferenceRequest(
       OptionalLong deadlineNanos,
       Priority priority,
       Optional<SequenceStep> sequence) {
-    this(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        sequence,
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty());
+    this(model, inputs, outputs, deadlineNanos, priority, sequence, Optional.empty(), RunPlace.ANY);
   }
 
   /** A request of no sequence. */
@@ -149,66 +77,29 @@ public record InferenceRequest(
 
   /** The same in a class. */
   public InferenceRequest inClass(Priority other) {
-    return new InferenceRequest(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        other,
-        sequence,
-        stateNumber,
-        device,
-        keeper,
-        job,
-        lane);
+    return new InferenceRequest(model, inputs, outputs, deadlineNanos, other, sequence, job, place);
   }
 
   /** The same as a step of something else. */
   public InferenceRequest asStep(Optional<SequenceStep> step) {
-    return new InferenceRequest(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        step,
-        stateNumber,
-        device,
-        keeper,
-        job,
-        lane);
+    return new InferenceRequest(model, inputs, outputs, deadlineNanos, priority, step, job, place);
   }
 
   /** The same as an item of a job. */
   public InferenceRequest of(JobWork work) {
     return new InferenceRequest(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        sequence,
-        stateNumber,
-        device,
-        keeper,
-        Optional.of(work),
-        lane);
+        model, inputs, outputs, deadlineNanos, priority, sequence, Optional.of(work), place);
   }
 
   /** The same in a lane where a session stands ready, and in no other. */
   public InferenceRequest in(EphemeralRegion only) {
+    return at(place.in(only));
+  }
+
+  /** The same somewhere else. */
+  public InferenceRequest at(RunPlace other) {
     return new InferenceRequest(
-        model,
-        inputs,
-        outputs,
-        deadlineNanos,
-        priority,
-        sequence,
-        stateNumber,
-        device,
-        keeper,
-        job,
-        Optional.of(only));
+        model, inputs, outputs, deadlineNanos, priority, sequence, job, other);
   }
 
   /** Whether its deadline has passed. */

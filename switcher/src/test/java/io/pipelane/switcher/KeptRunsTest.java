@@ -22,7 +22,6 @@ import io.pipelane.lanes.process.ActiveWorker;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -41,7 +40,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -147,16 +145,8 @@ class KeptRunsTest {
     InputTensor of(InputTensor x, boolean mayKeep) {
       InferenceService.Ticket _ =
           switcher.submit(
-              new InferenceRequest(
-                  model.version(),
-                  List.of(x),
-                  List.of("y"),
-                  OptionalLong.empty(),
-                  Priority.ONLINE,
-                  Optional.empty(),
-                  Optional.empty(),
-                  Optional.empty(),
-                  mayKeep ? Optional.of(this) : Optional.empty()),
+              new InferenceRequest(model.version(), List.of(x), List.of("y"))
+                  .at(RunPlace.ANY.keeping(mayKeep ? Optional.of(this) : Optional.empty())),
               this);
       return end.join();
     }

@@ -20,7 +20,6 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.placement.LosableSessions;
@@ -264,18 +263,7 @@ class SwitcherGroupTest {
   private static float[] inferOn(SwitcherGroup group, ImportedModel model, String device) {
     InferenceRequest any = Call.request(model.version(), input(0));
     Call call = new Call();
-    group.submit(
-        new InferenceRequest(
-            any.model(),
-            any.inputs(),
-            any.outputs(),
-            any.deadlineNanos(),
-            Priority.OFFLINE,
-            any.sequence(),
-            any.stateNumber(),
-            Optional.of(device),
-            Optional.empty()),
-        call);
+    group.submit(any.offline().at(RunPlace.ANY.on(Optional.of(device))), call);
     return call.await();
   }
 

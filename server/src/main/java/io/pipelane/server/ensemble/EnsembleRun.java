@@ -21,6 +21,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.foreign.MemorySegment;
@@ -158,10 +159,11 @@ final class EnsembleRun implements InferenceService.Ticket {
         request.deadlineNanos(),
         request.priority(),
         request.sequence().map(step -> ChainState.partOf(step, member.model().version())),
-        request.stateNumber(),
-        tensors.deviceOf(member).or(request::device),
-        mayKeep ? Optional.of(keeper) : Optional.empty(),
-        request.job());
+        request.job(),
+        RunPlace.ANY
+            .on(tensors.deviceOf(member).or(request.place()::device))
+            .numbering(request.place().stateNumber())
+            .keeping(mayKeep ? Optional.of(keeper) : Optional.empty()));
   }
 
   private boolean isNeeded(@Nullable String tensor) {

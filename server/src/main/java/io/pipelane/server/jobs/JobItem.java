@@ -16,6 +16,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.SequenceStep;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.MemorySegment;
@@ -232,10 +233,8 @@ final class JobItem {
                     OptionalLong.empty(),
                     priority,
                     step,
-                    Optional.empty(),
-                    place.map(at -> at.place().device()),
-                    Optional.empty(),
-                    Optional.of(work)),
+                    Optional.of(work),
+                    RunPlace.ANY.on(place.map(at -> at.place().device()))),
                 this);
         return true;
       } catch (StatusException e) {

@@ -122,6 +122,7 @@ class EnsembleKeptTest {
     void write(KeptTensors on) {
       InputTensor x = request.inputs().getFirst();
       request
+          .place()
           .keeper()
           .flatMap(keeper -> on.place(keeper, "y_x", x.type(), x.shape(), x.data().byteSize()))
           .orElseGet(() -> handler.place("y_x", x.type(), x.shape(), x.data().byteSize()))
@@ -217,10 +218,10 @@ class EnsembleKeptTest {
   @Test
   void steps_readWhereTheOneBeforeHasWritten_andNothingElseIsKept() {
     submit();
-    assertEquals(Optional.empty(), runs.get(0).request.device());
+    assertEquals(Optional.empty(), runs.get(0).request.place().device());
     runs.get(0).complete(device);
     assertEquals(BYTES, device.overview().lentBytes());
-    assertEquals(Optional.of("one"), runs.get(1).request.device());
+    assertEquals(Optional.of("one"), runs.get(1).request.place().device());
     runs.get(1).write(device);
     assertEquals(2 * BYTES, device.overview().lentBytes());
     runs.get(1).handler.completed(new InferenceTimings(1, 2, 3));
@@ -253,7 +254,7 @@ class EnsembleKeptTest {
     runs.get(0).write(other);
     assertEquals(0, device.overview().lentBytes(), "it was lost, and the host has it now");
     runs.get(0).complete(device);
-    assertEquals(Optional.empty(), runs.get(1).request.device());
+    assertEquals(Optional.empty(), runs.get(1).request.place().device());
     assertEquals(0, device.overview().lentBytes(), "its place on the host counts");
     runs.get(1).complete(device);
     runs.get(2).complete(device);
@@ -273,7 +274,7 @@ class EnsembleKeptTest {
       runs.get(1).fail(reason);
       assertEquals(0, device.overview().lentBytes());
       assertEquals("in", nameOfInput(2));
-      assertEquals(Optional.empty(), runs.get(2).request.keeper(), "nothing is kept now");
+      assertEquals(Optional.empty(), runs.get(2).request.place().keeper(), "nothing is kept now");
       runs.get(2).complete(device);
       runs.get(3).complete(device);
       runs.get(4).complete(device);

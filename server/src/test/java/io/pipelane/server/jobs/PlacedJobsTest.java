@@ -74,7 +74,7 @@ class PlacedJobsTest {
 
     @Override
     public Ticket submit(InferenceRequest request, ResultHandler handler) {
-      String device = request.device().orElse("any");
+      String device = request.place().device().orElse("any");
       asked.add(device);
       if (asked.size() == at) {
         then.run();

@@ -63,12 +63,12 @@ final class Router {
    */
   Choice choose(Route route, InferenceRequest request) {
     long execution = executionNanos(route, request);
-    @Nullable Member chosen = request.device().map(name -> named(route, name)).orElse(null);
+    @Nullable Member chosen = request.place().device().map(name -> named(route, name)).orElse(null);
     if (chosen == null && request.isOnDevice()) {
       throw new StatusException(
           Status.DEVICE_FAILURE,
           "device %s is lost, and inputs for model %s with it"
-              .formatted(request.device().orElse("(unnamed)"), route.version));
+              .formatted(request.place().device().orElse("(unnamed)"), route.version));
     }
     if (chosen == null) {
       chosen = unnamed(route, request.priority());

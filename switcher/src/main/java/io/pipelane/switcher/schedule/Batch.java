@@ -9,6 +9,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.System.Logger.Level;
@@ -111,11 +112,8 @@ final class Batch implements ResultHandler {
         latestDeadline(),
         first.priority(),
         Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        first.keeper().map(CutApart::new),
         first.job(),
-        Optional.empty());
+        RunPlace.ANY.keeping(first.place().keeper().map(CutApart::new)));
   }
 
   private InputTensor joined(int input) {

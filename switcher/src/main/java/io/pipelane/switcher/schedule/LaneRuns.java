@@ -192,6 +192,7 @@ final class LaneRuns {
     Supplier<LaneLease> lane =
         () ->
             request
+                .place()
                 .lane()
                 .map(only -> enterOnly(only, request, needed))
                 .orElseGet(() -> enterAny(request, needed, lease, turn));

@@ -52,7 +52,7 @@ public final class QueuedRequest implements Ticket {
     this.line = queue.line(request.model());
     this.request = request;
     this.key = RunKey.of(request);
-    this.runsAlone = request.isOnDevice() || request.lane().isPresent();
+    this.runsAlone = request.isOnDevice() || request.place().lane().isPresent();
     this.handler = new PlacedOnce(handler);
     this.inputBytes = request.inputBytes();
     this.submittedNanos = submittedNanos;

@@ -325,11 +325,8 @@ final class Sequence {
           request.deadlineNanos(),
           request.priority(),
           Optional.of(of),
-          kept.nextNumber(),
-          request.device(),
-          request.keeper(),
           request.job(),
-          request.lane());
+          request.place().numbering(kept.nextNumber()));
     }
 
     private KeptState kept() {

@@ -45,12 +45,13 @@ record RequestInvocation(
 
   @Override
   public Optional<StateNumber> stateNumber() {
-    return request.stateNumber();
+    return request.place().stateNumber();
   }
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     return request
+        .place()
         .keeper()
         .flatMap(keeper -> kept.place(keeper, name, type, shape, byteSize))
         .orElseGet(() -> handler.place(name, type, shape, byteSize));
@@ -63,7 +64,7 @@ record RequestInvocation(
 
   @Override
   public MemorySegment placeOfCut(String name, TensorType type, Shape shape, long byteSize) {
-    request.keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
+    request.place().keeper().ifPresent(keeper -> kept.notPlaced(keeper, name, byteSize));
     return placeOnHost(name, type, shape, byteSize);
   }
 

@@ -321,7 +321,7 @@ public final class SessionWorker implements Worker {
       LaneLease lane,
       ResultHandler handler,
       Caller caller) {
-    boolean isAhead = request.lane().isPresent();
+    boolean isAhead = request.place().lane().isPresent();
     PooledSession session =
         isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
     Invocation invocation =

@@ -37,7 +37,7 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
       Map<EphemeralRegion, Integer> runsIn = new HashMap<>();
       asked.stream()
           .filter(each -> each.model().equals(route.version))
-          .forEach(each -> runsIn.merge(each.lane().orElseThrow(), 1, Integer::sum));
+          .forEach(each -> runsIn.merge(each.place().lane().orElseThrow(), 1, Integer::sum));
       assertEquals(devices.switcher(1).standing().lanes(route.version), runsIn.keySet());
       runsIn.values().forEach(times -> assertEquals(RUNS, times));
     }

@@ -165,7 +165,7 @@ class StatesOnDeviceTest {
     assertEquals(List.of("y", "t"), request.outputs());
     MemorySegment x = input(request, "x", false);
     MemorySegment s = input(request, "s", true);
-    StateNumber number = request.stateNumber().orElseThrow();
+    StateNumber number = request.place().stateNumber().orElseThrow();
     assertTrue(number.word().get(JAVA_INT, 0) >= number.number() - 1);
     number.word().set(JAVA_INT, 0, number.number() - 1);
     for (String output : request.outputs()) {
