@@ -18,6 +18,7 @@ import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
 import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.schedule.Room;
+import io.pipelane.switcher.schedule.RunParts;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.TidiedStates;
@@ -150,13 +151,7 @@ final class SwitcherParts implements AutoCloseable {
             settings.lanes(),
             allLanes,
             settings.scheduling(),
-            queue,
-            estimates,
-            daemon,
-            working,
-            worker,
-            sharing.gate(),
-            clock);
+            new RunParts(queue, estimates, daemon, working, worker, sharing.gate(), clock));
     admission =
         new Admission(
             sequences, queue, execution, sharing.gate(), sharing.objectives(), fetchAhead, clock);

@@ -6,14 +6,9 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
-import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.WorkingMemory;
-import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 
 /**
  * All that runs requests of a device: the lanes' threads, the thread of the share of
@@ -33,51 +28,19 @@ public final class Execution {
    *     way
    * @param threads of the lanes
    */
-  public Execution(
-      int atOnce,
-      int threads,
-      SchedulingConfig config,
-      RequestQueue queue,
-      Estimates estimates,
-      MemoryDaemon daemon,
-      WorkingMemory memory,
-      Worker worker,
-      OfflineGate gate,
-      LongSupplier nanoClock) {
+  public Execution(int atOnce, int threads, SchedulingConfig config, RunParts parts) {
     int least = config.leastLanes();
-    lanes =
-        new LaneThreads(
-            least == 0
-                ? LaneTrial.fixed(atOnce)
-                : new LaneTrial(least, atOnce, nanoClock.getAsLong()),
-            threads - atOnce,
-            config.preemption(),
-            config.restarts(),
-            queue,
-            estimates,
-            daemon,
-            memory.lanes(),
-            memory.offline(),
-            worker,
-            gate,
-            nanoClock);
+    LaneTrial trial =
+        least == 0
+            ? LaneTrial.fixed(atOnce)
+            : new LaneTrial(least, atOnce, parts.nanoClock().getAsLong());
+    lanes = new LaneThreads(trial, threads - atOnce, config, parts);
     heldRuns = new HeldRuns(atOnce);
     share =
-        memory.shareLanes().isEmpty()
+        parts.memory().shareLanes().isEmpty()
             ? Optional.empty()
-            : Optional.of(
-                new ShareThread(
-                    queue, estimates, daemon, memory.shareLanes(), worker, gate, nanoClock));
-    shortRuns =
-        new ShortRuns(
-            TimeUnit.MICROSECONDS.toNanos(config.shortRunMicros()),
-            queue,
-            estimates,
-            daemon,
-            memory.lanes(),
-            worker,
-            gate,
-            nanoClock);
+            : Optional.of(new ShareThread(parts));
+    shortRuns = new ShortRuns(TimeUnit.MICROSECONDS.toNanos(config.shortRunMicros()), parts);
   }
 
   /** Runs a request on the calling thread, if it is short; see {@link ShortRuns#run}. */

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.config.SchedulingConfig;
 import io.pipelane.lanes.execution.BorrowedSpace;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.WeightArrivals;
@@ -10,7 +11,6 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * there are turns; others are spare, for when runs give way. They end when the queue is closed and
  * empty.
  */
-public final class LaneThreads {
+final class LaneThreads {
   private static final System.Logger LOG = System.getLogger(LaneThreads.class.getName());
 
   /** After which a run is refused whose room others took each time before it was in its lane. */
@@ -54,32 +54,19 @@ public final class LaneThreads {
    *
    * @param trial finds how many runs compute at once, from as many as may
    * @param spare threads beyond those, for what runs while others are paused; 0 where none is
-   * @param preemption whether runs give way to requests at their gates
-   * @param mostRestarts how often an online run begins anew, as others need its memory
-   * @param estimates told how long runs take
-   * @param offline what offline runs may have of the lanes
-   * @param gate that offline runs pass at each of their gates
+   * @param config whether runs give way to requests at their gates, and how often an online run
+   *     begins anew, as others need its memory
    */
-  public LaneThreads(
-      LaneTrial trial,
-      int spare,
-      boolean preemption,
-      int mostRestarts,
-      RequestQueue queue,
-      Estimates estimates,
-      MemoryDaemon daemon,
-      Lanes lanes,
-      OfflineWorkingMemory offline,
-      Worker worker,
-      OfflineGate gate,
-      LongSupplier nanoClock) {
-    this.queue = queue;
-    this.estimates = estimates;
-    this.daemon = daemon;
-    this.gate = gate;
-    this.worker = worker;
-    this.runs = new LaneRuns(lanes, offline, daemon.loans(), worker, estimates.history());
-    this.nanoClock = nanoClock;
+  LaneThreads(LaneTrial trial, int spare, SchedulingConfig config, RunParts parts) {
+    this.queue = parts.queue();
+    this.estimates = parts.estimates();
+    this.daemon = parts.daemon();
+    this.gate = parts.gate();
+    this.worker = parts.worker();
+    this.nanoClock = parts.nanoClock();
+    Lanes lanes = parts.memory().lanes();
+    this.runs =
+        new LaneRuns(lanes, parts.memory().offline(), daemon.loans(), worker, estimates.history());
     this.trial = trial;
     int count = trial.lanes();
     this.turns =
@@ -89,8 +76,8 @@ public final class LaneThreads {
             estimates,
             request -> lanes.hasRoom(runs.expectedBytes(request.key())),
             gate,
-            preemption,
-            mostRestarts,
+            config.preemption(),
+            config.restarts(),
             nanoClock);
     this.stuck = new StuckThreads(count + spare, queue);
     this.threads =

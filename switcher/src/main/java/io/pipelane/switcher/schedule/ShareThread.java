@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * The thread that runs offline requests in a lane that keeps to a share of the device, of the size
  * that it has now, while online work runs elsewhere. It ends when the queue is closed.
  */
-public final class ShareThread implements RunControl, OfflineRun {
+final class ShareThread implements RunControl, OfflineRun {
   /*
    * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
    * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
@@ -69,26 +69,15 @@ public final class ShareThread implements RunControl, OfflineRun {
   private long standsSinceNanos;
   private long stoodNanos; // of the run under way
 
-  /**
-   * Starts the thread.
-   *
-   * @param lanes of the sizes that the share may have, from the smallest to the largest
-   */
-  public ShareThread(
-      RequestQueue queue,
-      Estimates estimates,
-      MemoryDaemon daemon,
-      List<ShareLane> lanes,
-      Worker worker,
-      OfflineGate gate,
-      LongSupplier nanoClock) {
-    this.queue = queue;
-    this.estimates = estimates;
-    this.daemon = daemon;
-    this.lanes = lanes;
-    this.worker = worker;
-    this.gate = gate;
-    this.nanoClock = nanoClock;
+  /** Starts the thread. */
+  ShareThread(RunParts parts) {
+    this.queue = parts.queue();
+    this.estimates = parts.estimates();
+    this.daemon = parts.daemon();
+    this.lanes = parts.memory().shareLanes();
+    this.worker = parts.worker();
+    this.gate = parts.gate();
+    this.nanoClock = parts.nanoClock();
     this.unfit = new UnfitSizes(nanoClock);
     gate.onOpened(this::gateChanged);
     gate.onClosed(this::gateChanged);

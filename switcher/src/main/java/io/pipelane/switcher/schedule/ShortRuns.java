@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * Runs requests at once, on the thread that brings them, when that takes less time than to hand
  * them to a lane's thread and back. Safe for any platform thread.
  */
-public final class ShortRuns {
+final class ShortRuns {
   /*
    * The thread may be an event loop, so a run waits for nothing: what is not there now (weights, a
    * lane, a session, more room in the lane) leaves the request to the queue, as does anything that
@@ -54,25 +54,16 @@ public final class ShortRuns {
    * Runs nothing yet.
    *
    * @param longestNanos what a run may usually take; none is run at once where it is 0
-   * @param gate told of what is run
    */
-  public ShortRuns(
-      long longestNanos,
-      RequestQueue queue,
-      Estimates estimates,
-      MemoryDaemon daemon,
-      Lanes lanes,
-      Worker worker,
-      OfflineGate gate,
-      LongSupplier nanoClock) {
+  ShortRuns(long longestNanos, RunParts parts) {
     this.longestNanos = longestNanos;
-    this.queue = queue;
-    this.estimates = estimates;
-    this.daemon = daemon;
-    this.lanes = lanes;
-    this.worker = worker;
-    this.gate = gate;
-    this.nanoClock = nanoClock;
+    this.queue = parts.queue();
+    this.estimates = parts.estimates();
+    this.daemon = parts.daemon();
+    this.lanes = parts.memory().lanes();
+    this.worker = parts.worker();
+    this.gate = parts.gate();
+    this.nanoClock = parts.nanoClock();
   }
 
   /**
