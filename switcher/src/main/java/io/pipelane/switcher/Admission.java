@@ -12,6 +12,7 @@ import io.pipelane.switcher.schedule.RequestQueue;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sharing.ObjectiveCounts;
 import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OnlineCost;
 import io.pipelane.switcher.sharing.OnlineWork;
 import java.util.Map;
 import java.util.Objects;
@@ -30,7 +31,7 @@ final class Admission implements AutoCloseable {
   private final Sequences sequences;
   private final RequestQueue queue;
   private final Execution execution;
-  private final OfflineGate gate;
+  private final OnlineCost cost;
   private final OnlineWork online;
   private final ObjectiveCounts objectives;
   private final Optional<FetchAheadThread> fetchAhead;
@@ -51,7 +52,7 @@ final class Admission implements AutoCloseable {
     this.sequences = sequences;
     this.queue = queue;
     this.execution = execution;
-    this.gate = gate;
+    this.cost = gate.cost();
     this.online = gate.online();
     this.objectives = objectives;
     this.fetchAhead = fetchAhead;
@@ -117,7 +118,7 @@ final class Admission implements AutoCloseable {
     long now = clock.getAsLong();
     online.arrived(now);
     ResultHandler judged =
-        gate.comparing(request, objectives.judging(request, handler, clock), now);
+        cost.comparing(request, objectives.judging(request, handler, clock), now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }

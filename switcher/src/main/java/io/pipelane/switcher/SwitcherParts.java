@@ -161,7 +161,7 @@ final class SwitcherParts implements AutoCloseable {
             admission,
             sequences,
             queue,
-            sharing.gate().slowdowns(),
+            sharing.gate().cost().slowdowns(),
             daemon,
             worker,
             execution);

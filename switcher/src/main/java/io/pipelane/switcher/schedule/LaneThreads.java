@@ -311,11 +311,12 @@ final class LaneThreads {
         boolean isWarm = expectedStall == 0 && timings.stallNanos() == 0;
         if (isWarm && request.priority() == Priority.ONLINE) {
           PastRuns kind = estimates.history().of(key);
-          gate.onlineRan(
-              request.model(),
-              kind,
-              timings.executeNanos(),
-              progress.offlineRanSince(mark, gate.runs()));
+          gate.cost()
+              .ran(
+                  request.model(),
+                  kind,
+                  timings.executeNanos(),
+                  progress.offlineRanSince(mark, gate.runs()));
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));

@@ -129,7 +129,7 @@ final class ShortRuns {
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
       gate.runTime().ran(nanos - lease.stallNanos());
       if (lease.stallNanos() == 0) {
-        gate.onlineRan(request.model(), past, nanos, gate.runs().ranSince(mark));
+        gate.cost().ran(request.model(), past, nanos, gate.runs().ranSince(mark));
       }
       count.increment();
       answer.complete(timings.get());

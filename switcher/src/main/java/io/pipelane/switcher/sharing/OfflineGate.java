@@ -1,8 +1,5 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.InferenceRequest;
-import io.pipelane.switcher.ResultHandler;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +28,7 @@ public final class OfflineGate {
   private final ShareTrial trial;
   private final DeviceAllowance allowance;
   private final ShareGate share;
-  private final Slowdowns slowdowns;
+  private final OnlineCost cost;
   private final OfflineRuns runs = new OfflineRuns();
   private final RunTime runTime = new RunTime();
   private final LongSupplier nanoClock;
@@ -71,8 +68,7 @@ public final class OfflineGate {
     this.nanoClock = nanoClock;
     this.allowance = new DeviceAllowance(trial, nanoClock);
     this.share = new ShareGate(!active, trial, allowance, online, runs);
-    this.slowdowns = new Slowdowns(nanoClock.getAsLong());
-    trial.keepTo(slowdowns::strictest);
+    this.cost = new OnlineCost(online, runs, trial, nanoClock);
     online.onIdle(this::tell);
     online.onBusy(this::tellClosed);
   }
@@ -87,9 +83,9 @@ public final class OfflineGate {
     return online;
   }
 
-  /** What online runs are told to that end, of models that may only be slowed down so much. */
-  public Slowdowns slowdowns() {
-    return slowdowns;
+  /** What that loses by what passes here. */
+  public OnlineCost cost() {
+    return cost;
   }
 
   /** The offline runs that have begun, whichever gate they pass. */
@@ -242,29 +238,6 @@ public final class OfflineGate {
   public void end(OfflineRun run) {
     runs.end(run);
     tell();
-  }
-
-  /**
-   * A handler that tells the trial of an online request's answer, where it wants to know.
-   *
-   * @param cameNanos when the request came; it is not in flight yet
-   */
-  public ResultHandler comparing(InferenceRequest request, ResultHandler handler, long cameNanos) {
-    if (!trial.compares()) {
-      return handler;
-    }
-    ComparedAnswer.Kind kind = ComparedAnswer.Kind.of(request, online.count());
-    return new ComparedAnswer(handler, trial, runs, kind, cameNanos, runs.mark(), nanoClock);
-  }
-
-  /**
-   * An online run has ended well that had all its weights.
-   *
-   * @param besideOffline whether offline work has computed while it did
-   */
-  public void onlineRan(ModelVersion model, Object kind, long nanos, boolean besideOffline) {
-    slowdowns.ran(model, kind, nanos, besideOffline);
-    trial.onlineRan(nanos);
   }
 
   /** The device's state, from now on. */

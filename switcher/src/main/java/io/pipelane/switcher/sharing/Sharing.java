@@ -200,7 +200,7 @@ public final class Sharing implements AutoCloseable {
     if (sample.work().activity().isPresent()) {
       throttle.update(loaded, seconds);
     }
-    gate.setShare(Math.min(throttle.share(), gate.slowdowns().steer(now)));
+    gate.setShare(Math.min(throttle.share(), gate.cost().slowdowns().steer(now)));
     Map<SharingMetric, Double> readings = readings(sample, now);
     if (states.observe(readings, now) == SharingState.OVERLIMIT && states.lacksMemory(readings)) {
       evictions.lacksMemory();
@@ -247,11 +247,11 @@ public final class Sharing implements AutoCloseable {
         states.state(),
         reason,
         states.entries(now),
-        Math.min(throttle.share(), gate.slowdowns().share()),
+        Math.min(throttle.share(), gate.cost().slowdowns().share()),
         loaded,
         monitor.source() + estimate,
         sample,
-        gate.slowdowns().ratios());
+        gate.cost().slowdowns().ratios());
   }
 
   /** As it was looked at last, with counts of now. */

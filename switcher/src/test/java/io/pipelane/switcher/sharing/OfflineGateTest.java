@@ -302,7 +302,7 @@ class OfflineGateTest {
         new InferenceRequest(new ModelVersion("bert", 1), List.of(), List.of());
     while (now.addAndGet(SECOND / 10) - begin <= 11 * SECOND) {
       for (int i = 0; i < 10; i++) {
-        shared.comparing(request, new Ignored(), now.get() - SEGMENT).completed(timings);
+        shared.cost().comparing(request, new Ignored(), now.get() - SEGMENT).completed(timings);
       }
       measured.offlineRan(SECOND / 10);
       shared.lookAtTrial(now.get());
@@ -358,7 +358,7 @@ class OfflineGateTest {
     while (now.addAndGet(SECOND / 10) <= end) {
       long came = now.get() - (long) (slower * SEGMENT);
       for (int i = 0; i < 10; i++) {
-        ResultHandler handler = shared.comparing(request, new Ignored(), came);
+        ResultHandler handler = shared.cost().comparing(request, new Ignored(), came);
         handler.completed(new InferenceTimings(0, 0, 10));
       }
       shared.trial().offlineRan(SECOND / 10);
