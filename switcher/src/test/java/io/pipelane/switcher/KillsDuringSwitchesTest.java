@@ -25,10 +25,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Workers that are killed while another owner's requests have them left for the next one. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -70,12 +70,18 @@ class KillsDuringSwitchesTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(
-      value = SwitchOn.class,
-      names = {"TENANT", "MODEL"})
-  void workersAreKilledWhileTheyChange_everyRequestHasOneRightAnswer(SwitchOn switchOn)
-      throws Exception {
+  @Test
+  void workersAreKilledWhileTheyChangeWithModels_everyRequestHasOneRightAnswer() throws Exception {
+    killWhileTheyChange(SwitchOn.MODEL);
+  }
+
+  @Test
+  @Tag("long")
+  void workersAreKilledWhileTheyChangeWithTenants_everyRequestHasOneRightAnswer() throws Exception {
+    killWhileTheyChange(SwitchOn.TENANT);
+  }
+
+  private void killWhileTheyChange(SwitchOn switchOn) throws Exception {
     try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
         WorkersFixture workers =
             new WorkersFixture(new TestWorkers(2).program(FaultyWorker.class).switchOn(switchOn));

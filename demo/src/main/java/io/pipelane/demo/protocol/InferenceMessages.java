@@ -59,8 +59,8 @@ public final class InferenceMessages {
    */
   public static BinaryBody binaryRequest(List<Tensor> inputs, Map<String, Object> parameters) {
     ObjectNode request = JSON.createObjectNode();
-    request.set("parameters", JSON.valueToTree(parameters));
-    request.withObject("parameters").put("binary_data_output", true);
+    ObjectNode all = request.putObject("parameters").put("binary_data_output", true);
+    parameters.forEach(all::putPOJO);
     ArrayNode array = request.putArray("inputs");
     for (Tensor input : inputs) {
       describe(array.addObject(), input)
