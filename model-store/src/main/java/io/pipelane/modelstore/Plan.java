@@ -4,6 +4,7 @@ import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.AssumedSizes;
 import io.pipelane.runtime.graph.GatedGraph;
 import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.List;
@@ -58,9 +59,6 @@ public record Plan(
 
   /** Every streamed weight begins at a multiple of this, in the file and on the device. */
   public static final long WEIGHT_ALIGNMENT = GatedGraph.ALIGNMENT;
-
-  /** What open dimensions but the first of an input count as where time is estimated. */
-  public static final long ESTIMATED_SIZE = 128;
 
   public Plan {
     inputs = List.copyOf(inputs);
@@ -170,8 +168,7 @@ public record Plan(
    * @param byteSize bytes of weights it is the first to read, padding included
    * @param layers graph nodes in it
    * @param estimatedNanos what it was expected to take when the graph was cut, on a usual device of
-   *     the import's kind: for one item, with {@link #ESTIMATED_SIZE} for the other open dimensions
-   *     of inputs; 0 where that is not known
+   *     the import's kind: for inputs of {@link AssumedSizes#USUAL}; 0 where that is not known
    */
   public record Segment(long offset, long byteSize, int layers, long estimatedNanos) {
     /** The same where the shapes that its time was estimated by do not hold. */

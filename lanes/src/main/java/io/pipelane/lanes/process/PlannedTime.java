@@ -4,6 +4,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.graph.AssumedSizes;
 import java.util.List;
 import java.util.Optional;
 
@@ -32,9 +33,10 @@ final class PlannedTime {
             .map(TensorSpec::shape)
             .findFirst();
     double times = 1;
-    for (int i = 0; i < declared.map(Shape::rank).orElse(0); i++) {
+    int rank = declared.map(Shape::rank).orElse(0);
+    for (int i = 0; i < rank; i++) {
       boolean isOpen = declared.orElseThrow().dimension(i) < 0;
-      double estimated = i == 0 ? 1 : Plan.ESTIMATED_SIZE;
+      double estimated = AssumedSizes.USUAL.of(i, rank);
       times *= isOpen ? Math.max(1, input.shape().dimension(i) / estimated) : 1;
     }
     return times;

@@ -13,6 +13,7 @@ import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorMemory;
+import io.pipelane.runtime.graph.AssumedSizes;
 import io.pipelane.runtime.graph.ConstantBytes;
 import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.Convolutions;
@@ -57,9 +58,8 @@ final class ImportJob {
   private static final int ATTEMPTS = 8;
 
   /** What open dimensions of inputs count as where time is estimated, the first ones always. */
-  private static final long ONE_ITEM = 1;
-
   private final Path modelFile;
+
   private final Path folder;
   private final Path runtimeLibrary;
   private final Optimization optimization;
@@ -246,16 +246,16 @@ final class ImportJob {
     Map<String, TensorProto> weights = target.graph().selection().select(optimized.graph());
     Path file = folder.resolve(SHAPES);
     SessionSettings settings = askedSession(channelsLast);
-    for (long size : List.of(Plan.ESTIMATED_SIZE, ONE_ITEM)) {
+    for (AssumedSizes sizes : List.of(AssumedSizes.USUAL, AssumedSizes.LEAST)) {
       try {
-        ModelFile.write(ValueShapes.question(optimized, weights, ONE_ITEM, size), file);
+        ModelFile.write(ValueShapes.question(optimized, weights, sizes), file);
         try (OrtSession session = environment.open(file, settings)) {
-          timesHold = size == Plan.ESTIMATED_SIZE && !ValueSizes.isIn(optimized.model());
+          timesHold = sizes.equals(AssumedSizes.USUAL) && !ValueSizes.isIn(optimized.model());
           return ValueShapes.of(session.inputs(), session.outputs(), weights);
         }
       } catch (StatusException | IllegalStateException e) {
         MachineFault.rethrow(e);
-        LOG.log(System.Logger.Level.DEBUG, "no shapes with open dimensions of " + size, e);
+        LOG.log(System.Logger.Level.DEBUG, "no shapes with open dimensions of " + sizes, e);
       } finally {
         Files.deleteIfExists(file);
       }

@@ -22,7 +22,7 @@ import java.time.Clock;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  static final int FORMAT = 14;
+  static final int FORMAT = 15;
 
   private final ImportCache cache;
   private final ContentHashes hashes;

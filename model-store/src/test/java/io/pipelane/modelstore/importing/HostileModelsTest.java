@@ -16,6 +16,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.AssumedSizes;
 import io.pipelane.runtime.graph.Constants;
 import io.pipelane.runtime.graph.CutSettings;
 import io.pipelane.runtime.graph.GateCutter;
@@ -152,7 +153,7 @@ class HostileModelsTest {
         ModelFile model = Constants.toInitializers(ModelFile.read(file));
         Constants.externalFiles(model);
         Map<String, TensorProto> weights = WeightSelection.DEFAULT.select(model.graph());
-        ValueShapes.question(model, weights, 1, 128);
+        ValueShapes.question(model, weights, AssumedSizes.USUAL);
         CutSettings cuts = new CutSettings(1, 8).withLongestSegment(Duration.ofNanos(1));
         GateCutter.cut(model, weights, cuts);
       } catch (StatusException | IllegalStateException e) {

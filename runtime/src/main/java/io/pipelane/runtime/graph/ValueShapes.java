@@ -81,11 +81,10 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
    * A model that answers every value of a graph and is never run. Weights are inputs, so that
    * nothing is loaded.
    *
-   * @param leading what an open first dimension of an input becomes, mostly the batch
-   * @param others what its other open dimensions become
+   * @param sizes what open dimensions of inputs become
    */
   public static ModelProto question(
-      ModelFile file, Map<String, TensorProto> weights, long leading, long others) {
+      ModelFile file, Map<String, TensorProto> weights, AssumedSizes sizes) {
     GraphProto graph = file.graph();
     Constants.checkInlineSum(graph, weights.keySet(), file.folder());
     GraphProto.Builder edited =
@@ -93,7 +92,7 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
             .clearValueInfo()
             .clearInput()
             .clearOutput();
-    graph.getInputList().forEach(input -> edited.addInput(sized(input, leading, others)));
+    graph.getInputList().forEach(input -> edited.addInput(sized(input, sizes)));
     weights.values().forEach(tensor -> edited.addInput(WeightInputs.declaration(tensor)));
     for (NodeProto node : graph.getNodeList()) {
       edited.addNode(Constants.inline(node, file.folder()));
@@ -119,7 +118,7 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
     return names;
   }
 
-  private static ValueInfoProto sized(ValueInfoProto input, long leading, long others) {
+  private static ValueInfoProto sized(ValueInfoProto input, AssumedSizes sizes) {
     if (!input.getType().getTensorType().hasShape()) {
       return input;
     }
@@ -128,8 +127,8 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
         sized.getTypeBuilder().getTensorTypeBuilder().getShapeBuilder();
     for (int i = 0; i < shape.getDimCount(); i++) {
       if (shape.getDim(i).getDimValue() <= 0) {
-        shape.setDim(
-            i, TensorShapeProto.Dimension.newBuilder().setDimValue(i == 0 ? leading : others));
+        long size = sizes.of(i, shape.getDimCount());
+        shape.setDim(i, TensorShapeProto.Dimension.newBuilder().setDimValue(size));
       }
     }
     return sized.build();

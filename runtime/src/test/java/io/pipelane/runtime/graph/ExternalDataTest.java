@@ -179,7 +179,7 @@ class ExternalDataTest {
     for (Executable edit :
         List.<Executable>of(
             () -> GateCutter.cut(file, Map.of(), new CutSettings(1, 8)),
-            () -> ValueShapes.question(file, Map.of(), 1, 1))) {
+            () -> ValueShapes.question(file, Map.of(), AssumedSizes.LEAST))) {
       StatusException error = assertThrows(StatusException.class, edit);
       assertEquals(Status.TOO_LARGE, error.status());
       assertTrue(String.valueOf(error.getMessage()).contains("2147483648"), error.getMessage());
