@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Workers that are killed while another owner's requests have them left for the next one. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class KillsDuringSwitchesTest {
-  private static final int ROUNDS = Boolean.getBoolean("pipelane.long") ? 6 : 1;
+  private static final int ROUNDS = Boolean.getBoolean("pipelane.long") ? 3 : 1;
 
   /** Of a run that another owner's waits for. */
   private static final List<Step> STEPS = List.of(Step.COMPUTING, Step.RAN);
