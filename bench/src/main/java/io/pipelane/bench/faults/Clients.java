@@ -68,13 +68,17 @@ final class Clients implements AutoCloseable {
    * @param steps of each sequence; 1 of a model that keeps no state
    */
   record Asked(String name, int steps) {
+    boolean keepsState() {
+      return steps > 1;
+    }
+
     private Map<String, Object> parameters(long sequence, int step) {
-      return steps == 1
-          ? Map.of()
-          : Map.of(
+      return keepsState()
+          ? Map.of(
               "sequence_id", sequence,
               "sequence_start", step == 0,
-              "sequence_end", step == steps - 1);
+              "sequence_end", step == steps - 1)
+          : Map.of();
     }
   }
 

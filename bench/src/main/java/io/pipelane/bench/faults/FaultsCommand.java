@@ -243,7 +243,7 @@ public final class FaultsCommand implements Callable<Integer> {
         borne++;
         server.recycle(server.first(victim())); // The next is to begin anew.
       } else {
-        clients.awaitRight(ANSWERS_AFTERWARDS);
+        clients.awaitRight(ANSWERS_AFTERWARDS); // A standby has taken over then, lost or not.
         Workers after = awaitReady(server, lost);
         clients.awaitRight(ANSWERS_AFTERWARDS);
         recoveries.add(clients.slowestMillis());

@@ -22,21 +22,27 @@ final class FaultyModels {
    * @param ownTenants whether each belongs to a tenant of its own
    */
   static void write(Path repository, boolean withOffline, boolean ownTenants) throws IOException {
-    ChainModel.write(repository, "chain0", 0);
-    ChainModel.write(repository, "chain1", 1);
-    ChainModel.writeWithState(repository, "sums", 2);
-    options(repository, "chain0", ownTenants, "");
-    options(repository, "chain1", ownTenants, "");
-    options(repository, "sums", ownTenants, ChainModel.STATE);
-    if (withOffline) {
-      ChainModel.write(repository, "offline", ONLINE.size());
-      options(repository, "offline", ownTenants, "priority: offline\n");
+    long seed = 0;
+    for (Asked model : ONLINE) {
+      write(repository, model, seed++, ownTenants, "");
+    }
+    for (Asked model : withOffline ? OFFLINE : List.<Asked>of()) {
+      write(repository, model, seed++, ownTenants, "priority: offline\n");
     }
   }
 
-  private static void options(Path repository, String model, boolean ownTenant, String others)
+  private static void write(
+      Path repository, Asked model, long seed, boolean ownTenant, String priority)
       throws IOException {
-    String tenant = ownTenant ? "tenant: of-" + model + "\n" : "";
-    Files.writeString(repository.resolve(model).resolve("pipelane.yaml"), tenant + others);
+    String name = model.name();
+    String state = "";
+    if (model.keepsState()) {
+      ChainModel.writeWithState(repository, name, seed);
+      state = ChainModel.STATE;
+    } else {
+      ChainModel.write(repository, name, seed);
+    }
+    String tenant = ownTenant ? "tenant: of-" + name + "\n" : "";
+    Files.writeString(repository.resolve(name).resolve("pipelane.yaml"), tenant + priority + state);
   }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.bench.process.ChildProcess;
 import io.pipelane.bench.process.ServerMain;
+import io.pipelane.lanes.process.channel.WorkerArea;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
@@ -27,9 +28,6 @@ final class FaultyServer implements AutoCloseable {
 
   private static final long TICK_NANOS = 200_000;
   private static final long FAULT_LIMIT_NANOS = 20_000_000_000L;
-
-  /** In front of it lies what identifies the memory. */
-  private static final int AREA_HEADER = 4096;
 
   private final ChildProcess process;
   private final Path armed;
@@ -163,8 +161,8 @@ final class FaultyServer implements AutoCloseable {
 
   private static void overwrite(Path memory) throws IOException {
     try (FileChannel channel = FileChannel.open(memory, StandardOpenOption.WRITE);
-        OutputStream out = Channels.newOutputStream(channel.position(AREA_HEADER))) {
-      byte[] garbage = new byte[Math.toIntExact(channel.size() - AREA_HEADER)];
+        OutputStream out = Channels.newOutputStream(channel.position(WorkerArea.CHANNELS_AT))) {
+      byte[] garbage = new byte[Math.toIntExact(channel.size() - WorkerArea.CHANNELS_AT)];
       Arrays.fill(garbage, (byte) 0x7f);
       out.write(garbage);
     }

@@ -20,6 +20,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,14 +92,14 @@ class DrainTest {
   }
 
   private void awaitReady(URI server) throws Exception {
-    while (get(server.resolve("/v2/models/" + MODEL.modelName() + "/ready")) != 200) {
+    while (get(server.resolve("/v2/models/" + MODEL.modelName() + "/ready")).statusCode() != 200) {
       pause();
     }
   }
 
   private void awaitArrival(URI server) throws Exception {
     URI metrics = server.resolve("/metrics");
-    while (body(metrics).lines().noneMatch(DrainTest::tellsOfRequest)) {
+    while (get(metrics).body().lines().noneMatch(DrainTest::tellsOfRequest)) {
       pause();
     }
   }
@@ -118,13 +119,8 @@ class DrainTest {
         });
   }
 
-  private int get(URI address) throws IOException, InterruptedException {
-    return http.send(HttpRequest.newBuilder(address).build(), BodyHandlers.discarding())
-        .statusCode();
-  }
-
-  private String body(URI address) throws IOException, InterruptedException {
-    return http.send(HttpRequest.newBuilder(address).build(), BodyHandlers.ofString()).body();
+  private HttpResponse<String> get(URI address) throws IOException, InterruptedException {
+    return http.send(HttpRequest.newBuilder(address).build(), BodyHandlers.ofString());
   }
 
   private void pause() {

@@ -57,9 +57,7 @@ final class ImportJob {
   private static final String SHAPES = "shapes.onnx";
   private static final int ATTEMPTS = 8;
 
-  /** What open dimensions of inputs count as where time is estimated, the first ones always. */
   private final Path modelFile;
-
   private final Path folder;
   private final Path runtimeLibrary;
   private final Optimization optimization;

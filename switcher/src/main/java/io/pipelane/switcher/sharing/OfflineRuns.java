@@ -77,9 +77,10 @@ public final class OfflineRuns {
     return all().findAny().isEmpty();
   }
 
-  /** Whether one computes now, or may at any time. */
+  /** Whether one computes now, or may at any time; asked with every online run. */
   boolean isUnderWay() {
-    return all().anyMatch(run -> !run.stands());
+    @Nullable OfflineRun beside = inShare;
+    return (beside != null && !beside.stands()) || inTurns.stream().anyMatch(run -> !run.stands());
   }
 
   /** What {@link #ranSince} is asked by; taken when an online run begins. */

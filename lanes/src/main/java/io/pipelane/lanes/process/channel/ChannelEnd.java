@@ -9,7 +9,7 @@ public final class ChannelEnd {
   private static final long GO = ARRIVALS + Signal.BYTES; // written by both
   private static final long PROGRESS = GO + GoWord.BYTES; // written by the worker
   private static final long TO_WORKER = PROGRESS + Progress.BYTES;
-  private static final long TO_SERVER = TO_WORKER + RingMemory.BYTES;
+  static final long TO_SERVER = TO_WORKER + RingMemory.BYTES;
   static final long BYTES = (TO_SERVER + RingMemory.BYTES + 4095) & -4096;
 
   private final Signal arrivals;

@@ -21,13 +21,15 @@ public final class WorkerArea implements AutoCloseable {
 
   public static final int REFUSED = 2;
 
+  /** Where channels begin; in front of them lies what identifies the memory, and the hello. */
+  public static final long CHANNELS_AT = 4096;
+
   private static final long MAGIC = 0x454e414c45504950L; // "PIPELANE" in memory
   private static final long MAGIC_AT = 0;
   private static final long VERSION_AT = 8;
-  private static final long HELLO_AT = 64;
+  static final long HELLO_AT = 64;
   private static final long TEXT_AT = 128;
   private static final int TEXT_BYTES = 2048;
-  private static final long CHANNELS_AT = 4096;
 
   private final SharedMemory memory;
 
@@ -48,7 +50,7 @@ public final class WorkerArea implements AutoCloseable {
     return new WorkerArea(SharedMemory.open(process, descriptor, bytes(channels)));
   }
 
-  private static long bytes(int channels) {
+  static long bytes(int channels) {
     return CHANNELS_AT + channels * ChannelEnd.BYTES;
   }
 
