@@ -18,7 +18,9 @@ import org.jspecify.annotations.Nullable;
 final class WorkerBoard {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-  private final ReentrantLock lock = new ReentrantLock();
+  /** Fair: a worker of nobody's goes to the owner that has waited for it longest. */
+  private final ReentrantLock lock = new ReentrantLock(true);
+
   private final Condition changed = lock.newCondition();
   private final Consumer<WorkerProcess> leave;
   private List<WorkerMember> members = List.of();
