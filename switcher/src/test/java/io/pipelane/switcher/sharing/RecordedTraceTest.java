@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -47,9 +48,9 @@ class RecordedTraceTest {
   private void add(String... columns) {
     DeviceSample sample =
         new DeviceSample(
-            new Work(share(columns[2]), share(columns[3]), share(columns[4]), OptionalLong.empty()),
+            new Work(share(columns[2]), share(columns[3]), share(columns[4]), count(columns[11])),
             new Memory(share(columns[5]), share(columns[6]), share(columns[7])),
-            new Health(share(columns[8]), share(columns[9]), OptionalLong.empty()));
+            new Health(share(columns[8]), share(columns[9]), count(columns[10])));
     trace.add(new Timed(Long.parseLong(columns[1]), sample));
   }
 
@@ -57,24 +58,74 @@ class RecordedTraceTest {
     return text.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Double.parseDouble(text));
   }
 
+  private static OptionalLong count(String text) {
+    return text.isEmpty() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(text));
+  }
+
   @Test
   void trace_writtenAgain_isTheSame() {
     assertEquals(recorded, SampleTrace.of(Map.of("cpu", trace)));
   }
 
+  @Test
+  void traceOfAGpu_writtenAgain_isTheSame() throws IOException {
+    read("h100-shared.csv");
+    assertEquals(recorded, SampleTrace.of(Map.of("cuda:0", trace)));
+  }
+
   /** The host's memory fills up while programs are built. */
   @Test
   void states_followTheHostsMemory() {
+    List<SharingState> entered =
+        follow(
+            SharingMetric.HOST_MEMORY,
+            new Thresholds(41, 42, 43),
+            sample -> sample.memory().hostTaken());
+    assertEquals(
+        List.of(SharingState.HEALTHY, SharingState.UNHEALTHY, SharingState.OVERLIMIT),
+        entered.stream().distinct().toList());
+  }
+
+  /**
+   * Offline work comes, online work beside it, then so much of it that offline work stands still,
+   * and in the end there is nothing.
+   */
+  @Test
+  void states_followAGpusActivity() throws IOException {
+    read("h100-shared.csv");
+    List<SharingState> entered =
+        follow(
+            SharingMetric.ACTIVITY, new Thresholds(40, 50, 64), sample -> sample.work().activity());
+    assertEquals(
+        List.of(
+            SharingState.HEALTHY,
+            SharingState.UNHEALTHY, // Offline runs alone.
+            SharingState.HEALTHY, // The first online ones stop them.
+            SharingState.UNHEALTHY,
+            SharingState.HEALTHY, // Online ones without a pause leave nothing.
+            SharingState.UNHEALTHY,
+            SharingState.OVERLIMIT,
+            SharingState.UNHEALTHY, // After one second, and then after two.
+            SharingState.OVERLIMIT,
+            SharingState.UNHEALTHY,
+            SharingState.HEALTHY),
+        entered);
+  }
+
+  /**
+   * The states that a metric of the trace leads to, in order, each found to be what the state
+   * machine's rules say.
+   */
+  private List<SharingState> follow(
+      SharingMetric metric, Thresholds limits, Function<DeviceSample, OptionalDouble> measured) {
     List<SysMonitor.Transition> transitions = new ArrayList<>();
-    Thresholds limits = new Thresholds(41, 42, 43);
     SysMonitor monitor =
-        new SysMonitor(
-            Map.of(SharingMetric.HOST_MEMORY, limits), Duration.ofSeconds(1), transitions::add);
+        new SysMonitor(Map.of(metric, limits), Duration.ofSeconds(1), transitions::add);
     long overlimitSince = Long.MIN_VALUE;
     SharingState before = SharingState.HEALTHY;
     for (Timed timed : trace) {
-      double percent = 100 * timed.sample().memory().hostTaken().orElseThrow();
-      SharingState now = monitor.observe(Map.of(SharingMetric.HOST_MEMORY, percent), timed.nanos());
+      double percent = 100 * measured.apply(timed.sample()).orElseThrow();
+      SharingState now = monitor.observe(Map.of(metric, percent), timed.nanos());
       if (now == SharingState.OVERLIMIT && before != now) {
         overlimitSince = timed.nanos();
         assertTrue(percent >= limits.overlimit(), "entered at " + percent);
@@ -88,11 +139,10 @@ class RecordedTraceTest {
       assertTrue(now != SharingState.HEALTHY || percent < limits.unhealthy());
       before = now;
     }
-    List<SharingState> entered =
-        transitions.stream().map(SysMonitor.Transition::to).distinct().toList();
-    assertEquals(
-        List.of(SharingState.HEALTHY, SharingState.UNHEALTHY, SharingState.OVERLIMIT),
-        entered.stream().filter(state -> state != SharingState.INIT).toList());
+    return transitions.stream()
+        .map(SysMonitor.Transition::to)
+        .filter(state -> state != SharingState.INIT)
+        .toList();
   }
 
   /** A device without a rest: what offline work adds to it is throttled to the least, for good. */
@@ -137,6 +187,29 @@ class RecordedTraceTest {
     }
     double least = LaunchThrottle.LEAST_SHARE;
     assertEquals(List.of(1.0, least, 1.0, least, 1.0), bounds);
+  }
+
+  /** As long as a GPU has more to do than the target, offline work is slowed down; then no more. */
+  @Test
+  void throttle_gpuAboveItsTarget_slowsDownUntilItRests() throws IOException {
+    read("h100-shared.csv");
+    LaunchThrottle throttle = new LaunchThrottle(0.3);
+    DeviceLoad load = new DeviceLoad(0.8, 4, 0.1);
+    double least = 1;
+    double last = 1;
+    long before = trace.getFirst().nanos() - 100_000_000;
+    for (Timed timed : trace) {
+      DeviceSample.Work work = timed.sample().work();
+      double busy = load.of(work.activity().orElseThrow(), work.clock().orElseThrow());
+      double share = throttle.update(busy, (timed.nanos() - before) / 1e9);
+      assertTrue(
+          busy < 0.4 || share <= last + 0.05, "it rose from %s to %s".formatted(last, share));
+      least = Math.min(least, share);
+      last = share;
+      before = timed.nanos();
+    }
+    assertEquals(LaunchThrottle.LEAST_SHARE, least, 1e-9);
+    assertEquals(1, last, 1e-9);
   }
 
   @Test
