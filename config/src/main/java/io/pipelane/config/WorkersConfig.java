@@ -83,6 +83,11 @@ public record WorkersConfig(
     /** A model of another tenant: no two tenants' models run in one process. */
     TENANT,
     /** Another model: no two models run in one process. */
-    MODEL
+    MODEL;
+
+    /** Whether a process belongs to one owner, whose model or tenant it was first used for. */
+    public boolean keepsOwnersApart() {
+      return this != FAULT;
+    }
   }
 }

@@ -203,7 +203,7 @@ public final class FaultsCommand implements Callable<Integer> {
 
   /** Whether a standby takes over with each model that is asked. */
   private boolean isTakenInTurns() {
-    return chosen.switchOn() != WorkersConfig.SwitchOn.FAULT;
+    return chosen.switchOn().keepsOwnersApart();
   }
 
   /** Has the next model asked, where a standby takes over for that. */

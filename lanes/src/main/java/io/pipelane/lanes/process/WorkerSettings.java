@@ -18,6 +18,6 @@ public record WorkerSettings(
    * owner.
    */
   public boolean isMemoryApart() {
-    return switchOn != SwitchOn.FAULT;
+    return switchOn.keepsOwnersApart();
   }
 }
