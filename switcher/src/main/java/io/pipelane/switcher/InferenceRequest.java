@@ -107,6 +107,13 @@ public record InferenceRequest(
     return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;
   }
 
+  /** For how long somebody waits for the answer still; as good as for ever without a deadline. */
+  public long patienceNanos(long nowNanos) {
+    return deadlineNanos.isPresent()
+        ? Math.max(0, deadlineNanos.getAsLong() - nowNanos)
+        : Long.MAX_VALUE;
+  }
+
   /** Whether inputs lie where runs alone can touch them: it runs there then, and by itself. */
   public boolean isOnDevice() {
     for (InputTensor input : inputs) {

@@ -101,6 +101,32 @@ class WorkerLossTest {
     }
   }
 
+  @Test
+  void allStandbysHang_requestIsAnsweredByTheNextAndNothingIsHeldAgainstItsModel()
+      throws Exception {
+    try (WorkersFixture workers =
+        new WorkersFixture(new TestWorkers(2).hangTimeout(WorkersFixture.SHORT))) {
+      ImportedModel model = chain("m", 1);
+      workers.switcher.register(model);
+      float[] expected = workers.infer(model, WorkersFixture.input(1));
+      while (workers.workers.workers().workers().stream()
+              .filter(each -> each.state() == WorkerState.STANDBY && !each.models().isEmpty())
+              .count()
+          < 2) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      workers.workers.workers().workers().stream()
+          .filter(each -> each.state() == WorkerState.STANDBY)
+          .forEach(each -> Signals.stop(each.pid()));
+      workers.killActive();
+      assertArrayEquals(expected, workers.infer(model, WorkersFixture.input(1)));
+      assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
+      while (workers.workers.workers().lost() < 3) {
+        LockSupport.parkNanos(1_000_000); // The supervisor hears of it a little later.
+      }
+    }
+  }
+
   /** {@code y = x}, after more rounds of a loop than anybody can wait for. */
   private static ModelProto endless() {
     GraphProto body =

@@ -28,6 +28,14 @@ public interface Invocation {
   }
 
   /**
+   * For how long it is worth waiting for a process to run in, if there is none now, in nanoseconds;
+   * nobody waits for the answer any more afterwards.
+   */
+  default long patienceNanos() {
+    return Long.MAX_VALUE;
+  }
+
+  /**
    * Whether a session that captures may make a capture of it: what is captured is compared with the
    * run's own answer, which says nothing where weights are not the model's.
    */

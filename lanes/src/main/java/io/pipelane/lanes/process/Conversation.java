@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 final class Conversation {
   private static final long LONGEST_TICK_NANOS = 100_000_000;
 
+  /** A process that takes no message for so long is stopped as a whole, whatever it was told. */
+  private static final Duration LONGEST_UNREAD = Duration.ofSeconds(5);
+
   private final WorkerProcess worker;
   private final ChannelEnd end;
   private final Duration patience;
@@ -96,7 +99,7 @@ final class Conversation {
         throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isOver()) {
-        throw worker.lost(end.isTaken() && !end.progress().waits());
+        throw worker.lost(isBegun());
       }
       if (!await(mark, tick)) {
         watch();
@@ -129,16 +132,31 @@ final class Conversation {
     } else if (excused.getAsBoolean()) {
       since = now;
     }
-    if (worker.standsAside(end)) {
+    boolean isBegun = isBegun();
+    if (!isBegun || worker.standsAside(end)) {
       standsSince = now;
       sayItGetsOn(); // It keeps nothing from getting on.
     } else {
       worker.underWay().standsSince(standsSince);
       isSaidToStand = true;
     }
-    if (now - since > patience.toNanos()) {
-      worker.killForHang(patience, now - patience.toNanos() / 2);
+    Duration limit = limit();
+    if (now - since > limit.toNanos()) {
+      worker.killForHang(limit, now - limit.toNanos() / 2, isBegun);
     }
+  }
+
+  /** Whether the worker can have done anything of what it was told. */
+  private boolean isBegun() {
+    return end.isTaken() && !end.progress().waits();
+  }
+
+  /** How long the worker may take now: to listen, to end what it does before, or for a step. */
+  private Duration limit() {
+    if (!end.isTaken()) {
+      return patience.compareTo(LONGEST_UNREAD) < 0 ? patience : LONGEST_UNREAD;
+    }
+    return end.progress().waits() ? worker.hangTimeout() : patience;
   }
 
   private void sayItGetsOn() {

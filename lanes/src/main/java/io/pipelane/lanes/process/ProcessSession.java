@@ -67,7 +67,8 @@ final class ProcessSession implements ModelSession {
       EphemeralRegion region,
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
-    WorkerProcess worker = factory.enter(invocation.priority(), invocation.owner());
+    WorkerProcess worker =
+        factory.enter(invocation.priority(), invocation.owner(), invocation.patienceNanos());
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(

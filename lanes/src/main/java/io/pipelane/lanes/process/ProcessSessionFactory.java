@@ -143,9 +143,19 @@ public final class ProcessSessionFactory implements SessionFactory {
     return captureLosses;
   }
 
-  /** Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. */
+  /**
+   * Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}.
+   *
+   * @param patienceNanos how long to wait for one at most; never longer than for a start
+   */
+  WorkerProcess enter(Priority priority, String owner, long patienceNanos) {
+    long nanos = Math.min(patienceNanos, settings.times().start().toNanos());
+    return board().enter(priority, Duration.ofNanos(nanos), owner);
+  }
+
+  /** The same with all the time that a start may take. */
   WorkerProcess enter(Priority priority, String owner) {
-    return board().enter(priority, settings.times().start(), owner);
+    return enter(priority, owner, Long.MAX_VALUE);
   }
 
   @Override

@@ -59,9 +59,11 @@ final class UnderWay {
    * that of another thing that has not got on either.
    *
    * @param nanos by {@link System#nanoTime}: whose has got on since then is not to blame
+   * @param isBegun whether the process has begun with the calling thread's; it is not to blame if
+   *     not
    */
-  synchronized void accuseStandingSince(long nanos) {
-    Set<Thread> all = new HashSet<>(Set.of(Thread.currentThread()));
+  synchronized void accuseStandingSince(long nanos, boolean isBegun) {
+    Set<Thread> all = new HashSet<>(isBegun ? Set.of(Thread.currentThread()) : Set.of());
     standing.forEach(
         (thread, since) -> {
           if (since - nanos < 0) {

@@ -309,14 +309,23 @@ final class WorkerProcess {
     kill(reason);
   }
 
+  /** How long a run may take from one gate to the next, where nothing is known of it. */
+  Duration hangTimeout() {
+    return settings.times().hang();
+  }
+
   /**
    * Ends the process as what the calling thread has it do does not get on.
    *
    * @param othersNanos what has not got on since then, either, may be why
+   * @param isBegun whether the process has begun with the calling thread's; if not, that is not why
    */
-  void killForHang(Duration patience, long othersNanos) {
-    underWay.accuseStandingSince(othersNanos);
-    kill("it hangs, not having got on for " + patience);
+  void killForHang(Duration patience, long othersNanos, boolean isBegun) {
+    underWay.accuseStandingSince(othersNanos, isBegun);
+    kill(
+        isBegun
+            ? "it hangs, not having got on for " + patience
+            : "it hangs, not having begun what it was told for " + patience);
   }
 
   /** Ends the process at once; the first reason counts. */

@@ -66,6 +66,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private final Departures departures;
   private String deviceLoss = "";
   private boolean closing;
+  private volatile boolean ended;
   private long closingSince;
 
   /**
@@ -137,6 +138,9 @@ final class WorkerSupervisor implements AutoCloseable {
   CompletableFuture<Void> recycle(int id) {
     CompletableFuture<Void> done = new CompletableFuture<>();
     commands.add(new WorkerCommand.Recycle(id, done));
+    if (ended) {
+      refuseAll();
+    }
     return done;
   }
 
@@ -157,6 +161,17 @@ final class WorkerSupervisor implements AutoCloseable {
         // Nobody has a reason to interrupt this thread.
       } catch (RuntimeException | Error e) { // There is no other thread to do this.
         LOG.log(Level.ERROR, "supervising workers failed", e);
+      }
+    }
+    ended = true;
+    refuseAll();
+  }
+
+  /** Tells who has asked for something that nobody will do it any more; on any thread. */
+  private void refuseAll() {
+    for (var command = commands.poll(); command != null; command = commands.poll()) {
+      if (command instanceof WorkerCommand.Recycle(int id, CompletableFuture<Void> done)) {
+        boolean _ = done.completeExceptionally(WorkerMember.noSuchWorker(id));
       }
     }
   }
@@ -285,6 +300,7 @@ final class WorkerSupervisor implements AutoCloseable {
       if (sinceNanos > LONGEST_END.plus(settings.times().end()).toNanos()) {
         members.forEach(
             member -> LOG.log(Level.ERROR, "{0}, but is still there", member.worker.description()));
+        members.forEach(WorkerMember::stuck);
         members.clear();
       }
     } else {

@@ -49,7 +49,7 @@ class UnderWayTest {
   /** Whose patience ends first has the process ended. */
   private void accuse(ExecutorService run) {
     standsFor(run, 2 * HALF_OF_PATIENCE);
-    on(run, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE));
+    on(run, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE, true));
     underWay.processEnded();
   }
 
@@ -96,6 +96,23 @@ class UnderWayTest {
     accuse(one);
     assertEquals(Blame.NAMED, blame(one, true));
     assertEquals(Blame.OTHERS, blame(other, true));
+  }
+
+  @Test
+  void hang_ofAProcessThatHasBegunNothing_nobodyIsWhy() {
+    on(one, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE, false));
+    underWay.processEnded();
+    assertEquals(Blame.OTHERS, blame(one, false));
+    assertEquals(Blame.OTHERS, blame(other, false));
+  }
+
+  @Test
+  void hang_beforeOnesHasBegun_anotherThatStandsIsNamed() {
+    standsFor(other, 3 * HALF_OF_PATIENCE);
+    on(one, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE, false));
+    underWay.processEnded();
+    assertEquals(Blame.OTHERS, blame(one, false));
+    assertEquals(Blame.NAMED, blame(other, true));
   }
 
   @Test

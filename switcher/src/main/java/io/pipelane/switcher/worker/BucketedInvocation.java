@@ -103,6 +103,11 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   }
 
   @Override
+  public long patienceNanos() {
+    return request.patienceNanos();
+  }
+
+  @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     long wantedBytes = byteSize / bucket * rows;
     MemorySegment filled = arena.allocate(byteSize, ALIGNMENT);

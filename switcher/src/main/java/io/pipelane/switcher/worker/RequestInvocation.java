@@ -12,6 +12,7 @@ import io.pipelane.switcher.kept.KeptTensors;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * A request as a session sees it.
@@ -20,13 +21,15 @@ import java.util.Optional;
  * @param handler says where outputs lie on the host
  * @param kept says where outputs lie that stay on the device
  * @param whenPlaced told once all outputs have their places
+ * @param nanoClock what the request's deadline goes by
  */
 record RequestInvocation(
     InferenceRequest request,
     String owner,
     ResultHandler handler,
     KeptTensors kept,
-    Runnable whenPlaced)
+    Runnable whenPlaced,
+    LongSupplier nanoClock)
     implements Invocation {
   @Override
   public List<InputTensor> inputs() {
@@ -41,6 +44,11 @@ record RequestInvocation(
   @Override
   public Priority priority() {
     return request.priority();
+  }
+
+  @Override
+  public long patienceNanos() {
+    return request.patienceNanos(nanoClock.getAsLong());
   }
 
   @Override

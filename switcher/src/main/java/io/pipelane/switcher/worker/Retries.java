@@ -142,11 +142,15 @@ final class Retries {
     while (true) {
       requireTrusted(model); // Others of its runs may have been first.
       @Nullable Suspicion suspicion = suspects.get(kind);
+      Runnable inTime = isRetry ? unlessLate(late, work) : work;
       try {
-        attemptOnce(runs, suspicion != null && suspicion.runsAlone(), control, work);
+        attemptOnce(runs, suspicion != null && suspicion.runsAlone(), control, inTime);
         cameToItsEnd(kind, isRun, isRetry);
         return;
       } catch (StatusException e) {
+        if (isRetry && e.status() == Status.UNAVAILABLE && late.getAsBoolean()) {
+          throw tooLate(model, e); // Whatever it has waited for meanwhile.
+        }
         if (isOfTheRun(e.status())) {
           cameToItsEnd(kind, isRun, isRetry);
         } else if (isRun && e.status() == Status.INSUFFICIENT_MEMORY) {
@@ -179,16 +183,30 @@ final class Retries {
               e);
         }
         if (late.getAsBoolean()) {
-          tooLate.increment();
-          throw StatusException.unavailable(
-              "the run of %s was interrupted, and its deadline has passed".formatted(model),
-              RETRY_AFTER,
-              e);
+          throw tooLate(model, e);
         }
         retried |= !forOthers;
         isRetry = true;
       }
     }
+  }
+
+  /** Does not begin again what has waited for others until nobody wanted it any more. */
+  private static Runnable unlessLate(BooleanSupplier late, Runnable work) {
+    return () -> {
+      if (late.getAsBoolean()) {
+        throw StatusException.unavailable("it has waited for others", RETRY_AFTER);
+      }
+      work.run();
+    };
+  }
+
+  private StatusException tooLate(ModelVersion model, RuntimeException cause) {
+    tooLate.increment();
+    return StatusException.unavailable(
+        "the run of %s was interrupted, and its deadline has passed".formatted(model),
+        RETRY_AFTER,
+        cause);
   }
 
   /** Its process lives, whether it succeeded or failed. */

@@ -325,7 +325,8 @@ public final class SessionWorker implements Worker {
     PooledSession session =
         isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
     Invocation invocation =
-        new RequestInvocation(request, sessions.owner(model), handler, kept, caller::placed);
+        new RequestInvocation(
+            request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {

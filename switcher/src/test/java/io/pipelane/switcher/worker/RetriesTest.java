@@ -81,6 +81,32 @@ class RetriesTest {
     assertTrue(retries.quarantine(MODEL).isEmpty());
   }
 
+  /** The next worker does not come in time. */
+  @Test
+  void attempt_deadlinePassesWhileItWaitsForAWorker_isToldSo() {
+    AtomicLong late = new AtomicLong();
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () ->
+                retries.run(
+                    MODEL,
+                    Priority.ONLINE,
+                    () -> late.get() > 0,
+                    RunControl.NONE,
+                    () -> {
+                      if (attempts.incrementAndGet() == 1) {
+                        throw lost(Blame.ALONE);
+                      }
+                      late.set(1);
+                      throw new StatusException(Status.UNAVAILABLE, "no worker is ready");
+                    }));
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertTrue(error.toString().contains("its deadline has passed"), error.toString());
+    assertEquals(2, attempts.get());
+    assertEquals(new RetryOverview(0, 0, 1, 0), retries.overview());
+  }
+
   @Test
   void attempt_lostTwice_quarantinesTheModelAloneUntilItIsForgotten() {
     StatusException error = assertThrows(StatusException.class, () -> losing(MODEL, 2));

@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
@@ -49,8 +48,6 @@ final class WarmUps {
   /** Shapes are captured at one of the first runs, or not for a good reason. */
   private static final int MOST_RUNS_TO_CAPTURE = 4;
 
-  private static final long TICK_MILLIS = 20;
-
   private final WorkerDevice device;
   private final WorkerSessions sessions;
   private final WorkerLanes lanes;
@@ -75,32 +72,22 @@ final class WarmUps {
   }
 
   /**
-   * Begins something else, once no warm-up is under way.
+   * Begins something else, once no warm-up is under way. Whoever waits at the other end sees that
+   * it waits, and ends the process if that takes too long.
    *
-   * @param end whose worker gets on meanwhile
+   * @param end where it was asked for
    * @param isUrgent whether a warm-up is to be given up for it
    */
   Apart apart(ChannelEnd end, boolean isUrgent) {
     end.progress().waits(true); // Before it does: a crash from here on is not this channel's.
     if (!quiet.readLock().tryLock()) {
       urgent.addAndGet(isUrgent ? 1 : 0);
-      awaitQuiet(end);
+      quiet.readLock().lock();
       urgent.addAndGet(isUrgent ? -1 : 0);
+      end.progress().step(); // What comes now has all the time that it may take.
     }
     end.progress().waits(false);
     return quiet.readLock()::unlock;
-  }
-
-  private void awaitQuiet(ChannelEnd end) {
-    boolean entered = false;
-    while (!entered) {
-      end.progress().step(); // It is not this channel's work that does not get on.
-      try {
-        entered = quiet.readLock().tryLock(TICK_MILLIS, TimeUnit.MILLISECONDS);
-      } catch (InterruptedException e) {
-        // Nobody has a reason to interrupt this thread.
-      }
-    }
   }
 
   /**
