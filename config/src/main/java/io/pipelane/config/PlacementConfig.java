@@ -27,8 +27,8 @@ public record PlacementConfig(
     @Key(
             about =
                 "Whether weights come out of another device's memory where they lie there already,"
-                    + " and memory that one device does not need holds what others have no room"
-                    + " for; where devices can read each other's memory",
+                    + " and memory holds what other devices have no room for while that saves them"
+                    + " more than it saves its own; where devices can read each other's memory",
             standard = "true")
         boolean peerMemory,
     @Key(

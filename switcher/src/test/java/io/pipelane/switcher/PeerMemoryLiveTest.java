@@ -17,6 +17,8 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.placement.SwitcherGroup;
@@ -65,7 +67,7 @@ class PeerMemoryLiveTest {
               new ResidencySettings(
                   PipelaneConfig.defaults().residency(),
                   SegmentProfiles.inMemory(),
-                  Optional.empty()),
+                  Optional.of(new PipelineCosts(LinkModel.line(0, 5e8), 0, 0))),
               PipelaneConfig.defaults().scheduling());
       devices.add(device);
       switchers.put(

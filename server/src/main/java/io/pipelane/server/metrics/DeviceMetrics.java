@@ -53,7 +53,7 @@ final class DeviceMetrics {
         state -> state.member().replicas());
     gauge(
         "pipelane_lodgers",
-        "Models that the device holds for others in memory that it does not need",
+        "Models that the device holds for others alone",
         state -> state.member().lodgers());
     counter(
         "pipelane_routed_requests",

@@ -116,7 +116,7 @@ final class FetchAhead {
       if (!sent && !pacing.holdsBack(runs, nowNanos)) {
         sent = fetchFirst(wished, spared);
         if (!sent && !offlineWaits) {
-          sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger();
+          sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
         }
       }
       if (sent) {
@@ -229,8 +229,8 @@ final class FetchAhead {
     return fetched > 0;
   }
 
-  private boolean fetchLodger() {
-    return peers.next().filter(this::lacksAPage).map(this::send).orElse(0L) > 0;
+  private boolean fetchLodger(Set<Residency> spared) {
+    return peers.next(spared).filter(this::lacksAPage).map(this::send).orElse(0L) > 0;
   }
 
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */

@@ -108,15 +108,16 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
             this::transferOver,
             nanoClock);
     this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
-    this.peers = new PeerMemory(lock, memory, hostWeights, this::signal, nanoClock);
-    this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
-    this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
     IdleMoves idleMoves =
         new IdleMoves(
             holdings,
             Math.toIntExact(capacityBytes / pages.pageBytes()),
             stalls::pageNanos,
             config);
+    this.peers =
+        new PeerMemory(lock, memory, holdings, idleMoves, hostWeights, this::signal, nanoClock);
+    this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
+    this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
     Pacing pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(

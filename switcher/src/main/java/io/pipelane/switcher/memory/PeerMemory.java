@@ -4,14 +4,21 @@ import io.pipelane.lanes.PeerPages;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.IdleMoves;
+import io.pipelane.switcher.residency.RoomForOthers;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,12 +36,15 @@ public final class PeerMemory {
    * A model's pages stay where they are while they are lent (Residency.readers); it may be mounted
    * and dismounted, since they are read by their place in the device's memory.
    *
-   * A lodger is a model that is here for other devices alone. Nobody uses it here, so its pages are
-   * the first to give way to whatever does; a lodger that is wanted takes pages that are free, or
-   * those of one that is wanted no longer.
+   * A lodger is a model that is here for other devices alone. Its pages are worth what they save
+   * those, as own models' are worth what they save requests here (Holdings.neededElsewhere): so
+   * either takes pages of the other that are worth less, and keeps them as long as that is so. Under
+   * a policy that keeps models whole, lodgers take pages that are free, and are the first to go.
    */
   private final ReentrantLock lock;
   private final WeightMemory memory;
+  private final Holdings holdings;
+  private final IdleMoves idleMoves;
   private final HostWeights host;
   private final Runnable signal;
   private final LongSupplier nanoClock;
@@ -53,11 +63,15 @@ public final class PeerMemory {
   PeerMemory(
       ReentrantLock lock,
       WeightMemory memory,
+      Holdings holdings,
+      IdleMoves idleMoves,
       HostWeights host,
       Runnable signal,
       LongSupplier nanoClock) {
     this.lock = lock;
     this.memory = memory;
+    this.holdings = holdings;
+    this.idleMoves = idleMoves;
     this.host = host;
     this.signal = signal;
     this.nanoClock = nanoClock;
@@ -82,15 +96,30 @@ public final class PeerMemory {
     return peers.stream().anyMatch(peer -> peer.memory == other);
   }
 
-  /** A model of which weights are missing here, and how large all of them are. */
-  public record Missed(ModelVersion version, long weightBytes) {}
+  /**
+   * A model of which weights are missing here.
+   *
+   * @param weightBytes of all of them: what a device lends is a model's beginning
+   * @param waitedPerSecond what requests wait for them, in nanoseconds each second
+   */
+  public record Missed(ModelVersion version, long weightBytes, double waitedPerSecond) {
+    /** What each byte that another device holds of it can save. */
+    public double waitedPerByte() {
+      return waitedPerSecond / weightBytes;
+    }
+
+    /** The same model, missed by another device as well. */
+    public Missed and(Missed other) {
+      return new Missed(version, weightBytes, waitedPerSecond + other.waitedPerSecond);
+    }
+  }
 
   /** Whether weights may come out of other devices' pages; for any thread. */
   boolean hasPeers() {
     return !peers.isEmpty();
   }
 
-  /** Such models, those first whose requests lose most time by it, seen over a while. */
+  /** Such models, those first of which a byte elsewhere saves most, seen over a while. */
   public List<Missed> missed(int most) {
     lock.lock();
     try {
@@ -98,37 +127,55 @@ public final class PeerMemory {
       return memory.residencies.values().stream()
           .filter(residency -> !residency.holding.isOffline() && residency.missingSlots() > 0)
           .filter(residency -> residency.holding.unit() == null) // Which comes and goes as one.
-          .filter(residency -> waitedPerSecond(residency, now) > 0)
-          .sorted(Comparator.comparingDouble(residency -> -waitedPerSecond(residency, now)))
+          .map(residency -> missed(residency, now))
+          .filter(missed -> missed.waitedPerSecond > 0)
+          .sorted(Comparator.comparingDouble(Missed::waitedPerByte).reversed())
           .limit(most)
-          .map(missed -> new Missed(missed.model.version(), missed.model.plan().weightBytes()))
           .toList();
     } finally {
       lock.unlock();
     }
   }
 
-  private static double waitedPerSecond(Residency residency, long nowNanos) {
-    return residency.holding.usage().perSecond(nowNanos) * residency.holding.stallNanos();
+  private static Missed missed(Residency residency, long nowNanos) {
+    double waited = residency.holding.usage().perSecond(nowNanos) * residency.holding.stallNanos();
+    return new Missed(residency.model.version(), residency.model.plan().weightBytes(), waited);
   }
 
   /**
-   * Has pages that nobody needs here hold models for other devices, as far as they go and while the
-   * link is idle; those of an earlier call give way to them.
+   * Has models be held here for other devices, page by page while the link is idle, as far as they
+   * save those more than the pages save here; those of an earlier call are held no longer.
    *
-   * @param versions the most wanted one first; those that are not registered are left out
+   * @param missed by other devices, the most wanted one first; those that are not registered here
+   *     are left out
    */
-  public void lodge(List<ModelVersion> versions) {
+  public void lodge(List<Missed> missed) {
     lock.lock();
     try {
-      wanted = versions.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
+      if (missed.isEmpty() && wanted.isEmpty()) {
+        return;
+      }
+      long now = nanoClock.getAsLong();
+      Map<Residency, Double> waited = new LinkedHashMap<>();
+      wanted.forEach(residency -> waited.put(residency, 0.0));
+      wanted = new ArrayList<>();
+      for (Missed one : missed) {
+        @Nullable Residency residency = memory.residencies.get(one.version);
+        if (residency != null) {
+          wanted.add(residency);
+          waited.put(residency, one.waitedPerSecond);
+        }
+      }
+      waited.forEach((each, nanos) -> holdings.neededElsewhere(each.holding, nanos, now));
       memory.residencies.values().stream()
           .filter(residency -> residency.pages.isEmpty())
-          .forEach(residency -> residency.lodged = wanted.contains(residency));
+          .forEach(residency -> residency.lodged = waited.getOrDefault(residency, 0.0) > 0);
     } finally {
       lock.unlock();
     }
-    signal.run();
+    if (!missed.isEmpty()) {
+      signal.run();
+    }
   }
 
   /** The models that {@link #lodge} has named last and that can be here for others. */
@@ -144,14 +191,34 @@ public final class PeerMemory {
     }
   }
 
-  /** Bytes that nobody needs here: free ones, and those that hold models for other devices. */
-  public long idleBytes() {
+  /** Models that are here as a whole for requests of this device, and can be read by others. */
+  public List<ModelVersion> own() {
     lock.lock();
     try {
-      return memory.freeBytes() + memory.bytesHeldBy(residency -> residency.lodged);
+      return memory.residencies.values().stream()
+          .filter(residency -> !residency.lodged && residency.slotsNeeded() > 0)
+          .filter(Residency::isComplete)
+          .map(residency -> residency.model.version())
+          .toList();
     } finally {
       lock.unlock();
     }
+  }
+
+  /** What could be held here for others, whatever is held for them already. */
+  public RoomForOthers room() {
+    long idleBytes;
+    double[] losses;
+    lock.lock();
+    try {
+      idleBytes = memory.freeBytes() + memory.bytesHeldBy(residency -> residency.lodged);
+      losses =
+          holdings.savedByPages(holding -> !memory.owner(holding).lodged, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+    int idlePages = Math.toIntExact(idleBytes / memory.pageBytes());
+    return new RoomForOthers(memory.pageBytes(), idlePages, losses);
   }
 
   /**
@@ -230,25 +297,39 @@ public final class PeerMemory {
     signal.run();
   }
 
-  /** A lodger that misses a page for which there is room now, if there is one. */
-  Optional<Residency> next() {
+  /**
+   * A lodger that misses a page that is worth bringing in, for which there is room now.
+   *
+   * @param spared give no pages for it
+   */
+  Optional<Residency> next(Set<Residency> spared) {
+    long now = nanoClock.getAsLong();
     for (Residency residency : wanted) {
       residency.lodged |= residency.pages.isEmpty() && residency.leases == 0;
-      if (residency.lodged && residency.canGain(nanoClock.getAsLong())) {
-        return makeRoom() ? Optional.of(residency) : Optional.empty();
+      if (residency.lodged && residency.canGain(now) && isWorthIt(residency, spared, now)) {
+        boolean hasRoom = memory.makeRoom(memory.pageBytes(), mayGiveWayTo(residency, spared));
+        return hasRoom ? Optional.of(residency) : Optional.empty();
       }
     }
     return Optional.empty();
   }
 
-  private boolean makeRoom() {
-    if (memory.freeBytes() < memory.pageBytes()) {
-      memory.residencies.values().stream()
-          .filter(other -> other.lodged && other.isEvictable() && !wanted.contains(other))
-          .findFirst()
-          .ifPresent(other -> memory.takeBack(other, 1));
-    }
-    return memory.freeBytes() >= memory.pageBytes();
+  private boolean isWorthIt(Residency lodger, Set<Residency> spared, long nowNanos) {
+    Predicate<Residency> may = mayGiveWayTo(lodger, spared);
+    return idleMoves.isWorthIt(
+        lodger.holding,
+        memory.freeBytes() / memory.pageBytes(),
+        holding -> may.test(memory.owner(holding)),
+        nowNanos);
+  }
+
+  private Predicate<Residency> mayGiveWayTo(Residency lodger, Set<Residency> spared) {
+    boolean ownGiveWay = holdings.policy().plansAhead();
+    return other ->
+        other != lodger
+            && !spared.contains(other)
+            && other.isEvictable()
+            && (other.lodged || (ownGiveWay && other.holding.unit() == null));
   }
 
   /** A model is going. */

@@ -475,13 +475,19 @@ final class WeightMemory {
    * @return false when those that hold the rest cannot give way now
    */
   boolean makeRoom(long bytes, Set<Residency> spared) {
+    return makeRoom(bytes, residency -> !spared.contains(residency) && residency.isEvictable());
+  }
+
+  /**
+   * The same.
+   *
+   * @param may who gives way; nobody who is not evictable
+   */
+  boolean makeRoom(long bytes, Predicate<Residency> may) {
     return holdings.makeRoom(
         Math.ceilDiv(bytes, pages.pageBytes()),
         () -> freeBytes() / pages.pageBytes(),
-        holding -> {
-          Residency residency = owner(holding);
-          return !spared.contains(residency) && residency.isEvictable();
-        },
+        holding -> may.test(owner(holding)),
         (holding, count) -> takeBack(owner(holding), count));
   }
 }

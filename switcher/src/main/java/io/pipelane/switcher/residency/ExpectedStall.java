@@ -21,7 +21,7 @@ public final class ExpectedStall implements ResidencyPolicy {
 
   @Override
   public double worth(Holding holding) {
-    return holding.usage.logarithmAt(originNanos) + Math.log(holding.gainOfLastNanos());
+    return holding.keptForLogarithm(originNanos) + Math.log(holding.gainOfLastNanos());
   }
 
   @Override

@@ -32,8 +32,11 @@ public final class Holding {
   /** What it is a part of, alone of no use. */
   private @Nullable Unit unit;
 
-  /** Whether nobody online uses it, so it gives way before all others. */
+  /** Whether nobody online uses it here. */
   boolean offline = true;
+
+  /** Uses on other devices, which read it here; null where none is known of. */
+  @Nullable Usage elsewhere;
 
   /** When it was used online last. */
   long lastOnlineNanos;
@@ -41,7 +44,9 @@ public final class Holding {
   /** A policy's own note of the latest use. */
   double noted;
 
-  /** The place in the order of giving way; see {@link Holdings}. */
+  /** The place in the order of giving way: before all that online work needs, then by worth. */
+  boolean givesWayFirst;
+
   double worth;
 
   Holding(int id, StallCurve curve, Usage usage) {
@@ -155,5 +160,22 @@ public final class Holding {
 
   int missing() {
     return curve.pages() - pages;
+  }
+
+  /** Uses per second, lately, by those for whom it is kept. */
+  double keptForPerSecond(long nowNanos) {
+    double here = isKeptForHere() ? usage.perSecond(nowNanos) : 0;
+    return elsewhere == null ? here : here + elsewhere.perSecond(nowNanos);
+  }
+
+  /** The logarithm of their count, see {@link Usage#logarithmAt}. */
+  double keptForLogarithm(long originNanos) {
+    double here = isKeptForHere() ? usage.logarithmAt(originNanos) : Double.NEGATIVE_INFINITY;
+    return elsewhere == null ? here : Usage.sum(here, elsewhere.logarithmAt(originNanos));
+  }
+
+  /** What offline work does here counts for nothing beside others' online work. */
+  private boolean isKeptForHere() {
+    return !offline || elsewhere == null;
   }
 }

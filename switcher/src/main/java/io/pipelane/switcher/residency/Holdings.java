@@ -11,6 +11,7 @@ import java.util.TreeSet;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,11 +21,11 @@ import org.jspecify.annotations.Nullable;
 public final class Holdings {
   /*
    * A holding's worth is computed when it is used or gains or loses pages, and never otherwise, so
-   * the order can be kept: `holders` has those with pages, offline ones first, by worth, then by
-   * age.
+   * the order can be kept: `holders` has those with pages, those first that only offline work uses,
+   * by worth, then by age.
    */
   private static final Comparator<Holding> GIVING_WAY =
-      Comparator.<Holding, Boolean>comparing(holding -> !holding.offline)
+      Comparator.<Holding, Boolean>comparing(holding -> !holding.givesWayFirst)
           .thenComparingDouble(holding -> holding.worth)
           .thenComparingInt(h -> h.id);
 
@@ -122,6 +123,44 @@ public final class Holdings {
     rank(holding);
   }
 
+  /**
+   * Notes what other devices' requests save by reading a model here, in nanoseconds each second; 0
+   * where there are none. Its pages are worth as much then as if those were requests here, of which
+   * each saves all that the pages can. A policy that keeps models whole has them go first all the
+   * same.
+   */
+  public void neededElsewhere(Holding holding, double savedPerSecond, long nowNanos) {
+    holders.remove(holding);
+    double whole = holding.wholeNanos();
+    holding.elsewhere =
+        savedPerSecond > 0 && whole > 0
+            ? Usage.steady(halfLife, savedPerSecond / whole, nowNanos)
+            : null;
+    rank(holding);
+  }
+
+  /**
+   * What each page that could hold something else for other devices saves requests, in nanoseconds
+   * each second, in no order. Pages of models that go or stay as a whole are left out, and so are
+   * all under a policy that keeps models whole.
+   *
+   * @param which models are asked about
+   */
+  public double[] savedByPages(Predicate<Holding> which, long nowNanos) {
+    DoubleStream.Builder saved = DoubleStream.builder();
+    if (policy.plansAhead()) {
+      for (Holding holding : holders) {
+        if (which.test(holding) && holding.unit() == null) {
+          double perSecond = holding.keptForPerSecond(nowNanos);
+          for (int page = 0; page < holding.pages; page++) {
+            saved.add(perSecond * holding.curve.gainNanos(page));
+          }
+        }
+      }
+    }
+    return saved.build().toArray();
+  }
+
   /** Notes how many leading pages a model holds from now on. */
   public void setPages(Holding holding, int pages) {
     holders.remove(holding);
@@ -145,6 +184,8 @@ public final class Holdings {
 
   private void rank(Holding holding) {
     if (holding.pages > 0) {
+      holding.givesWayFirst =
+          holding.offline && (holding.elsewhere == null || !policy.plansAhead());
       holding.worth = policy.worth(holding);
       holders.add(holding);
     }

@@ -27,7 +27,7 @@ public final class IdleMoves {
    * copy, and when no more than a share of all pages have been moved since the latest plan.
    */
   private static final Duration PLAN_LASTS = Duration.ofSeconds(1);
-  private static final double WORTH_MOVING = 1.25;
+  static final double WORTH_MOVING = 1.25;
   private static final int SHARE_OF_PAGES_MOVED = 16;
   private static final int LEAST_MOVES = 8;
 
@@ -89,7 +89,13 @@ public final class IdleMoves {
     return best;
   }
 
-  private boolean isWorthIt(
+  /**
+   * Whether a model's next page is worth its copy, and what has to give way for it.
+   *
+   * @param freePages that nobody holds
+   * @param mayGiveWay whether pages can be taken from a model now
+   */
+  public boolean isWorthIt(
       Holding into, long freePages, Predicate<Holding> mayGiveWay, long nowNanos) {
     double gain = savedPerSecond(into, into.pages, nowNanos);
     double loss = 0;
@@ -98,7 +104,7 @@ public final class IdleMoves {
       if (from.isEmpty()) {
         return false;
       }
-      loss = from.get().usage.perSecond(nowNanos) * from.get().givingWayNanos();
+      loss = from.get().keptForPerSecond(nowNanos) * from.get().givingWayNanos();
     }
     return gain >= WORTH_MOVING * loss
         && (gain - loss) * ratesLastSeconds >= nanosPerPage.getAsDouble();
@@ -106,7 +112,7 @@ public final class IdleMoves {
 
   /** Nanoseconds that a page saves each second. */
   private static double savedPerSecond(Holding holding, int page, long nowNanos) {
-    return holding.usage.perSecond(nowNanos) * holding.curve.gainNanos(page);
+    return holding.keptForPerSecond(nowNanos) * holding.curve.gainNanos(page);
   }
 
   /**
@@ -143,7 +149,7 @@ public final class IdleMoves {
         holdings.all().stream().filter(h -> !h.offline && h.unit() == null).toList();
     List<PrefixPlanner.Demand> demands =
         models.stream()
-            .map(h -> new PrefixPlanner.Demand(h.usage.perSecond(nowNanos), h.curve))
+            .map(h -> new PrefixPlanner.Demand(h.keptForPerSecond(nowNanos), h.curve))
             .toList();
     return Optional.of(new Planning(models, demands, plannedPages(holdings.all())));
   }

@@ -18,6 +18,13 @@ public final class Usage {
     this.updatedNanos = nowNanos;
   }
 
+  /** As if it had been used so often each second for long. */
+  static Usage steady(Duration halfLife, double perSecond, long nowNanos) {
+    Usage usage = new Usage(halfLife, nowNanos);
+    usage.count = perSecond / 1e9 * usage.halfLifeNanos / LN_2;
+    return usage;
+  }
+
   /** Counts one use more. */
   public void used(long nowNanos) {
     used(nowNanos, 1);

@@ -5,15 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -26,6 +29,9 @@ import org.junit.jupiter.api.Test;
 class PeerMemoryTest extends DaemonTest {
   private static final int RUNS = 2_000;
 
+  /** What a byte costs of whose link nothing is known. */
+  private static final double NANOS_PER_BYTE = 0.1;
+
   private final FakeDevice otherDevice = new FakeDevice(PAGES);
   private final FakeModels otherModels = new FakeModels();
   private final MemoryDaemon other =
@@ -35,8 +41,17 @@ class PeerMemoryTest extends DaemonTest {
           otherModels,
           new EqualBytesGrouping(100, 1),
           structure -> false,
-          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+          residency(),
           clock::get);
+
+  /** With a link on which moving a page costs next to nothing. */
+  @Override
+  ResidencySettings residency() {
+    return new ResidencySettings(
+        ResidencySettings.onDemand(policy()).config(),
+        SegmentProfiles.inMemory(),
+        Optional.of(new PipelineCosts(LinkModel.line(0, PAGE * 1e9), 0, 0)));
+  }
 
   @BeforeEach
   void readEachOther() {
@@ -82,8 +97,25 @@ class PeerMemoryTest extends DaemonTest {
     return sent;
   }
 
+  /** Brings pages in as long as any is worth it. */
+  private void fetchAllThere() {
+    while (fetchThere()) {
+      // The next page.
+    }
+  }
+
   private static List<ModelVersion> versions(ImportedModel... models) {
     return List.of(models).stream().map(ImportedModel::version).toList();
+  }
+
+  /** Models that are asked for elsewhere so many times a second, and wait for all their bytes. */
+  private static List<Missed> missed(double perSecond, ImportedModel... models) {
+    return List.of(models).stream().map(model -> missed(model, perSecond)).toList();
+  }
+
+  private static Missed missed(ImportedModel model, double perSecond) {
+    long bytes = model.plan().weightBytes();
+    return new Missed(model.version(), bytes, perSecond * bytes * NANOS_PER_BYTE);
   }
 
   @Test
@@ -213,52 +245,100 @@ class PeerMemoryTest extends DaemonTest {
   void missed_namesWhatIsUsedAndNotThere_mostLossFirst() {
     ImportedModel rare = both("rare", 8);
     ImportedModel frequent = both("frequent", 8);
-    ImportedModel unused = both("unused", 1);
+    ImportedModel _ = both("unused", 1);
     use(rare);
     use(frequent);
     use(frequent);
     use(both("displacing", 10));
     List<Missed> missed = daemon.peers().missed(10);
-    assertEquals(
-        List.of(new Missed(frequent.version(), 8L * PAGE), new Missed(rare.version(), 8L * PAGE)),
-        missed.stream().filter(model -> !model.version().equals(unused.version())).toList());
+    assertEquals(versions(frequent, rare), missed.stream().map(Missed::version).toList());
+    assertEquals(8L * PAGE, missed.getFirst().weightBytes());
+    assertEquals(2, missed.getFirst().waitedPerSecond() / missed.getLast().waitedPerSecond(), 1e-9);
     assertEquals(1, daemon.peers().missed(1).size());
   }
 
   @Test
-  void lodgers_takeFreePagesAlone_andGiveWayToOwnModels() {
+  void missed_twoThatLoseAsMuch_namesFirstTheSmallerOne() {
+    ImportedModel large = both("large", 8);
+    ImportedModel small = both("small", 2);
+    use(large);
+    for (int i = 0; i < 4; i++) {
+      use(small);
+    }
+    use(both("displacing", 10));
+    assertEquals(
+        versions(small, large), daemon.peers().missed(10).stream().map(Missed::version).toList());
+  }
+
+  @Test
+  void lodgers_takeFreePages_andThoseOfLessWorthThanTheirs() {
+    ImportedModel rare = both("rare", 3);
+    ImportedModel frequent = both("frequent", 4);
+    ImportedModel lodger = both("lodger", 6);
+    useThere(rare);
+    for (int i = 0; i < 100; i++) {
+      useThere(frequent);
+    }
+    assertEquals(3L * PAGE, other.peers().room().idleBytes());
+    other.peers().lodge(missed(0.1, lodger));
+    assertEquals(versions(lodger), other.peers().lodgers());
+    fetchAllThere();
+    assertEquals(6, residentPages(other, lodger));
+    assertEquals(0, residentPages(other, rare));
+    assertEquals(4, residentPages(other, frequent));
+    use(lodger);
+    assertEquals(0, models.opened(lodger.version()));
+  }
+
+  @Test
+  void lodger_thatIsWorthLessThanOwnModels_takesFreePagesAlone_andGoesFirst() {
     ImportedModel own = both("own", 7);
     ImportedModel lodger = both("lodger", 4);
     useThere(own);
-    assertEquals(3L * PAGE, other.peers().idleBytes());
-    other.peers().lodge(versions(lodger));
-    assertEquals(versions(lodger), other.peers().lodgers());
-    while (fetchThere()) {
-      // The next page.
-    }
+    other.peers().lodge(missed(0.003, lodger));
+    fetchAllThere();
     assertEquals(3, residentPages(other, lodger));
     assertEquals(7, residentPages(other, own));
-    assertEquals(3L * PAGE, other.peers().idleBytes());
+    assertEquals(3L * PAGE, other.peers().room().idleBytes());
     useThere(both("small", 2));
     assertEquals(1, residentPages(other, lodger));
-    assertEquals(7, residentPages(other, own), "a lodger goes first");
+    assertEquals(7, residentPages(other, own));
     use(lodger);
     assertEquals(1, models.opened(lodger.version()), "the rest of it");
+  }
+
+  @Test
+  void lodgers_giveWayInTheOrderOfWhatTheirPagesSave() {
+    ImportedModel more = both("more", 4);
+    ImportedModel less = both("less", 4);
+    other.peers().lodge(List.of(missed(more, 2), missed(less, 1)));
+    fetchAllThere();
+    useThere(both("own", 4));
+    assertEquals(4, residentPages(other, more));
+    assertEquals(2, residentPages(other, less));
+    other.peers().lodge(List.of(missed(less, 2), missed(more, 1)));
+    useThere(both("further", 3));
+    assertEquals(2, residentPages(other, less));
+  }
+
+  @Test
+  void lodger_thatSavesLessThanItsPagesCost_isNotBroughtIn() {
+    ImportedModel lodger = both("lodger", 4);
+    other.peers().lodge(missed(1e-15, lodger));
+    fetchAllThere();
+    assertEquals(0, residentPages(other, lodger));
+    assertEquals(versions(lodger), other.peers().lodgers());
   }
 
   @Test
   void lodger_thatIsWantedNoLonger_givesWayToOneThatIs() {
     ImportedModel first = both("first", 6);
     ImportedModel second = both("second", 8);
-    other.peers().lodge(versions(first));
-    while (fetchThere()) {
-      // The next page.
-    }
+    other.peers().lodge(missed(1, first));
+    fetchAllThere();
     assertEquals(6, residentPages(other, first));
-    other.peers().lodge(versions(second));
-    while (fetchThere()) {
-      // The next page.
-    }
+    other.peers().lodge(missed(1, second));
+    fetchAllThere();
     assertEquals(8, residentPages(other, second));
     assertEquals(2, residentPages(other, first));
   }
@@ -266,19 +346,31 @@ class PeerMemoryTest extends DaemonTest {
   @Test
   void lodger_thatIsUsedHere_isOneOfTheOwn() {
     ImportedModel model = both("a", 4);
-    other.peers().lodge(versions(model));
-    while (fetchThere()) {
-      // The next page.
-    }
-    assertEquals(10L * PAGE, other.peers().idleBytes());
+    other.peers().lodge(missed(1, model));
+    fetchAllThere();
+    assertEquals(10L * PAGE, other.peers().room().idleBytes());
     useThere(model);
-    assertEquals(6L * PAGE, other.peers().idleBytes());
+    assertEquals(6L * PAGE, other.peers().room().idleBytes());
+  }
+
+  @Test
+  void own_namesWhatIsThereAsAWholeForRequestsHere() {
+    ImportedModel whole = both("whole", 2);
+    ImportedModel part = both("part", 3);
+    ImportedModel lodger = both("lodger", 2);
+    other.peers().lodge(missed(1, lodger));
+    fetchAllThere();
+    useThere(whole);
+    useThere(part);
+    other.evict(part.version(), PAGE);
+    assertEquals(2, residentPages(other, lodger));
+    assertEquals(versions(whole), other.peers().own());
   }
 
   @Test
   void deregister_ofALodger_forgetsIt() {
     ImportedModel model = both("a", 4);
-    other.peers().lodge(versions(model));
+    other.peers().lodge(missed(1, model));
     fetchThere();
     other.deregister(model.version());
     assertEquals(List.of(), other.peers().lodgers());
@@ -331,7 +423,7 @@ class PeerMemoryTest extends DaemonTest {
       clock.addAndGet(random.nextInt(10_000_000));
       switch (random.nextInt(10)) {
         case 0 -> mine.evict(model.version(), (long) random.nextInt(3) * PAGE);
-        case 1 -> mine.peers().lodge(versions(model, all.getFirst()));
+        case 1 -> mine.peers().lodge(missed(random.nextInt(3), model, all.getFirst()));
         case 2, 3 -> mine.idleLink().fetchAhead(List.of());
         default -> {
           try (Lease lease = mine.acquire(model.version())) {
