@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.execution.AllocationSizes;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
@@ -380,6 +381,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
         overview,
         parts.memory.frameworkBytes() + shared,
         parts.working.lanes().overview());
+  }
+
+  /** How large what ONNX Runtime has allocated was, as far as models run in this process. */
+  public AllocationSizes allocations() {
+    return parts.memory.sizes();
   }
 
   /** What this device has to do with other devices' memory. */

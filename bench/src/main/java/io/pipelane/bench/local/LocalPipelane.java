@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
+import io.pipelane.lanes.execution.AllocationSizes;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.OrtLibrary;
@@ -267,6 +268,11 @@ public final class LocalPipelane implements AutoCloseable {
   /** Who holds what of the device's memory, now. */
   public MemoryOverview memory() {
     return server.switcher().memory();
+  }
+
+  /** How large what ONNX Runtime has allocated was, in this process. */
+  public AllocationSizes allocations() {
+    return server.switcher().allocations();
   }
 
   /**

@@ -29,6 +29,10 @@ enum Kind {
     };
   }
 
+  Column allocations() {
+    return new Column(label + "_allocations", label + " allocations", 0);
+  }
+
   Column average() {
     return new Column(label + "_average_mb", label + " MB", 1);
   }

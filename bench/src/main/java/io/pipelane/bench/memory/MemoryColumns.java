@@ -19,6 +19,10 @@ final class MemoryColumns {
           Kind.SESSIONS.peak(),
           Kind.FRAMEWORK.average(),
           Kind.FRAMEWORK.peak(),
+          Kind.WEIGHTS.allocations(),
+          Kind.LANES.allocations(),
+          Kind.SESSIONS.allocations(),
+          Kind.FRAMEWORK.allocations(),
           COPY,
           INFERENCE,
           RATIO);
@@ -35,6 +39,10 @@ final class MemoryColumns {
               + " may touch; within a run the ledger does not tell how much of it is in use."
               + " sessions: constants that sessions keep, and what libraries hold for them. framework:"
               + " what belongs to no session.",
+          "allocations: weights' pages; what a warm run asks for; what sessions and the rest have"
+              + " asked for since the server's start. Where models run in processes of their own (on a"
+              + " GPU), what those ask for is not seen. Rows named \"up to\" are those of all models"
+              + " together, by size, each row without those of the rows before.",
           "copy: all weights from host memory to the device, mapping included, while nothing runs."
               + " inference: a warm run as its caller sees it. Medians of a round. Above 1 a"
               + " switch that waits for the whole copy costs more than the run itself, as Salus found"

@@ -23,11 +23,13 @@ final class MemoryRounds {
   private final Duration length;
   private final Results results;
   private final Samples ratios = new Samples();
+  private final AllocationSums allocations;
 
   MemoryRounds(int rounds, Duration length, Results results) {
     this.rounds = rounds;
     this.length = length;
     this.results = results;
+    this.allocations = new AllocationSums(results);
   }
 
   /** Measures the only model of a server. */
@@ -45,6 +47,7 @@ final class MemoryRounds {
       ofRounds.add(copy / inference);
     }
     ratios.add(Medians.of(ofRounds));
+    allocations.measure(server, run, asked.name());
   }
 
   /** Runs for a while under watch; the median latency. */
@@ -76,8 +79,9 @@ final class MemoryRounds {
     return copies.median();
   }
 
-  /** Adds how copies compare with inferences over all models. */
+  /** Adds sizes of allocations, and how copies compare with inferences, over all models. */
   void summarise() {
+    allocations.summarise();
     for (double quantile : QUANTILES) {
       results.add(
           "quantile " + quantile + " of " + ratios.count(),

@@ -2,6 +2,7 @@ package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.execution.AllocationSizes.Purpose;
 import io.pipelane.runtime.DeviceAllocator;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +27,7 @@ public final class DeviceMemory implements DeviceAllocator {
   private final Map<Long, Integer> placed = new ConcurrentHashMap<>();
 
   private final List<EphemeralRegion> regions = new CopyOnWriteArrayList<>();
+  private final AllocationSizes sizes = new AllocationSizes();
   private final PersistentMemory persistent;
   private final PersistentMemory.Account framework;
   private final MemoryTarget unassigned;
@@ -39,6 +41,11 @@ public final class DeviceMemory implements DeviceAllocator {
   /** Bytes that threads without a target have allocated. */
   public long frameworkBytes() {
     return framework.usedBytes();
+  }
+
+  /** How large what has been allocated was; places that a range has given are left out. */
+  public AllocationSizes sizes() {
+    return sizes;
   }
 
   /** Makes a region's addresses known, so that they can be freed; before its first use. */
@@ -68,6 +75,7 @@ public final class DeviceMemory implements DeviceAllocator {
   public long allocate(long bytes) {
     @Nullable Scope scope = CURRENT.get();
     if (scope == null) {
+      sizes.count(Purpose.FRAMEWORK, bytes);
       return unassigned.allocate(bytes);
     }
     long address = scope.target.allocate(bytes);
@@ -75,6 +83,8 @@ public final class DeviceMemory implements DeviceAllocator {
       scope.refused = Math.max(scope.refused, bytes);
     } else if (scope.isPlace(address)) {
       placed.merge(address, 1, Integer::sum);
+    } else {
+      sizes.count(scope.purpose(), bytes);
     }
     return address;
   }
@@ -127,6 +137,13 @@ public final class DeviceMemory implements DeviceAllocator {
     Scope(DeviceMemory memory, MemoryTarget target) {
       this.memory = memory;
       this.target = target;
+    }
+
+    Purpose purpose() {
+      return switch (target) {
+        case MemoryTarget.Ephemeral _ -> Purpose.RUN;
+        case MemoryTarget.Persistent _, MemoryTarget.Placed _ -> Purpose.SESSION;
+      };
     }
 
     boolean isPlace(long address) {

@@ -12,8 +12,13 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.AllocationSizes.Purpose;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +47,27 @@ class DeviceMemoryTest {
     assertEquals(ALIGNMENT, device.persistent().usedBytes());
     memory.free(address);
     assertEquals(0, device.persistent().usedBytes());
+  }
+
+  @Test
+  void sizes_countWhatIsAllocated_byPurposeAndPowerOfTwo() {
+    memory.allocate(256);
+    memory.allocatingFrom(new MemoryTarget.Persistent(account), () -> memory.allocate(257));
+    MemoryTarget lane = new MemoryTarget.Ephemeral(region, bytes -> false);
+    memory.allocatingFrom(
+        lane, () -> memory.allocate(0) + memory.allocate(1) + memory.allocate(MIB + 1));
+    memory.allocatingFrom(lane, () -> memory.allocate(300) + memory.allocate(512));
+    assertEquals(Map.of(256L, 1L), sizes(Purpose.FRAMEWORK));
+    assertEquals(Map.of(512L, 1L), sizes(Purpose.SESSION));
+    assertEquals(Map.of(1L, 2L, 512L, 2L), sizes(Purpose.RUN), "what was refused does not count");
+  }
+
+  private Map<Long, Long> sizes(Purpose purpose) {
+    List<Long> counts = memory.sizes().counts(purpose);
+    return IntStream.range(0, counts.size())
+        .filter(each -> counts.get(each) > 0)
+        .boxed()
+        .collect(Collectors.toMap(AllocationSizes::largestBytes, counts::get));
   }
 
   @Test
