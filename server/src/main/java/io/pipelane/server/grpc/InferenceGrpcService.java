@@ -51,6 +51,7 @@ import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
@@ -62,6 +63,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -200,14 +202,15 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   public void modelStatistics(
       ModelStatisticsRequest request, StreamObserver<ModelStatisticsResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    answerOnCodec(
         observer,
         () -> {
           caller.check(Demand.of(Role.OBSERVE, request.getName()));
           return Messages.statistics(
               backend.statisticsOf(request.getName(), request.getVersion()).stream()
                   .filter(model -> caller.sees(model.version().model()))
-                  .toList());
+                  .toList(),
+              backend.state().held());
         });
   }
 
@@ -349,6 +352,15 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           }
         });
     return files;
+  }
+
+  /** Answers with what takes locks to find out. */
+  private <T> void answerOnCodec(StreamObserver<T> observer, Supplier<T> answer) {
+    try {
+      parts.codecs().execute(() -> answer(observer, answer));
+    } catch (RejectedExecutionException e) {
+      fail(observer, CodecThreads.busy("gathering statistics"));
+    }
   }
 
   private static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {

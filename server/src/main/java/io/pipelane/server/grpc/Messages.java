@@ -2,6 +2,7 @@ package io.pipelane.server.grpc;
 
 import io.pipelane.protocol.grpc.InferBatchStatistics;
 import io.pipelane.protocol.grpc.InferStatistics;
+import io.pipelane.protocol.grpc.MemoryUsage;
 import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import io.pipelane.protocol.grpc.ModelMetadataResponse.TensorMetadata;
 import io.pipelane.protocol.grpc.ModelStatistics;
@@ -14,6 +15,7 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.state.HeldMemory;
 import io.pipelane.server.statistics.BatchCounters;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Total;
@@ -57,13 +59,14 @@ final class Messages {
     return index.build();
   }
 
-  static ModelStatisticsResponse statistics(List<ModelCounters> models) {
+  static ModelStatisticsResponse statistics(List<ModelCounters> models, HeldMemory held) {
     return ModelStatisticsResponse.newBuilder()
-        .addAllModelStats(models.stream().map(Messages::statistics).toList())
+        .addAllModelStats(
+            models.stream().map(model -> statistics(model, held.of(model.version()))).toList())
         .build();
   }
 
-  private static ModelStatistics statistics(ModelCounters counters) {
+  private static ModelStatistics statistics(ModelCounters counters, List<HeldMemory.Part> held) {
     ModelStatistics.Builder message =
         ModelStatistics.newBuilder()
             .setName(counters.version().model())
@@ -88,6 +91,13 @@ final class Messages {
               .setComputeInput(duration(batch.decode()))
               .setComputeInfer(duration(batch.execute()))
               .setComputeOutput(duration(batch.encode())));
+    }
+    for (HeldMemory.Part part : held) {
+      message.addMemoryUsage(
+          MemoryUsage.newBuilder()
+              .setType(part.place().type())
+              .setId(part.place().id())
+              .setByteSize(part.bytes()));
     }
     return message.build();
   }

@@ -261,7 +261,11 @@ final class Api {
             backend.statisticsOf(name, version).stream()
                 .filter(model -> exchange.caller().sees(model.version().model()))
                 .toList();
-        answer(exchange, target -> StatisticsAnswer.write(target, models));
+        GatheredAnswer.start(
+            exchange,
+            Content.JSON,
+            target -> StatisticsAnswer.write(target, models, backend.state().held()),
+            codecs);
       }
       case Route.Metrics _ ->
           GatheredAnswer.start(

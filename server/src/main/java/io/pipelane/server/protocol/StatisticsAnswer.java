@@ -2,6 +2,7 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
+import io.pipelane.server.state.HeldMemory;
 import io.pipelane.server.statistics.BatchCounters;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Total;
@@ -15,21 +16,22 @@ public final class StatisticsAnswer {
   private StatisticsAnswer() {}
 
   /** Appends one JSON text. */
-  public static void write(ByteBuf target, List<ModelCounters> models) {
+  public static void write(ByteBuf target, List<ModelCounters> models, HeldMemory held) {
     Json.write(
         target,
         json -> {
           json.writeStartObject();
           json.writeArrayFieldStart("model_stats");
           for (ModelCounters model : models) {
-            writeModel(json, model);
+            writeModel(json, model, held.of(model.version()));
           }
           json.writeEndArray();
           json.writeEndObject();
         });
   }
 
-  private static void writeModel(JsonGenerator json, ModelCounters model) throws IOException {
+  private static void writeModel(
+      JsonGenerator json, ModelCounters model, List<HeldMemory.Part> held) throws IOException {
     json.writeStartObject();
     json.writeStringField("name", model.version().model());
     json.writeStringField("version", Long.toString(model.version().version()));
@@ -56,6 +58,13 @@ public final class StatisticsAnswer {
     }
     json.writeEndArray();
     json.writeArrayFieldStart("memory_usage");
+    for (HeldMemory.Part part : held) {
+      json.writeStartObject();
+      json.writeStringField("type", part.place().type());
+      json.writeNumberField("id", part.place().id());
+      json.writeNumberField("byte_size", part.bytes());
+      json.writeEndObject();
+    }
     json.writeEndArray();
     json.writeEndObject();
   }

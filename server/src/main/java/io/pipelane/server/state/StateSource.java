@@ -105,6 +105,13 @@ public final class StateSource {
         new SeenWorkers(workers.get(), visible));
   }
 
+  /** What models hold now. */
+  public HeldMemory held() {
+    Map<String, Ledger> ledgers = new HashMap<>();
+    devices.get().forEach((device, state) -> ledgers.put(device, state.memory().weights()));
+    return HeldMemory.in(ledgers);
+  }
+
   /** Of devices that know a model: first those that it has, then those that hold some of it. */
   private static List<Weights> told(List<Weights> all, List<String> devices) {
     Stream<Weights> had =
