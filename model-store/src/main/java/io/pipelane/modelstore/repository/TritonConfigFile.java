@@ -10,6 +10,7 @@ import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.protocol.grpc.ModelInput;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Reads {@code config.pbtxt}, and what stands for it. */
 final class TritonConfigFile {
@@ -135,12 +137,34 @@ final class TritonConfigFile {
     if (config.hasSequenceBatching() || config.getModelTransactionPolicy().getDecoupled()) {
       throw refused("sequence batching and decoupled models are not served");
     }
+    requireNoRaggedBatch(config);
     if (config.getMaxBatchSize() < 0) {
       throw refused("max_batch_size is " + config.getMaxBatchSize() + ", least is 0");
     }
     String file = config.getDefaultModelFilename();
     if (!file.isEmpty() && !ModelName.isOne(file)) {
       throw refused("default_model_filename \"" + file + "\" is not the name of a file alone");
+    }
+  }
+
+  /**
+   * Such a model takes the elements of all requests in one tensor without rows, and where each
+   * request begins in it; given rows, as without the key, it would answer something else.
+   */
+  private static void requireNoRaggedBatch(ModelConfig.Builder config) {
+    @Nullable String key = null;
+    if (config.getBatchInputCount() > 0) {
+      key = "batch_input";
+    } else if (config.getBatchOutputCount() > 0) {
+      key = "batch_output";
+    } else if (config.getInputList().stream().anyMatch(ModelInput::getAllowRaggedBatch)) {
+      key = "input.allow_ragged_batch";
+    }
+    if (key != null) {
+      throw refused(
+          key
+              + " asks for ragged batches, which are not served; leave it out only if the model"
+              + " itself takes its inputs in rows, as clients send them");
     }
   }
 

@@ -195,6 +195,9 @@ class TritonConfigTest {
         "ensemble_scheduling { } platform: \"onnxruntime_onnx\"",
         "ensemble_scheduling { } backend: \"onnxruntime\"",
         "model_transaction_policy { decoupled: true }",
+        "batch_input { kind: BATCH_ELEMENT_COUNT target_name: \"n\" source_input: \"x\" }",
+        "batch_output { target_name: \"y\" source_input: \"x\" }",
+        "input { name: \"x\" allow_ragged_batch: true }",
         "max_batch_size: -1",
         "default_model_filename: \"../model.onnx\"",
         "default_model_filename: \"a/b\"",
@@ -204,6 +207,18 @@ class TritonConfigTest {
       })
   void parse_ofWhatCannotBeServed_isRefused(String text) {
     assertTrue(refusal(() -> parse(text)).startsWith("config.pbtxt: "));
+  }
+
+  @Test
+  void parse_ofARaggedBatch_namesTheKeyThatAsksForIt() {
+    String counts =
+        "batch_input { kind: BATCH_ELEMENT_COUNT target_name: \"n\" source_input: \"x\" }";
+    String flat = "input { name: \"x\" data_type: TYPE_FP32 dims: [ -1 ] allow_ragged_batch: %s }";
+    assertTrue(
+        refusal(() -> parse(counts)).startsWith("config.pbtxt: batch_input asks for ragged"));
+    String ragged = refusal(() -> parse(flat.formatted("true")));
+    assertTrue(ragged.startsWith("config.pbtxt: input.allow_ragged_batch asks for ragged"), ragged);
+    assertEquals(List.of(), parse(flat.formatted("false")).ignored());
   }
 
   @Test
