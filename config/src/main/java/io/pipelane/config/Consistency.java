@@ -41,6 +41,7 @@ final class Consistency {
           config.server().tlsCertificate().isPresent());
     }
     rules.tokens(config.security());
+    rules.collector(config.tracing());
     rules.reachable(config);
     if (config.repository().upload() && config.repository().modelName().isPresent()) {
       throw new ConfigException(
@@ -143,6 +144,27 @@ final class Consistency {
     boolean tokens = security.jwtKeys().isPresent() || security.jwtKeysUrl().isPresent();
     together(keys, tokens, "security.jwt-issuer", security.jwtIssuer().isPresent());
     together(keys, tokens, "security.jwt-audience", security.jwtAudience().isPresent());
+  }
+
+  private void collector(TracingConfig tracing) {
+    boolean isTraced = tracing.endpoint().isPresent();
+    if (tracing.headers().isPresent()) {
+      together("tracing.headers", true, "tracing.endpoint", isTraced);
+    }
+    if (tracing.authorities().isPresent()) {
+      together("tracing.authorities", true, "tracing.endpoint", isTraced);
+      tracing
+          .endpoint()
+          .filter(endpoint -> !endpoint.getScheme().equals("https"))
+          .ifPresent(
+              _ -> {
+                throw new ConfigException(
+                    "%s is for an https endpoint, and there is %s"
+                        .formatted(
+                            effective.describe("tracing.authorities"),
+                            effective.describe("tracing.endpoint")));
+              });
+    }
   }
 
   private void onePageAtLeast(DeviceConfig device, ByteSize memory) {

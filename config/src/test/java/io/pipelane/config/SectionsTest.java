@@ -184,15 +184,42 @@ class SectionsTest {
 
   @Test
   void tracing_defaults() {
-    assertEquals(new TracingConfig(Optional.empty(), new Ratio(1)), DEFAULTS.tracing());
+    assertEquals(
+        new TracingConfig(Optional.empty(), Optional.empty(), Optional.empty(), new Ratio(1)),
+        DEFAULTS.tracing());
   }
 
   @Test
   void tracing_everyValueChanged() {
     assertEquals(
-        new TracingConfig(Optional.of(URI.create("http://there:4318/v1/traces")), new Ratio(0.25)),
-        changed(Map.of("tracing.endpoint", "http://there:4318/v1/traces", "tracing.ratio", "0.25"))
+        new TracingConfig(
+            Optional.of(URI.create("https://there:4318/v1/traces")),
+            Optional.of(Path.of("headers.txt")),
+            Optional.of(Path.of("authorities.pem")),
+            new Ratio(0.25)),
+        changed(
+                Map.of(
+                    "tracing.endpoint",
+                    "https://there:4318/v1/traces",
+                    "tracing.headers",
+                    "headers.txt",
+                    "tracing.authorities",
+                    "authorities.pem",
+                    "tracing.ratio",
+                    "0.25"))
             .tracing());
+  }
+
+  @Test
+  void tracing_filesOfACollector_needOneThatCanUseThem() {
+    Map<String, String> headers = Map.of("tracing.headers", "h.txt");
+    assertThrows(ConfigException.class, () -> changed(headers));
+    Map<String, String> authorities = Map.of("tracing.authorities", "a.pem");
+    assertThrows(ConfigException.class, () -> changed(authorities));
+    Map<String, String> plain =
+        Map.of("tracing.authorities", "a.pem", "tracing.endpoint", "http://there:4318/v1/traces");
+    ConfigException refusal = assertThrows(ConfigException.class, () -> changed(plain));
+    assertTrue(String.valueOf(refusal.getMessage()).contains("https"), refusal.getMessage());
   }
 
   @ParameterizedTest

@@ -38,6 +38,7 @@ import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.ObservationSettings;
 import io.pipelane.server.observability.RequestTracing;
+import io.pipelane.server.observability.SpanCollector;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.placement.JobPlacement;
@@ -204,8 +205,7 @@ public final class PipelaneServer implements AutoCloseable {
 
   /** What makes spans of requests; null where they would go nowhere. */
   private @Nullable RequestTracing tracing(TracingConfig config, TraceSettings settings) {
-    return config
-        .endpoint()
+    return SpanCollector.of(config)
         .map(to -> RequestTracing.to(to, config.ratio(), settings))
         .map(opened::add)
         .orElse(null);

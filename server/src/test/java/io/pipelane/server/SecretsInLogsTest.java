@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
@@ -15,8 +16,11 @@ import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.access.TestTokens;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -38,6 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SecretsInLogsTest {
   private static final String KEY = "a-key-that-is-good-for-everything";
   private static final String WRONG_KEY = "a-key-that-nobody-has-given-out";
+  private static final String COLLECTORS = "what-the-collector-of-spans-is-told";
   private static final List<String> NAMED_HEADERS = List.of("authorization", "x-api-key");
 
   @TempDir private Path folder = Path.of("");
@@ -75,15 +80,36 @@ class SecretsInLogsTest {
     }
   }
 
-  private Map<String, String> settings() throws Exception {
+  /** A collector of spans that takes nothing, which is logged. */
+  private static HttpServer refusingCollector() throws IOException {
+    HttpServer collector =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    collector.createContext(
+        "/",
+        exchange -> {
+          exchange.getRequestBody().readAllBytes();
+          exchange.sendResponseHeaders(401, -1);
+          exchange.close();
+        });
+    collector.start();
+    return collector;
+  }
+
+  private Map<String, String> settings(HttpServer collector) throws Exception {
     Path keys = folder.resolve("keys.yaml");
     Files.writeString(
         keys,
         "keys:\n" + Keys.entry(KEY, "roles: [infer, manage, observe]").replaceFirst(KEY, "k"));
     TestTokens.access(folder).close();
+    Path headers = folder.resolve("headers");
+    Files.writeString(headers, "authorization: " + COLLECTORS);
     return Map.of(
         "server.grpc-port",
         "0",
+        "tracing.endpoint",
+        "http://127.0.0.1:%d/v1/traces".formatted(collector.getAddress().getPort()),
+        "tracing.headers",
+        headers.toString(),
         "security.api-keys",
         keys.toString(),
         "security.jwt-keys",
@@ -97,10 +123,11 @@ class SecretsInLogsTest {
   @Test
   void keysAndTokens_areNeverLogged() throws Exception {
     List<String> secrets = List.of(KEY, WRONG_KEY, TestTokens.of("infer"));
+    HttpServer collector = refusingCollector();
     try (OwnedRepository owned = new OwnedRepository(folder);
         Log log = new Log()) {
       owned.model("small", 1, 1);
-      try (PipelaneServer server = owned.start(settings())) {
+      try (PipelaneServer server = owned.start(settings(collector))) {
         askFor(owned, server, KEY, "logging", "{\"log_verbose_level\":9,\"log_info\":true}");
         for (String secret : secrets) {
           askFor(owned, server, secret, "models/small/infer", OwnedRepository.REQUEST);
@@ -111,11 +138,14 @@ class SecretsInLogsTest {
         }
         askFor(owned, server, KEY, "logging", "{\"log_verbose_level\":0}"); // It is the process's.
       }
+      collector.stop(0);
       String text = log.text();
       assertTrue(text.contains("small"), "the log has what the server does");
       for (String secret : secrets) {
         assertFalse(text.contains(secret), () -> secret + " is in the log");
       }
+      assertTrue(text.contains("Failed to export spans"), "the collector is told of");
+      assertFalse(text.contains(COLLECTORS), "what the collector is told is in the log");
       String signature =
           new ObjectMapper()
               .readTree(folder.resolve("jwks.json").toFile())

@@ -4,7 +4,7 @@ import io.pipelane.config.StatusException;
 import org.jspecify.annotations.Nullable;
 
 /** What is read again while the server runs. The value may be read by any thread. */
-interface Watched<T> {
+public interface Watched<T> {
   /** What it said when it was last right; null before that. */
   @Nullable T value();
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * moment, changes nothing, and is tried again until it is right: what keeps it from being read may
  * go without its time changing. The value may be read by any thread.
  */
-final class WatchedFile<T> implements Watched<T> {
+public final class WatchedFile<T> implements Watched<T> {
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
 
   private final String what;
@@ -32,7 +32,7 @@ final class WatchedFile<T> implements Watched<T> {
    * @param reader reads the file, given what it said before; throws {@link StatusException} when it
    *     is wrong
    */
-  WatchedFile(String what, Path file, UnaryOperator<@Nullable T> reader) {
+  public WatchedFile(String what, Path file, UnaryOperator<@Nullable T> reader) {
     this.what = what;
     this.file = file;
     this.reader = reader;

@@ -8,7 +8,6 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.Context;
 import io.opentelemetry.context.propagation.TextMapGetter;
-import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanProcessor;
@@ -16,7 +15,6 @@ import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import io.pipelane.config.Ratio;
 import io.pipelane.modelstore.ModelVersion;
-import java.net.URI;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -50,16 +48,13 @@ public final class RequestTracing implements AutoCloseable {
   /**
    * Sends spans to a collector, in batches; what it does not take in time is lost.
    *
-   * @param endpoint takes OTLP over HTTP
    * @param ratio share of the requests that are traced where the caller has not decided it
+   * @throws io.pipelane.config.StatusException {@link io.pipelane.config.Status#INVALID_ARGUMENT}
+   *     when a file that the collector needs cannot be used
    */
-  public static RequestTracing to(URI endpoint, Ratio ratio, TraceSettings settings) {
+  public static RequestTracing to(SpanCollector collector, Ratio ratio, TraceSettings settings) {
     return new RequestTracing(
-        BatchSpanProcessor.builder(
-                OtlpHttpSpanExporter.builder().setEndpoint(endpoint.toString()).build())
-            .build(),
-        ratio,
-        settings);
+        BatchSpanProcessor.builder(collector.exporter()).build(), ratio, settings);
   }
 
   /**

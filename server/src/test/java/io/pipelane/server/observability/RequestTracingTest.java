@@ -5,27 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.net.httpserver.HttpServer;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.sdk.trace.data.SpanData;
-import io.pipelane.config.Ratio;
 import io.pipelane.config.Status;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.observability.TraceSetting.Level;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -181,38 +173,5 @@ class RequestTracingTest {
     InferenceStatistics statistics = new InferenceStatistics();
     assertEquals(false, statistics.traces());
     assertNull(statistics.begin(MODEL, traceparent("01")).traceparent());
-  }
-
-  @Test
-  void to_collector_sendsOtlp() throws Exception {
-    CompletableFuture<String> received = new CompletableFuture<>();
-    HttpServer collector =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    collector.createContext(
-        "/v1/traces",
-        exchange -> {
-          byte[] body = exchange.getRequestBody().readAllBytes();
-          String type = exchange.getRequestHeaders().getFirst("Content-Type");
-          exchange.sendResponseHeaders(200, -1);
-          exchange.close();
-          received.complete(type + " " + new String(body, StandardCharsets.ISO_8859_1));
-        });
-    collector.start();
-    try {
-      URI endpoint =
-          URI.create("http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces");
-      TraceSetting all = new TraceSetting(Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED);
-      try (RequestTracing tracing =
-          RequestTracing.to(endpoint, new Ratio(1), new TraceSettings(all))) {
-        answer(new InferenceStatistics(tracing).begin(MODEL, _ -> null));
-      }
-      String sent = received.get(30, TimeUnit.SECONDS);
-      assertTrue(sent.startsWith("application/x-protobuf "), sent);
-      for (String part : new String[] {"service.name", "pipelane", "infer", "stall", "ocr"}) {
-        assertTrue(sent.contains(part), part);
-      }
-    } finally {
-      collector.stop(0);
-    }
   }
 }
