@@ -50,23 +50,27 @@ final class ParkedRegions {
     return region;
   }
 
-  /** Of the preferred, or else of all: the smallest that is large enough, or else the largest. */
+  /**
+   * Of the preferred, or else of all: the smallest that is large enough, or else the largest; of
+   * those that are alike the one parked last, where a session finds its input bound as it was.
+   */
   EphemeralRegion best(long bytes, Set<EphemeralRegion> preferred) {
     List<EphemeralRegion> choice = parked;
     if (!preferred.isEmpty() && !Collections.disjoint(parked, preferred)) {
       choice = new ArrayList<>(parked);
       choice.retainAll(preferred);
     }
-    EphemeralRegion best = choice.getFirst();
-    for (EphemeralRegion region : choice) {
-      long limit = region.limitBytes();
-      boolean fits = limit >= bytes;
-      boolean bestFits = best.limitBytes() >= bytes;
-      if (fits == bestFits ? (limit < best.limitBytes()) == fits : fits) {
+    EphemeralRegion best = choice.getLast();
+    for (EphemeralRegion region : choice.reversed()) {
+      if (isBetter(region.limitBytes(), best.limitBytes(), bytes)) {
         best = region;
       }
     }
     return best;
+  }
+
+  private static boolean isBetter(long limit, long other, long bytes) {
+    return other < bytes ? limit > other : limit >= bytes && limit < other;
   }
 
   /** Gives memory back until no more than so much is left. */

@@ -73,6 +73,22 @@ class LaneSpaceTest {
   }
 
   @Test
+  void arrive_regionsAlikeAreParked_theOneParkedLastIsTakenAgain() {
+    LaneSpace.Lane first = entered("first", MIB);
+    LaneSpace.Lane second = entered("second", MIB);
+    space.finish("first");
+    space.finish("second");
+    for (String iteration : List.of("third", "fourth", "fifth")) {
+      assertSame(second.region, entered(iteration, MIB).region);
+      space.finish(iteration);
+    }
+    assertSame(second.region, entered("beside", MIB).region);
+    assertSame(first.region, entered("other", MIB).region);
+    space.finish("beside");
+    space.finish("other");
+  }
+
+  @Test
   void borrowed_isForLanesAlone() {
     space.borrowed(4 * MIB);
     assertEquals(14 * MIB, space.largestLaneBytes());
