@@ -1,7 +1,6 @@
 package io.pipelane.lanes.allocation;
 
 import io.pipelane.lanes.EphemeralRegion;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -39,10 +38,15 @@ public final class FreeList {
     long end() {
       return offset + size;
     }
+
+    int compareBySize(Block other) {
+      return size == other.size
+          ? Long.compare(offset, other.offset)
+          : Long.compare(size, other.size);
+    }
   }
 
-  private final TreeSet<Block> free =
-      new TreeSet<>(Comparator.<Block>comparingLong(b -> b.size).thenComparingLong(b -> b.offset));
+  private final TreeSet<Block> free = new TreeSet<>(Block::compareBySize);
   private final Map<Long, Block> allocated = new HashMap<>();
   private final Block probe = new Block(0, 0);
   private @Nullable Block last;

@@ -286,7 +286,11 @@ final class InferMessageReader {
 
   private List<String> readOutputs() {
     if (message.getOutputsCount() == 0) {
-      return model.outputs().stream().map(TensorSpec::name).toList();
+      List<String> all = new ArrayList<>(model.outputs().size());
+      for (TensorSpec output : model.outputs()) {
+        all.add(output.name());
+      }
+      return all;
     }
     List<String> names = new ArrayList<>(message.getOutputsCount());
     Set<String> seen = new HashSet<>();

@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.util.AsciiString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Decides from a request's head whether its body is wanted. Belongs to one connection. */
 final class Admission {
-  private static final String API_KEY = "X-API-Key";
+  private static final AsciiString API_KEY = AsciiString.cached("X-API-Key");
 
   private final AccessControl access;
   private final ServedPort port;

@@ -43,6 +43,9 @@ final class PausedRuns {
 
   /** Those that are meant look whether they may go on, or need not. */
   void lookAgain(Predicate<Turn> meant) {
+    if (paused.isEmpty()) {
+      return; // As nearly always, when a request has been answered.
+    }
     List.copyOf(paused).stream().filter(meant).forEach(Turn::lookAgain);
   }
 }

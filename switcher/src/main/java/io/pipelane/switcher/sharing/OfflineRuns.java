@@ -80,7 +80,15 @@ public final class OfflineRuns {
   /** Whether one computes now, or may at any time; asked with every online run. */
   boolean isUnderWay() {
     @Nullable OfflineRun beside = inShare;
-    return (beside != null && !beside.stands()) || inTurns.stream().anyMatch(run -> !run.stands());
+    if (beside != null && !beside.stands()) {
+      return true;
+    }
+    for (OfflineRun run : inTurns) {
+      if (!run.stands()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** What {@link #ranSince} is asked by; taken when an online run begins. */
