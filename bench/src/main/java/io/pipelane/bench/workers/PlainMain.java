@@ -29,22 +29,33 @@ public final class PlainMain {
     }
   }
 
-  /** What models' sessions take in such a process, beyond what it takes with none. */
-  static long sessionBytes(Path work, List<Path> files) throws IOException, InterruptedException {
-    return privateBytes(work, files) - privateBytes(work, List.of());
+  /**
+   * What models' sessions take in so many such processes, which are there at the same time, beyond
+   * what those take with none.
+   */
+  static long sessionBytes(Path work, List<Path> files, int processes)
+      throws IOException, InterruptedException {
+    return privateBytes(work, files, processes) - privateBytes(work, List.of(), processes);
   }
 
-  /** Memory of such a process that no file and no other process shares. */
-  private static long privateBytes(Path work, List<Path> files)
+  /** Memory of such processes, all together, that no file and no other process shares. */
+  private static long privateBytes(Path work, List<Path> files, int left)
       throws IOException, InterruptedException {
-    List<String> arguments = files.stream().map(Path::toString).toList();
-    try (ChildProcess process =
-        ChildProcess.start(work.resolve("plain.log"), PlainMain.class, arguments)) {
-      Path status = Path.of("/proc", Long.toString(process.process().pid()), "status");
-      return Files.readAllLines(status).stream()
-          .filter(line -> line.startsWith("RssAnon:"))
-          .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10)
-          .sum();
+    if (left == 0) {
+      return 0;
     }
+    List<String> arguments = files.stream().map(Path::toString).toList();
+    Path log = work.resolve("plain-%d.log".formatted(left));
+    try (ChildProcess process = ChildProcess.start(log, PlainMain.class, arguments)) {
+      long others = privateBytes(work, files, left - 1);
+      return others + privateBytes(process.process().pid());
+    }
+  }
+
+  private static long privateBytes(long pid) throws IOException {
+    return Files.readAllLines(Path.of("/proc", Long.toString(pid), "status")).stream()
+        .filter(line -> line.startsWith("RssAnon:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10)
+        .sum();
   }
 }

@@ -44,7 +44,7 @@ final class WorkersColumns {
           "processes' own MB: memory of all worker processes that no file and no other process shares",
           "shapes run before: by whoever runs the second model, before anybody asked for it: while it stood by",
           "device MB: of all worker processes, beside weights: contexts, sessions, captures; on the processor all that they have of their own",
-          "a copy each: plain ONNX Runtime sessions of both models on the processor, once for each of three workers, beyond what such a process has without them",
+          "a copy each: plain ONNX Runtime sessions of both models on the processor, in three processes at the same time, beyond what those have without them",
           "memory opened: a worker maps the pages of the second model's groups, one group after another; the device's exported memory was opened when the worker started, as Pipelane does it, or is exported and opened anew for each group (PipeSwitch §6.3, no IPC optimization). On a GPU each page has a handle, on the processor all memory has one (memfd), which gets addresses of its own each time. The messages that would carry handles are not in it");
 
   private WorkersColumns() {}

@@ -108,7 +108,7 @@ public final class WorkersCommand implements Callable<Integer> {
       results.add(
           COPY_EACH,
           WorkersColumns.MEMORY,
-          WORKERS * PlainMain.sessionBytes(work, List.of(before.file(), next.file())) / MEGA);
+          PlainMain.sessionBytes(work, List.of(before.file(), next.file()), WORKERS) / MEGA);
       measuring.complete();
     }
     options.publish(

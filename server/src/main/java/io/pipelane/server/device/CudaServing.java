@@ -105,16 +105,23 @@ final class CudaServing {
   }
 
   /**
-   * What one GPU is given, which has so much memory free; worker processes come off first, and a
-   * second time the working memory where two of them work: a lane exists in each that has run in
-   * it.
+   * What one GPU is given, which has so much memory free; worker processes come off first, and the
+   * working memory once more for each that works beside another: a lane exists in each that has run
+   * in it.
    */
   static DeviceBudget budget(PipelaneConfig config, long freeBytes) {
-    boolean twoWork =
-        config.workers().usesProcesses(true) && config.workers().offline() == Offline.OWN;
-    long second = twoWork ? config.device().workingMemory().bytes() : 0;
     long processes = workerCount(config) * PROCESS.bytes();
-    return config.device().forGpu(Math.max(0, freeBytes - processes - second));
+    long lanes = workingBeside(config) * config.device().workingMemory().bytes();
+    return config.device().forGpu(Math.max(0, freeBytes - processes - lanes));
+  }
+
+  /** That of offline work, and one that finishes its runs while the next owner has its own. */
+  private static int workingBeside(PipelaneConfig config) {
+    if (!config.workers().usesProcesses(true)) {
+      return 0;
+    }
+    int offline = config.workers().offline() == Offline.OWN ? 1 : 0;
+    return offline + (config.workers().switchOn().keepsOwnersApart() ? 1 : 0);
   }
 
   /** What a GPU's worker processes take beside its budget, for people; perhaps nothing. */

@@ -7,6 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What models' weights take of memory at one moment, place by place, as the statistics extension
@@ -15,7 +17,7 @@ import java.util.TreeMap;
 public final class HeldMemory {
   private static final Place HOST = new Place("CPU", 0);
   private static final Place PINNED = new Place("CPU_PINNED", 0);
-  private static final String GPU = "cuda:";
+  private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
 
   private final Map<ModelVersion, Map<Place, Long>> models = new HashMap<>();
 
@@ -31,11 +33,10 @@ public final class HeldMemory {
     private static final Comparator<Place> ORDER =
         Comparator.comparing(Place::type).thenComparingInt(Place::id);
 
-    /** Where a device of a name has its pages. */
+    /** Where a device of a name, such as {@code cuda:0 NVIDIA H200}, has its pages. */
     static Place ofDevice(String name) {
-      return name.startsWith(GPU)
-          ? new Place("GPU", Integer.parseInt(name.substring(GPU.length())))
-          : HOST;
+      Matcher gpu = GPU.matcher(name);
+      return gpu.matches() ? new Place("GPU", Integer.parseInt(gpu.group(1))) : HOST;
     }
   }
 

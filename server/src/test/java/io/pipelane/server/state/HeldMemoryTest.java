@@ -42,7 +42,7 @@ class HeldMemoryTest {
     HeldMemory held =
         held(
             Map.of(
-                "cuda:0", List.of(entry(OCR, 7, 40)),
+                "cuda:0 NVIDIA H200", List.of(entry(OCR, 7, 40)),
                 "cuda:2", List.of(entry(OCR, 7, 60))));
     assertEquals(
         List.of(
