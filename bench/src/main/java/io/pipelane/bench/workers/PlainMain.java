@@ -38,16 +38,19 @@ public final class PlainMain {
     return privateBytes(work, files, processes) - privateBytes(work, List.of(), processes);
   }
 
-  /** Memory of such processes, all together, that no file and no other process shares. */
-  private static long privateBytes(Path work, List<Path> files, int left)
+  /**
+   * Memory of such processes, all together, that no file and no other process shares: starts one,
+   * then the others while it is there.
+   */
+  private static long privateBytes(Path work, List<Path> files, int processes)
       throws IOException, InterruptedException {
-    if (left == 0) {
+    if (processes == 0) {
       return 0;
     }
     List<String> arguments = files.stream().map(Path::toString).toList();
-    Path log = work.resolve("plain-%d.log".formatted(left));
+    Path log = work.resolve("plain-%d.log".formatted(processes));
     try (ChildProcess process = ChildProcess.start(log, PlainMain.class, arguments)) {
-      long others = privateBytes(work, files, left - 1);
+      long others = privateBytes(work, files, processes - 1);
       return others + privateBytes(process.process().pid());
     }
   }

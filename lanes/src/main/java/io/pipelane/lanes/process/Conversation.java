@@ -25,6 +25,7 @@ final class Conversation {
   private final ChannelEnd end;
   private final Duration patience;
   private final BooleanSupplier excused;
+  private Stage stage = Stage.UNREAD;
   private long steps;
   private long since;
 
@@ -34,6 +35,16 @@ final class Conversation {
   private boolean isSaidToStand;
   private long awakeFrom;
   private long awakeNanos;
+
+  /** How far the worker has come with what it was told. */
+  private enum Stage {
+    /** It has not taken the message. */
+    UNREAD,
+    /** It ends something else before. */
+    WAITS,
+    /** It does it. */
+    BEGUN
+  }
 
   /**
    * A conversation.
@@ -84,6 +95,7 @@ final class Conversation {
    * @throws WorkerStuckException when none will come, and the worker cannot be ended
    */
   Message.ToServer listen() {
+    stage = Stage.UNREAD;
     steps = end.progress().steps();
     since = System.nanoTime();
     standsSince = since;
@@ -99,7 +111,7 @@ final class Conversation {
         throw worker.violated(new ProtocolException("it said " + message));
       }
       if (worker.isOver()) {
-        throw worker.lost(isBegun());
+        throw worker.lost(stage() == Stage.BEGUN);
       }
       if (!await(mark, tick)) {
         watch();
@@ -124,16 +136,17 @@ final class Conversation {
 
   private void watch() {
     long now = System.nanoTime();
+    Stage reached = stage(); // Before the steps are read: the worker makes one, and then begins.
     long current = end.progress().steps();
-    if (current != steps) {
+    if (current != steps || reached != stage) {
+      stage = reached;
       steps = current;
       since = now;
       standsSince = now;
     } else if (excused.getAsBoolean()) {
       since = now;
     }
-    boolean isBegun = isBegun();
-    if (!isBegun || worker.standsAside(end)) {
+    if (stage != Stage.BEGUN || worker.standsAside(end)) {
       standsSince = now;
       sayItGetsOn(); // It keeps nothing from getting on.
     } else {
@@ -142,21 +155,28 @@ final class Conversation {
     }
     Duration limit = limit();
     if (now - since > limit.toNanos()) {
-      worker.killForHang(limit, now - limit.toNanos() / 2, isBegun);
+      switch (stage) {
+        case UNREAD -> worker.killAsDeaf(limit);
+        case WAITS -> worker.killForHang(limit, now - limit.toNanos() / 2, false);
+        case BEGUN -> worker.killForHang(limit, now - limit.toNanos() / 2, true);
+      }
     }
   }
 
-  /** Whether the worker can have done anything of what it was told. */
-  private boolean isBegun() {
-    return end.isTaken() && !end.progress().waits();
-  }
-
-  /** How long the worker may take now: to listen, to end what it does before, or for a step. */
-  private Duration limit() {
+  private Stage stage() {
     if (!end.isTaken()) {
-      return patience.compareTo(LONGEST_UNREAD) < 0 ? patience : LONGEST_UNREAD;
+      return Stage.UNREAD;
     }
-    return end.progress().waits() ? worker.hangTimeout() : patience;
+    return end.progress().waits() ? Stage.WAITS : Stage.BEGUN;
+  }
+
+  /** How long the worker may take now. */
+  private Duration limit() {
+    return switch (stage) {
+      case UNREAD -> patience.compareTo(LONGEST_UNREAD) < 0 ? patience : LONGEST_UNREAD;
+      case WAITS -> worker.hangTimeout();
+      case BEGUN -> patience;
+    };
   }
 
   private void sayItGetsOn() {

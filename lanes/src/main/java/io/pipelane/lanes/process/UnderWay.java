@@ -49,6 +49,11 @@ final class UnderWay {
     standing.remove(Thread.currentThread());
   }
 
+  /** The process is ended for nothing that it was told to do. */
+  synchronized void accuseNobody() {
+    accuse(Set.of());
+  }
+
   /** What the calling thread has done there is why the process is ended. */
   synchronized void accuse() {
     accuse(Set.of(Thread.currentThread()));
@@ -59,8 +64,8 @@ final class UnderWay {
    * that of another thing that has not got on either.
    *
    * @param nanos by {@link System#nanoTime}: whose has got on since then is not to blame
-   * @param isBegun whether the process has begun with the calling thread's; it is not to blame if
-   *     not
+   * @param isBegun whether the process has begun with what the calling thread waits for; that is
+   *     not to blame otherwise
    */
   synchronized void accuseStandingSince(long nanos, boolean isBegun) {
     Set<Thread> all = new HashSet<>(isBegun ? Set.of(Thread.currentThread()) : Set.of());

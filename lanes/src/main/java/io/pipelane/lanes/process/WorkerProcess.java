@@ -314,11 +314,18 @@ final class WorkerProcess {
     return settings.times().hang();
   }
 
+  /** Ends the process as it takes no message: it does nothing at all, whatever it was told. */
+  void killAsDeaf(Duration patience) {
+    underWay.accuseNobody();
+    kill("it hangs, not having taken what it was told for " + patience);
+  }
+
   /**
    * Ends the process as what the calling thread has it do does not get on.
    *
    * @param othersNanos what has not got on since then, either, may be why
-   * @param isBegun whether the process has begun with the calling thread's; if not, that is not why
+   * @param isBegun whether the process has begun with what the calling thread waits for; that is
+   *     not why otherwise
    */
   void killForHang(Duration patience, long othersNanos, boolean isBegun) {
     underWay.accuseStandingSince(othersNanos, isBegun);

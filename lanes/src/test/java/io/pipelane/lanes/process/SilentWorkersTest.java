@@ -68,7 +68,7 @@ class SilentWorkersTest {
       WorkerLostException loss =
           assertThrows(WorkerLostException.class, () -> workers.run(session, X));
       assertEquals(WorkerLostException.Blame.OTHERS, loss.blame());
-      assertTrue(loss.toString().contains("not having begun"), loss.toString());
+      assertTrue(loss.toString().contains("not having taken"), loss.toString());
       assertArrayEquals(expected, workers.run(session, X));
     }
   }

@@ -98,12 +98,14 @@ class UnderWayTest {
     assertEquals(Blame.OTHERS, blame(other, true));
   }
 
+  /** Another run stands in it, as the process does nothing at all. */
   @Test
-  void hang_ofAProcessThatHasBegunNothing_nobodyIsWhy() {
-    on(one, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE, false));
+  void deafness_nobodyIsWhy() {
+    standsFor(other, 3 * HALF_OF_PATIENCE);
+    on(one, underWay::accuseNobody);
     underWay.processEnded();
     assertEquals(Blame.OTHERS, blame(one, false));
-    assertEquals(Blame.OTHERS, blame(other, false));
+    assertEquals(Blame.OTHERS, blame(other, true));
   }
 
   @Test

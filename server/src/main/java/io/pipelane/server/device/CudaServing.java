@@ -105,23 +105,19 @@ final class CudaServing {
   }
 
   /**
-   * What one GPU is given, which has so much memory free; worker processes come off first, and the
-   * working memory once more for each that works beside another: a lane exists in each that has run
-   * in it.
+   * What one GPU is given, which has so much memory free; worker processes come off first, those
+   * that leave beside their successors included, and the working memory once more for each that
+   * works beside another: a lane exists in each that has run in it.
    */
   static DeviceBudget budget(PipelaneConfig config, long freeBytes) {
-    long processes = workerCount(config) * PROCESS.bytes();
-    long lanes = workingBeside(config) * config.device().workingMemory().bytes();
-    return config.device().forGpu(Math.max(0, freeBytes - processes - lanes));
-  }
-
-  /** That of offline work, and one that finishes its runs while the next owner has its own. */
-  private static int workingBeside(PipelaneConfig config) {
     if (!config.workers().usesProcesses(true)) {
-      return 0;
+      return config.device().forGpu(freeBytes);
     }
-    int offline = config.workers().offline() == Offline.OWN ? 1 : 0;
-    return offline + (config.workers().switchOn().keepsOwnersApart() ? 1 : 0);
+    int posts = config.workers().offline() == Offline.OWN ? 2 : 1;
+    int leaving = config.workers().switchOn().keepsOwnersApart() ? posts : 0;
+    long processes = (workerCount(config) + leaving) * PROCESS.bytes();
+    long lanes = (posts - 1 + leaving) * config.device().workingMemory().bytes();
+    return config.device().forGpu(Math.max(0, freeBytes - processes - lanes));
   }
 
   /** What a GPU's worker processes take beside its budget, for people; perhaps nothing. */

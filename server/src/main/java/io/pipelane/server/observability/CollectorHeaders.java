@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 /**
  * Headers that are sent to the collector of spans, from a file that has {@code name: value} on each
  * line; empty lines and those that begin with # say nothing. The file is read again when it
- * changes. What is said of it never repeats what stands in it.
+ * changes. What is said of it repeats no value.
  */
 final class CollectorHeaders implements Supplier<Map<String, String>> {
   private static final int MAXIMUM_BYTES = 64 << 10;

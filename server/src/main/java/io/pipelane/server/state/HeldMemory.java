@@ -11,15 +11,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What models' weights take of memory at one moment, place by place, as the statistics extension
- * tells it. Pages that several models hold together count for each of them.
+ * What devices hold of models' weights at one moment, place by place, as the statistics extension
+ * tells it; copies that the host keeps are not in it. Pages that several models hold together count
+ * for each of them.
  */
 public final class HeldMemory {
   private static final Place HOST = new Place("CPU", 0);
   private static final Place PINNED = new Place("CPU_PINNED", 0);
   private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
 
-  private final Map<ModelVersion, Map<Place, Long>> models = new HashMap<>();
+  /** Of each version, by its editions. */
+  private final Map<ModelVersion, Map<ModelVersion, Map<Place, Long>>> models = new HashMap<>();
 
   private HeldMemory() {}
 
@@ -59,7 +61,9 @@ public final class HeldMemory {
   /** What a GPU reads in place lies in pinned memory once, however many of them read it. */
   private void add(Ledger.Entry entry, Place place) {
     Map<Place, Long> places =
-        models.computeIfAbsent(entry.model().anyEdition(), _ -> new TreeMap<>(Place.ORDER));
+        models
+            .computeIfAbsent(entry.model().anyEdition(), _ -> new HashMap<>())
+            .computeIfAbsent(entry.model(), _ -> new TreeMap<>(Place.ORDER));
     places.merge(place, entry.residentBytes(), Long::sum);
     if (!place.equals(HOST)) {
       places.merge(PINNED, entry.inPlaceBytes(), Math::max);
@@ -68,7 +72,11 @@ public final class HeldMemory {
 
   /** The parts of a version's weights, of all its editions together. */
   public List<Part> of(ModelVersion version) {
-    return models.getOrDefault(version.anyEdition(), Map.of()).entrySet().stream()
+    Map<Place, Long> all = new TreeMap<>(Place.ORDER);
+    for (Map<Place, Long> places : models.getOrDefault(version.anyEdition(), Map.of()).values()) {
+      places.forEach((place, bytes) -> all.merge(place, bytes, Long::sum));
+    }
+    return all.entrySet().stream()
         .filter(held -> held.getValue() > 0)
         .map(held -> new Part(held.getKey(), held.getValue()))
         .toList();

@@ -27,10 +27,10 @@ class GpuBudgetTest {
   /** Each that works beside another has lanes of its own. */
   @ParameterizedTest
   @CsvSource({
-    "tenant, shared, 1, 0",
-    "model, shared, 1, 0",
+    "tenant, shared, 1, 1",
+    "model, shared, 1, 1",
     "fault, own, 1, 1",
-    "tenant, own, 2, 1"
+    "tenant, own, 3, 3"
   })
   void workersThatWorkBesideOthers_haveLanesOfTheirOwn(
       String switchOn, String offline, int working, int processes) {

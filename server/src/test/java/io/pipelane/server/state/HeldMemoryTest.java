@@ -59,6 +59,14 @@ class HeldMemoryTest {
     assertEquals(List.of(new Part(HOST, 90)), held.of(OCR));
   }
 
+  /** Each edition has tables of its own, which all GPUs read at one place. */
+  @Test
+  void editionsOnGpus_pinWhatTheyReadInPlaceOnceEach() {
+    List<Ledger.Entry> entries = List.of(entry(OCR, 7, 0), entry(OCR.nextEdition(), 8, 0));
+    HeldMemory held = held(Map.of("cuda:0 NVIDIA H200", entries, "cuda:1", entries));
+    assertEquals(List.of(new Part(PINNED, 15)), held.of(OCR));
+  }
+
   @Test
   void modelThatHoldsNothing_hasNoParts() {
     HeldMemory held = held(Map.of("cpu", List.of(entry(OCR, 5, 0))));

@@ -38,7 +38,8 @@ public record Ledger(
    * @param arriving whether a transfer is under way
    * @param leases runs under way
    * @param groupBytes what each of the copies moves that bring the whole model in
-   * @param offline whether offline work alone has used it lately, so it gives way first
+   * @param offline whether offline work alone has used it here lately; it gives way first then,
+   *     unless other devices need it
    */
   public record Entry(
       ModelVersion model,

@@ -38,8 +38,9 @@ public final class PeerMemory {
    *
    * A lodger is a model that is here for other devices alone. Its pages are worth what they save
    * those, as own models' are worth what they save requests here (Holdings.neededElsewhere): so
-   * either takes pages of the other that are worth less, and keeps them as long as that is so. Under
-   * a policy that keeps models whole, lodgers take pages that are free, and are the first to go.
+   * either takes pages of the other that are worth less, and keeps them as long as that is so.
+   * Under a policy that keeps models whole, lodgers take pages that are free, or of lodgers that
+   * are wanted no longer, and are the first to go.
    */
   private final ReentrantLock lock;
   private final WeightMemory memory;
@@ -324,12 +325,14 @@ public final class PeerMemory {
   }
 
   private Predicate<Residency> mayGiveWayTo(Residency lodger, Set<Residency> spared) {
-    boolean ownGiveWay = holdings.policy().plansAhead();
+    boolean pageByPage = holdings.policy().plansAhead();
     return other ->
         other != lodger
             && !spared.contains(other)
             && other.isEvictable()
-            && (other.lodged || (ownGiveWay && other.holding.unit() == null));
+            && (pageByPage
+                ? other.lodged || other.holding.unit() == null
+                : other.lodged && !wanted.contains(other));
   }
 
   /** A model is going. */

@@ -23,8 +23,8 @@ final class Lodgings {
    * of one size and every device reads every other, no choice of models and places is better;
    * otherwise it is short of the best by one model a device at most, as it is with knapsacks.
    *
-   * A model that is on one of these devices in any case is read there, and counts for more there. One
-   * that lodges somewhere stays there while it is worth it: moving it would cost a copy and
+   * A model that is on one of these devices in any case is read there, and counts for more there.
+   * One that lodges somewhere stays there while it is worth it: moving it would cost a copy and
    * gain little. What is said is a wish: a device brings in what is worth its copy, page by page,
    * while its link is idle.
    */

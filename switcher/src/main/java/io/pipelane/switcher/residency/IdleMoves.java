@@ -14,7 +14,7 @@ import java.util.function.Predicate;
 
 /**
  * What to bring in while the link is idle: pages of planned prefixes that are missing, the most
- * valuable first. Belongs to whoever guards the holdings.
+ * valuable first; and whether a page is worth it at all. Belongs to whoever guards the holdings.
  */
 public final class IdleMoves {
   /*
@@ -24,7 +24,8 @@ public final class IdleMoves {
    *
    * Three things keep pages from going back and forth. A page is moved only when it gains a good
    * deal more than the page it takes the place of, when what it gains while rates last pays for its
-   * copy, and when no more than a share of all pages have been moved since the latest plan.
+   * copy, and when no more than a share of all pages have been moved since the latest plan. What is
+   * held for other devices (PeerMemory) heeds the first two.
    */
   private static final Duration PLAN_LASTS = Duration.ofSeconds(1);
   static final double WORTH_MOVING = 1.25;

@@ -138,8 +138,9 @@ final class Retries {
     Kind kind = new Kind(model, isApart);
     int lostForOthers = 0;
     boolean retried = false;
-    boolean isRetry = false;
+    @Nullable WorkerLostException loss = null;
     while (true) {
+      boolean isRetry = loss != null;
       requireTrusted(model); // Others of its runs may have been first.
       @Nullable Suspicion suspicion = suspects.get(kind);
       Runnable inTime = isRetry ? unlessLate(late, work) : work;
@@ -148,8 +149,9 @@ final class Retries {
         cameToItsEnd(kind, isRun, isRetry);
         return;
       } catch (StatusException e) {
-        if (isRetry && e.status() == Status.UNAVAILABLE && late.getAsBoolean()) {
-          throw tooLate(model, e); // Whatever it has waited for meanwhile.
+        if (loss != null && e.status() == Status.UNAVAILABLE && late.getAsBoolean()) {
+          loss.addSuppressed(e); // Whatever it has waited for meanwhile.
+          throw tooLate(model, loss);
         }
         if (isOfTheRun(e.status())) {
           cameToItsEnd(kind, isRun, isRetry);
@@ -186,7 +188,7 @@ final class Retries {
           throw tooLate(model, e);
         }
         retried |= !forOthers;
-        isRetry = true;
+        loss = e;
       }
     }
   }
@@ -201,12 +203,12 @@ final class Retries {
     };
   }
 
-  private StatusException tooLate(ModelVersion model, RuntimeException cause) {
+  private StatusException tooLate(ModelVersion model, WorkerLostException loss) {
     tooLate.increment();
     return StatusException.unavailable(
         "the run of %s was interrupted, and its deadline has passed".formatted(model),
         RETRY_AFTER,
-        cause);
+        loss);
   }
 
   /** Its process lives, whether it succeeded or failed. */

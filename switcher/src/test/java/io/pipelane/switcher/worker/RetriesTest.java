@@ -103,6 +103,7 @@ class RetriesTest {
                     }));
     assertEquals(Status.UNAVAILABLE, error.status());
     assertTrue(error.toString().contains("its deadline has passed"), error.toString());
+    assertInstanceOf(WorkerLostException.class, error.getCause());
     assertEquals(2, attempts.get());
     assertEquals(new RetryOverview(0, 0, 1, 0), retries.overview());
   }
