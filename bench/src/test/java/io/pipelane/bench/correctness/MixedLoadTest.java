@@ -44,7 +44,7 @@ class MixedLoadTest {
   @TempDir private Path folder;
 
   @ParameterizedTest
-  @CsvSource({"500, false", "250, true"})
+  @CsvSource({"300, false", "150, true"})
   @Timeout(300)
   void shouldAnswerRightlyWhileModelsEvictEachOther(int requests, boolean sharePages)
       throws Exception {

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FuzzTest {
   private static final boolean LONG = Boolean.getBoolean("pipelane.long");
-  private static final Duration TIME = LONG ? Duration.ofMinutes(45) : Duration.ofSeconds(20);
+  private static final Duration TIME = LONG ? Duration.ofMinutes(45) : Duration.ofSeconds(10);
   private static final long MOST_CASES = LONG ? 700_000 : Long.MAX_VALUE;
 
   private static final byte[] JOB =
