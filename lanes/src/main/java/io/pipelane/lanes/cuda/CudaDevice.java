@@ -29,12 +29,15 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CudaDevice implements SharedDevice, SessionDevice {
   private static final System.Logger LOG = System.getLogger(CudaDevice.class.getName());
+  private static final Pattern NAME = Pattern.compile("cuda:(\\d{1,4})\\b.*");
   private static final long MAXIMUM_PAGE_BYTES = 1L << 30;
 
   private final Releases releases;
@@ -141,6 +145,12 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
       }
       throw reason;
     }
+  }
+
+  /** Which GPU has such a {@link #name}, counted from 0; empty for the name of another device. */
+  public static OptionalInt ordinal(String name) {
+    Matcher gpu = NAME.matcher(name);
+    return gpu.matches() ? OptionalInt.of(Integer.parseInt(gpu.group(1))) : OptionalInt.empty();
   }
 
   @Override

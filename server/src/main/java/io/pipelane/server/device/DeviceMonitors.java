@@ -1,20 +1,18 @@
 package io.pipelane.server.device;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.HostMemory;
 import io.pipelane.lanes.monitor.HostMemoryMonitor;
 import io.pipelane.lanes.monitor.NvmlMonitor;
 import io.pipelane.lanes.monitor.OsMonitor;
 import java.lang.System.Logger.Level;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.OptionalInt;
 
 /** What looks at a device, by the device's name. */
 final class DeviceMonitors {
   private static final System.Logger LOG = System.getLogger(DeviceMonitors.class.getName());
-  private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
-
   private static final HostMemory HOST = host();
 
   private DeviceMonitors() {}
@@ -42,12 +40,12 @@ final class DeviceMonitors {
   }
 
   private static DeviceMonitor ofDevice(String deviceName) {
-    Matcher gpu = GPU.matcher(deviceName);
-    if (!gpu.matches()) {
+    OptionalInt gpu = CudaDevice.ordinal(deviceName);
+    if (gpu.isEmpty()) {
       return OsMonitor.open();
     }
     try {
-      return NvmlMonitor.open(Integer.parseInt(gpu.group(1)));
+      return NvmlMonitor.open(gpu.getAsInt());
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "{0} is not watched: {1}", deviceName, e.getMessage());
       return DeviceMonitor.none(String.valueOf(e.getMessage()));

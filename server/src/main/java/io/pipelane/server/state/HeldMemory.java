@@ -1,14 +1,14 @@
 package io.pipelane.server.state;
 
+import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Ledger;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What devices hold of models' weights at one moment, place by place, as the statistics extension
@@ -18,7 +18,6 @@ import java.util.regex.Pattern;
 public final class HeldMemory {
   private static final Place HOST = new Place("CPU", 0);
   private static final Place PINNED = new Place("CPU_PINNED", 0);
-  private static final Pattern GPU = Pattern.compile("cuda:(\\d{1,4})\\b.*");
 
   /** Of each version, by its editions. */
   private final Map<ModelVersion, Map<ModelVersion, Map<Place, Long>>> models = new HashMap<>();
@@ -37,8 +36,8 @@ public final class HeldMemory {
 
     /** Where a device of a name, such as {@code cuda:0 NVIDIA H200}, has its pages. */
     static Place ofDevice(String name) {
-      Matcher gpu = GPU.matcher(name);
-      return gpu.matches() ? new Place("GPU", Integer.parseInt(gpu.group(1))) : HOST;
+      OptionalInt gpu = CudaDevice.ordinal(name);
+      return gpu.isPresent() ? new Place("GPU", gpu.getAsInt()) : HOST;
     }
   }
 

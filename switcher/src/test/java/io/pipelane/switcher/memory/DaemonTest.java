@@ -7,8 +7,12 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.LinkModel;
+import io.pipelane.switcher.grouping.PipelineCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -65,6 +69,14 @@ abstract class DaemonTest {
 
   ResidencySettings residency() {
     return ResidencySettings.onDemand(policy());
+  }
+
+  /** What a daemon decides by that has a link on which moving a page costs next to nothing. */
+  ResidencySettings overAFastLink() {
+    return new ResidencySettings(
+        ResidencySettings.onDemand(policy()).config(),
+        SegmentProfiles.inMemory(),
+        Optional.of(new PipelineCosts(LinkModel.line(0, PAGE * 1e9), 0, 0)));
   }
 
   ImportedModel registered(String name, int... pagesPerSegment) {

@@ -3,14 +3,10 @@ package io.pipelane.switcher.memory;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.grouping.LinkModel;
-import io.pipelane.switcher.grouping.PipelineCosts;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.RepeatedTest;
 
@@ -22,13 +18,9 @@ class LodgerWorthTest extends DaemonTest {
   private static final double NANOS_PER_BYTE = 0.1;
   private static final double LINK_SHARE = 0.1;
 
-  /** With a link on which moving a page costs next to nothing. */
   @Override
   ResidencySettings residency() {
-    return new ResidencySettings(
-        ResidencySettings.onDemand(policy()).config(),
-        SegmentProfiles.inMemory(),
-        Optional.of(new PipelineCosts(LinkModel.line(0, PAGE * 1e9), 0, 0)));
+    return overAFastLink();
   }
 
   /** A model, how often it is asked for by those for whom it is kept, and what it may hold. */

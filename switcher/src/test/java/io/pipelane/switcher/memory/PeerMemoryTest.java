@@ -10,13 +10,9 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.LinkModel;
-import io.pipelane.switcher.grouping.PipelineCosts;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -44,13 +40,9 @@ class PeerMemoryTest extends DaemonTest {
           residency(),
           clock::get);
 
-  /** With a link on which moving a page costs next to nothing. */
   @Override
   ResidencySettings residency() {
-    return new ResidencySettings(
-        ResidencySettings.onDemand(policy()).config(),
-        SegmentProfiles.inMemory(),
-        Optional.of(new PipelineCosts(LinkModel.line(0, PAGE * 1e9), 0, 0)));
+    return overAFastLink();
   }
 
   @BeforeEach
