@@ -38,6 +38,11 @@ final class MultiGpuColumns {
           "predicted: where the wait, the stall and the run are shortest, among the devices that have"
               + " the model; replicas come and go, with a half-life of 2 s. Round robin: all devices"
               + " in turn. Static: each model has one device.",
+          "first device asked alone: after --warmup seconds with requests for all models only those"
+              + " of the first device are asked, as often as before, each for --warmup seconds more"
+              + " before it is measured; use is forgotten with a half-life of 2 s, so that the other"
+              + " devices' memory holds what nobody asks for. nothing lent: without it"
+              + " (placement.peer-memory: false).",
           "On the CPU, devices have memory, a link and lanes of their own, but share the processors"
               + " and the memory bus: this says how requests are spread, not what more devices bring.",
           "one device lost: the last device is lost in the middle of the trace, as if it had fallen"

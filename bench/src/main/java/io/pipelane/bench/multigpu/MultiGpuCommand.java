@@ -161,6 +161,10 @@ public final class MultiGpuCommand implements Callable<Integer> {
       List<Tensor> inputs = server.inputs(scene.asked(), scene.names().getFirst());
       SpreadLoad spread = new SpreadLoad(server, scene.names(), inputs, perSecond);
       spread.warmUp(options.warmup(), seed + round);
+      if (turn.way().asksFirstAlone()) {
+        spread = spread.ofFirstDevice(inputs);
+        spread.warmUp(options.warmup(), seed + round);
+      }
       if (turn.withLoss()) {
         spread.measureLoss(turn.row(), options.length(), seed + round, results);
       } else {

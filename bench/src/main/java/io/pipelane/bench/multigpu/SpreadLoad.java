@@ -41,6 +41,18 @@ final class SpreadLoad {
     this.perSecond = perSecond;
   }
 
+  /** As many requests a second for each of those models alone that the first device has. */
+  SpreadLoad ofFirstDevice(List<Tensor> inputs) {
+    String first = server.devices().states().keySet().iterator().next();
+    List<String> there =
+        models.stream().filter(model -> first.equals(devices(model).getFirst())).toList();
+    return new SpreadLoad(server, there, inputs, perSecond * there.size() / models.size());
+  }
+
+  private List<String> devices(String model) {
+    return server.devices().devices(new ModelVersion(model, 1));
+  }
+
   private List<TracedUse> requests(Duration length, long seed) {
     return Traffic.ZIPF.requests(callers.size(), perSecond, length, seed);
   }
@@ -152,7 +164,7 @@ final class SpreadLoad {
     long devices = 0;
     for (String model : models) {
       devices +=
-          server.devices().devices(new ModelVersion(model, 1)).stream()
+          devices(model).stream()
               .filter(name -> Objects.requireNonNull(states.get(name)).member().usable())
               .count();
     }

@@ -33,8 +33,8 @@ class TurnTest {
 
   @Test
   void rounds_eachTurnHasEachPlace_andIsBehindEachOther_equallyOften() {
-    requireBalanced(ALL, true, 7, 14);
-    requireBalanced(ALL, false, 4, 4);
+    requireBalanced(ALL, true, 9, 18);
+    requireBalanced(ALL, false, 6, 6);
     requireBalanced(List.of(Way.PREDICTED, Way.NONE_READY), true, 3, 6);
     requireBalanced(List.of(Way.PREDICTED, Way.STATIC), false, 2, 2);
     requireBalanced(List.of(Way.STATIC), false, 1, 2);
