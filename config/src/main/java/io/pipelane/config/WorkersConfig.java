@@ -56,11 +56,6 @@ public record WorkersConfig(
     };
   }
 
-  /** Processes of a device that has any: those that work and those that stand by. */
-  public int processes() {
-    return (offline == Offline.OWN ? 2 : 1) + standbys;
-  }
-
   /** Where offline work runs. */
   public enum Offline {
     /** In the process of online work. */

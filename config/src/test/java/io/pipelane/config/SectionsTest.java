@@ -389,14 +389,6 @@ class SectionsTest {
   }
 
   @Test
-  void workers_thatWorkAreBesideThoseThatStandBy() {
-    assertEquals(3, changed(Map.of("workers.standbys", "2")).workers().processes());
-    assertEquals(
-        4,
-        changed(Map.of("workers.standbys", "2", "workers.offline", "own")).workers().processes());
-  }
-
-  @Test
   void offlineProcessOfItsOwn_andAShareOfTheMultiprocessors_excludeEachOther() {
     ConfigException refusal =
         assertThrows(

@@ -16,6 +16,8 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.WorkersConfig;
+import io.pipelane.lanes.cpu.ProcessPriority;
+import io.pipelane.lanes.process.WorkerCrew;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -222,6 +224,10 @@ public final class FaultsCommand implements Callable<Integer> {
     return counts.wrong() + failed == 0;
   }
 
+  private WorkerCrew crew() {
+    return new WorkerCrew(chosen.standbys(), isApart(), ProcessPriority.USUAL, 1);
+  }
+
   /** Answers whether every request was answered rightly, and the ledger exact. */
   private boolean measure(
       FaultKind fault, String name, FaultyServer server, Clients clients, Results results)
@@ -236,7 +242,7 @@ public final class FaultsCommand implements Callable<Integer> {
       clients.awaitRight(requests);
       clients.forgetSlowest();
       // Who is relieved before its end is seen counts as no loss.
-      long lost = ready.lost() + (isTakenInTurns() ? 0 : fault.losses(chosen.processes()));
+      long lost = ready.lost() + (isTakenInTurns() ? 0 : fault.losses(crew().size()));
       fault.commit(server, victim());
       turn(clients, i + 1);
       if (!isTakenInTurns() && fault.mayBeBorne() && !isLostSoon(server, lost)) {

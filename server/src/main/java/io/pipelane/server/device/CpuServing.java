@@ -102,26 +102,26 @@ final class CpuServing {
     return SwitcherSettings.allLanes(budget.lanes(), config.scheduling(), config.sharing());
   }
 
-  /** What runs is to have most of the processors meanwhile. */
-  private static int buildsAtOnce(int standbys) {
-    int processors = Runtime.getRuntime().availableProcessors();
-    return Math.clamp(processors / PROCESSORS_PER_BUILD, 1, Math.max(1, standbys));
-  }
-
   /** How a configuration has worker processes of a device run. */
   static WorkerSettings workers(PipelaneConfig config, Path library, DeviceBudget budget) {
     WorkersConfig workers = config.workers();
-    SharingConfig sharing = config.sharing();
     return new WorkerSettings(
         new WorkerProgram(
             WorkerMain.class, library, config.runtime().threads(), workers.heap(), Launcher.SYSTEM),
-        lanes(config, budget) + sharing.shareSizes().size(),
+        lanes(config, budget) + config.sharing().shareSizes().size(),
         workers.switchOn(),
-        new WorkerCrew(
-            workers.standbys(),
-            workers.offline() == Offline.OWN,
-            new ProcessPriority(sharing.offlineNice(), sharing.offlineProcessors()),
-            buildsAtOnce(workers.processes() - 1)),
+        crew(config),
         WorkerTimes.of(workers.hangTimeout(), workers.startTimeout()));
+  }
+
+  /** A device's worker processes, where models run in them; runs keep most of the processors. */
+  static WorkerCrew crew(PipelaneConfig config) {
+    WorkersConfig workers = config.workers();
+    SharingConfig sharing = config.sharing();
+    return new WorkerCrew(
+        workers.standbys(),
+        workers.offline() == Offline.OWN,
+        new ProcessPriority(sharing.offlineNice(), sharing.offlineProcessors()),
+        Runtime.getRuntime().availableProcessors() / PROCESSORS_PER_BUILD);
   }
 }

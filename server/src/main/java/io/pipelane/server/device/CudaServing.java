@@ -4,7 +4,6 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.RuntimeConfig;
-import io.pipelane.config.WorkersConfig.Offline;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CudaDevice;
@@ -16,6 +15,7 @@ import io.pipelane.lanes.cuda.execution.CaptureSettings;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import io.pipelane.lanes.process.ProcessSessionFactory;
+import io.pipelane.lanes.process.WorkerCrew;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import java.lang.foreign.MemorySegment;
@@ -113,24 +113,19 @@ final class CudaServing {
     if (!config.workers().usesProcesses(true)) {
       return config.device().forGpu(freeBytes);
     }
-    int posts = config.workers().offline() == Offline.OWN ? 2 : 1;
-    int leaving = config.workers().switchOn().keepsOwnersApart() ? posts : 0;
-    long processes = (workerCount(config) + leaving) * PROCESS.bytes();
-    long lanes = (posts - 1 + leaving) * config.device().workingMemory().bytes();
+    WorkerCrew crew = CpuServing.crew(config);
+    int leaving = config.workers().switchOn().keepsOwnersApart() ? crew.posts() : 0;
+    long processes = (crew.size() + leaving) * PROCESS.bytes();
+    long lanes = (crew.posts() - 1 + leaving) * config.device().workingMemory().bytes();
     return config.device().forGpu(Math.max(0, freeBytes - processes - lanes));
   }
 
   /** What a GPU's worker processes take beside its budget, for people; perhaps nothing. */
   static String workersNote(PipelaneConfig config) {
-    int workers = workerCount(config);
-    return workers == 0
-        ? ""
-        : "; beside it %d worker processes, about %s of device memory each"
-            .formatted(workers, PROCESS);
-  }
-
-  private static int workerCount(PipelaneConfig config) {
-    return config.workers().usesProcesses(true) ? config.workers().processes() : 0;
+    return config.workers().usesProcesses(true)
+        ? "; beside it %d worker processes, about %s of device memory each"
+            .formatted(CpuServing.crew(config).size(), PROCESS)
+        : "";
   }
 
   /** What models are imported for that a device serves. */
