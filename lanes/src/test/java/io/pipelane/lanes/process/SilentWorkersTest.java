@@ -78,13 +78,7 @@ class SilentWorkersTest {
   void standbyWarmsUpForEver_runItIsGivenIsLostForOthers() throws Exception {
     try (WorkerFixture workers = workers(1);
         ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
-      faults.arm(Step.WARMING, Fault.HANG);
-      float[] expected = workers.run(session, X);
-      workers.awaitStandby(1);
-      assertArrayEquals(expected, workers.run(session, X)); // Asked twice, it is warmed up for.
-      while (faults.isArmed(Step.WARMING)) {
-        LockSupport.parkNanos(1_000_000);
-      }
+      float[] expected = workers.hangInAWarmUp(faults, session, X);
       ActiveWorker.kill(workers.sessions);
       WorkerLostException loss =
           assertThrows(WorkerLostException.class, () -> workers.run(session, X));

@@ -1,14 +1,11 @@
 package io.pipelane.lanes.process;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.worker.FaultyWorker;
-import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
@@ -71,12 +68,7 @@ class StandbyBuildsTest {
         replaceLatestStandby();
         awaitStandbys(STANDBYS, 1);
       }
-      faults.arm(Step.WARMING, Fault.HANG);
-      float[] expected = workers.run(session, X);
-      assertArrayEquals(expected, workers.run(session, X)); // Twice is worth a warm-up.
-      while (faults.isArmed(Step.WARMING)) {
-        LockSupport.parkNanos(1_000_000);
-      }
+      float[] _ = workers.hangInAWarmUp(faults, session, X);
       try (ModelSession _ = workers.gated(model, workers.filled(model))) {
         awaitStandbys(1, 2);
         assertEquals(

@@ -45,18 +45,6 @@ class WarmUpFaultsTest {
     return TestImports.of(TestModels.branches(1), "branches", folder);
   }
 
-  /** Runs twice, and waits until the standby has begun a warm-up that never ends. */
-  private float[] hangInAWarmUp(ModelSession session) {
-    faults.arm(Step.WARMING, Fault.HANG);
-    float[] expected = workers.run(session, X);
-    workers.awaitStandby(1);
-    assertArrayEquals(expected, workers.run(session, X));
-    while (faults.isArmed(Step.WARMING)) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    return expected;
-  }
-
   private WorkersOverview.Entry standby() {
     return workers.in(WorkerState.STANDBY).orElseThrow();
   }
@@ -72,7 +60,7 @@ class WarmUpFaultsTest {
   @Test
   void close_whileAStandbyWarmsUp_doesNotWaitForIt() throws Exception {
     ModelSession session = workers.gated(branches(), workers.filled(branches()));
-    float[] expected = hangInAWarmUp(session);
+    float[] expected = workers.hangInAWarmUp(faults, session, X);
     session.shrink();
     assertArrayEquals(expected, workers.run(session, X));
     session.close();
@@ -97,7 +85,7 @@ class WarmUpFaultsTest {
   @Test
   void run_waitsForAWarmUpThatIsLost_othersAreToBlame() throws Exception {
     try (ModelSession session = workers.gated(branches(), workers.filled(branches()))) {
-      float[] expected = hangInAWarmUp(session);
+      float[] expected = workers.hangInAWarmUp(faults, session, X);
       end(workers.active());
       CompletableFuture<float[]> run = CompletableFuture.supplyAsync(() -> workers.run(session, X));
       WorkerProcess active = workers.sessions.enter(Priority.ONLINE, "");

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.AddressRange;
@@ -14,6 +15,8 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.lanes.process.ArmedFaults.Fault;
+import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
@@ -97,6 +100,22 @@ final class WorkerFixture implements AutoCloseable {
         };
     session.run(invocation, region, bytes -> false, WeightArrivals.PRESENT);
     return invocation.output();
+  }
+
+  /**
+   * Runs twice, which is worth a warm-up, and waits until a standby has begun one that never ends.
+   *
+   * @return what the runs answered
+   */
+  float[] hangInAWarmUp(ArmedFaults faults, ModelSession session, float[] x) {
+    faults.arm(Step.WARMING, Fault.HANG);
+    float[] answer = run(session, x);
+    awaitStandby(1);
+    assertArrayEquals(answer, run(session, x));
+    while (faults.isArmed(Step.WARMING)) {
+      LockSupport.parkNanos(1_000_000);
+    }
+    return answer;
   }
 
   static float[] random(int rows, long seed) {
