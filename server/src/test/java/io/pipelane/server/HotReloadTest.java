@@ -237,7 +237,7 @@ class HotReloadTest {
     TestModels.write(TestModels.recurrent(OwnedRepository.WIDTH), owned.path("sum/1/model.onnx"));
     try (PipelaneServer server = owned.start()) {
       RepositoryPoll poll = owned.poll(server);
-      assertFalse(server.catalog().resolve("sum", null).keepsState());
+      assertFalse(server.catalog().resolve("sum", "").keepsState());
       owned.text("sum/pipelane.yaml", "state: {t: s}\n");
       OwnedRepository.follow(poll);
       assertEquals(400, owned.ask(server, "sum").statusCode(), "it is of no sequence");
@@ -250,7 +250,7 @@ class HotReloadTest {
       assertEquals(first, OwnedRepository.data(sum(server, begin)));
       Files.delete(owned.path("sum/pipelane.yaml"));
       OwnedRepository.follow(poll);
-      assertFalse(server.catalog().resolve("sum", null).keepsState());
+      assertFalse(server.catalog().resolve("sum", "").keepsState());
       assertEquals(400, owned.post(server, "models/sum/infer", begin).statusCode());
       assertEquals(
           1,
@@ -330,7 +330,7 @@ class HotReloadTest {
       assertThrows(CompletionException.class, () -> server.catalog().load("small", wrong).join());
       owned.model("small", 1, 4);
       OwnedRepository.follow(poll);
-      assertEquals(3, server.catalog().resolve("small", null).version().version());
+      assertEquals(3, server.catalog().resolve("small", "").version().version());
       server.devices().verify();
     }
   }

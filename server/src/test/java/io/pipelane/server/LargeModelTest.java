@@ -77,7 +77,7 @@ class LargeModelTest {
           .switcher()
           .submit(
               new InferenceRequest(
-                  server.catalog().resolve("large", null).version(),
+                  server.catalog().resolve("large", "").version(),
                   List.of(new InputTensor("row", TensorType.INT64, Shape.of(1), row)),
                   List.of("values")),
               result);

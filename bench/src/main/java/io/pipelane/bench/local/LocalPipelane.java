@@ -187,7 +187,7 @@ public final class LocalPipelane implements AutoCloseable {
   private LocalCaller caller(String model, List<Tensor> inputs, Priority priority, int number) {
     ModelVersion version = new ModelVersion(model, 1);
     InferenceService service =
-        server.catalog().resolve(model, null).options().state().isEmpty()
+        server.catalog().resolve(model, "").options().state().isEmpty()
             ? (request, handler) -> submit(request, priority, handler)
             : new SequenceSteps((request, handler) -> submit(request, priority, handler), number);
     return new LocalCaller(service, version, inputs, outputs(model));
@@ -212,7 +212,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** What a model of another name, and otherwise the same, is asked. */
   public List<Tensor> inputs(AskedModel asked, String name) {
-    return asked.inputs().apply(server.catalog().resolve(name, null).inputs());
+    return asked.inputs().apply(server.catalog().resolve(name, "").inputs());
   }
 
   /** A caller that does not wait for answers. */
@@ -232,7 +232,7 @@ public final class LocalPipelane implements AutoCloseable {
   }
 
   private List<String> outputs(String model) {
-    return server.catalog().resolve(model, null).outputs().stream().map(TensorSpec::name).toList();
+    return server.catalog().resolve(model, "").outputs().stream().map(TensorSpec::name).toList();
   }
 
   /** The median over the latest runs of how far what was expected of them was off, as a share. */

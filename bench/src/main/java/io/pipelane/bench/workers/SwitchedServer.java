@@ -50,12 +50,12 @@ final class SwitchedServer implements AutoCloseable {
 
   /** What a model is asked. */
   List<Tensor> inputs(AskedModel asked) {
-    return asked.inputs().apply(server.catalog().resolve(asked.model(), null).inputs());
+    return asked.inputs().apply(server.catalog().resolve(asked.model(), "").inputs());
   }
 
   LocalCaller caller(AskedModel asked) {
     List<String> outputs =
-        server.catalog().resolve(asked.model(), null).outputs().stream()
+        server.catalog().resolve(asked.model(), "").outputs().stream()
             .map(TensorSpec::name)
             .toList();
     return new LocalCaller(server.devices(), version(asked), inputs(asked), outputs);

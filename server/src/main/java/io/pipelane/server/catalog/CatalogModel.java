@@ -180,16 +180,16 @@ final class CatalogModel {
   }
 
   /** See {@link ModelCatalog#resolve}. */
-  ServedModel resolve(@Nullable String asked) {
+  ServedModel resolve(String asked) {
     Snapshot now = snapshot;
-    String standard = now.choice.standard();
-    if (asked == null && standard.isEmpty()) {
+    String wanted = asked.isEmpty() ? now.choice.standard() : asked;
+    if (wanted.isEmpty()) {
       if (now.newest == null) {
         throw unanswerable(now);
       }
       return trusted(now.newest);
     }
-    return resolve(now, asked == null ? standard : asked);
+    return resolve(now, wanted);
   }
 
   private ServedModel resolve(Snapshot now, String asked) {

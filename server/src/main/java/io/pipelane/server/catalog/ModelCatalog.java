@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 
 /** The models a server answers for. Every method returns at once and is safe for any thread. */
 public interface ModelCatalog {
@@ -24,14 +23,14 @@ public interface ModelCatalog {
   /**
    * The version that answers for a name.
    *
-   * @param version a positive integer as text, or a label; null picks what its owner has chosen, or
-   *     else the highest that is READY
+   * @param version a positive integer as text, or a label; empty where nobody has given one: that
+   *     picks what its owner has chosen, or else the highest that is READY
    * @throws StatusException {@link Status#NOT_FOUND} for an unknown name or version and for one out
    *     of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while it is
    *     being imported, {@link Status#INVALID_ARGUMENT} for what is neither a positive integer nor
    *     a label
    */
-  ServedModel resolve(String name, @Nullable String version);
+  ServedModel resolve(String name, String version);
 
   /**
    * What is chosen of a model's versions.
@@ -39,7 +38,7 @@ public interface ModelCatalog {
    * @throws StatusException {@link Status#NOT_FOUND} for an unknown name
    */
   default VersionChoice choice(String name) {
-    ServedModel _ = resolve(name, null);
+    ServedModel _ = resolve(name, "");
     return VersionChoice.NONE;
   }
 

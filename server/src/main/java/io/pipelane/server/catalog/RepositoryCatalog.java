@@ -193,7 +193,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public ServedModel resolve(String name, @Nullable String version) {
+  public ServedModel resolve(String name, String version) {
     return models.known(name).resolve(version);
   }
 
@@ -332,7 +332,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       throw CatalogThreads.stopped();
     }
     outcome.orThrow();
-    ServedModel served = model.resolve(null);
+    ServedModel served = model.resolve("");
     devices.wish(served.version(), within, served.priority(null));
   }
 

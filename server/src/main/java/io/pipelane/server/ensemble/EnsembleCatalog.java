@@ -166,7 +166,7 @@ public final class EnsembleCatalog implements ModelCatalog {
       throw new StatusException(
           Status.NOT_FOUND, "model \"" + step.model() + "\" is an ensemble itself");
     }
-    return models.resolve(step.model(), step.version().map(String::valueOf).orElse(null));
+    return models.resolve(step.model(), step.version().map(String::valueOf).orElse(""));
   }
 
   /** The same error, saying what it is about. */
@@ -217,12 +217,12 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
-  public ServedModel resolve(String name, @Nullable String version) {
+  public ServedModel resolve(String name, String version) {
     Entered entered = ensembles.get(name);
     if (entered == null) {
       return models.resolve(name, version);
     }
-    if (version != null && !version.equals(Long.toString(EnsemblePlan.VERSION))) {
+    if (!version.isEmpty() && !version.equals(Long.toString(EnsemblePlan.VERSION))) {
       throw new StatusException(
           Status.NOT_FOUND, "ensemble \"%s\" has version 1 alone".formatted(name));
     }

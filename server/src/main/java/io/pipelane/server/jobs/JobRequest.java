@@ -10,12 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a client asks for.
  *
- * @param version of the model; null lets the server pick one
+ * @param version of the model; empty lets the catalogue pick
  * @param inputFile its items, a line of JSON each; empty where they came along
  * @param items those that came along, in the form of an input file
  * @param sizeHint how many items there are
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 record JobRequest(
     String model,
-    @Nullable String version,
+    String version,
     Optional<String> inputFile,
     String items,
     String outputFile,
@@ -75,7 +74,7 @@ record JobRequest(
     }
     return new JobRequest(
         required(root, "model"),
-        text(root, "version").orElse(null),
+        text(root, "version").orElse(""),
         inputFile,
         items.isMissingNode() ? "" : lines(items),
         required(root, "output_file"),

@@ -39,12 +39,11 @@ public record Backend(
   /**
    * The version that answers for a name.
    *
-   * @param version as front ends have it everywhere: empty where the client gives none, which lets
-   *     the catalogue pick
+   * @param version empty where the client gives none, which lets the catalogue pick
    * @throws StatusException as {@link ModelCatalog#resolve}
    */
   public ServedModel resolve(String name, String version) {
-    return catalog.resolve(name, version.isEmpty() ? null : version);
+    return catalog.resolve(name, version);
   }
 
   /** The same; null where there is none that answers. */

@@ -15,7 +15,6 @@ import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -69,13 +68,13 @@ class CatalogModelTest {
     Entry entry = model.index().findFirst().orElseThrow();
     assertEquals(State.UNAVAILABLE, entry.state());
     assertEquals("it has lost its worker process twice", entry.reason());
-    for (String version : Arrays.asList(null, "1")) {
+    for (String version : List.of("", "1")) {
       StatusException error = assertThrows(StatusException.class, () -> model.resolve(version));
       assertEquals(Status.UNAVAILABLE, error.status());
       assertTrue(error.toString().contains("twice"), error.toString());
     }
     quarantine = Optional.empty();
-    assertEquals(1, model.resolve(null).version().version());
+    assertEquals(1, model.resolve("").version().version());
   }
 
   @Test

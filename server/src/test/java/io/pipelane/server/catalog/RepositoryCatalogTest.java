@@ -122,15 +122,15 @@ class RepositoryCatalogTest {
         incoming.write(ByteBuffer.wrap(Files.readAllBytes(file)));
         incoming.finish(Optional.empty());
       }
-      assertEquals(1, catalog.resolve("small", null).version().version());
+      assertEquals(1, catalog.resolve("small", "").version().version());
       catalog.load("small").join();
-      assertEquals(2, catalog.resolve("small", null).version().version());
+      assertEquals(2, catalog.resolve("small", "").version().version());
       catalog.delete("small", "2").join();
-      assertEquals(1, catalog.resolve("small", null).version().version());
+      assertEquals(1, catalog.resolve("small", "").version().version());
       assertFalse(Files.exists(repository.resolve("small/2")));
       assertEquals(Status.NOT_FOUND, failure(catalog.delete("small", "2")).status());
       catalog.delete("small", "1").join();
-      assertThrows(StatusException.class, () -> catalog.resolve("small", null));
+      assertThrows(StatusException.class, () -> catalog.resolve("small", ""));
       assertEquals(List.of(), catalog.index());
       server.switcher().verify();
     }
@@ -148,16 +148,16 @@ class RepositoryCatalogTest {
   void reload_ofARefusedFile_keepsTheOldInService() throws Exception {
     try (PipelaneServer server = start()) {
       server.imports().join();
-      ServedModel before = server.catalog().resolve("small", null);
+      ServedModel before = server.catalog().resolve("small", "");
       TestModels.write(TestModels.chain(2, 1024, 4), file("small"));
       assertEquals(Status.INSUFFICIENT_MEMORY, failure(server.catalog().load("small")).status());
-      assertEquals(before, server.catalog().resolve("small", null));
+      assertEquals(before, server.catalog().resolve("small", ""));
       assertTrue(
           server.switcher().memory().weights().entries().stream()
               .allMatch(entry -> entry.weightBytes() < 32 << 10));
       Files.writeString(file("small"), "no model");
       assertEquals(Status.INVALID_ARGUMENT, failure(server.catalog().load("small")).status());
-      assertEquals(before, server.catalog().resolve("small", null));
+      assertEquals(before, server.catalog().resolve("small", ""));
       server.switcher().evict(before.version());
       server.switcher().verify();
     }
@@ -169,7 +169,7 @@ class RepositoryCatalogTest {
       server.imports().join();
       String config = "{\"max_batch_size\": 8, \"model_warmup\": [{\"name\": \"w\"}]}";
       server.catalog().load("small", withConfig(config)).join();
-      ModelVersion version = server.catalog().resolve("small", null).version();
+      ModelVersion version = server.catalog().resolve("small", "").version();
       assertEquals(8, server.catalog().declared(version).message().getMaxBatchSize());
       Throwable refused = failure(server.catalog().load("small", withConfig("{")));
       assertTrue(String.valueOf(refused.getMessage()).contains("configuration"));
@@ -192,14 +192,14 @@ class RepositoryCatalogTest {
     Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
     try (PipelaneServer server = start()) {
       server.imports().join();
-      ServedModel before = server.catalog().resolve("small", null);
+      ServedModel before = server.catalog().resolve("small", "");
       Files.createDirectories(repository.resolve("small/2"));
       Files.writeString(repository.resolve("small/2/model.onnx"), "no model");
       assertEquals(Status.INVALID_ARGUMENT, failure(server.catalog().load("small")).status());
-      assertEquals(before, server.catalog().resolve("small", null));
+      assertEquals(before, server.catalog().resolve("small", ""));
       TestModels.write(TestModels.chain(2, 32, 5), repository.resolve("small/2/model.onnx"));
       server.catalog().load("small").join();
-      assertEquals(2, server.catalog().resolve("small", null).version().version());
+      assertEquals(2, server.catalog().resolve("small", "").version().version());
       assertThrows(StatusException.class, () -> server.catalog().resolve("small", "1"));
       server.switcher().verify();
     }
@@ -213,15 +213,15 @@ class RepositoryCatalogTest {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
       catalog.load("small", withFiles(files)).join();
-      assertEquals(3, catalog.resolve("small", null).version().version());
+      assertEquals(3, catalog.resolve("small", "").version().version());
       assertThrows(StatusException.class, () -> catalog.resolve("small", "1"));
       catalog.load("small", withFiles(files)).join();
       assertEquals(1, drafts());
       catalog.load("elsewhere", withFiles(files)).join();
-      assertEquals(3, catalog.resolve("elsewhere", null).version().version());
+      assertEquals(3, catalog.resolve("elsewhere", "").version().version());
       assertEquals(2, drafts());
       catalog.load("small").join();
-      assertEquals(1, catalog.resolve("small", null).version().version());
+      assertEquals(1, catalog.resolve("small", "").version().version());
       assertEquals(1, drafts());
       server.switcher().verify();
     }
@@ -238,7 +238,7 @@ class RepositoryCatalogTest {
       catalog.load("elsewhere", withFiles(Map.of("3/model.onnx", bytes))).join();
       assertEquals(1, drafts());
       catalog.delete("elsewhere", "3").join();
-      assertThrows(StatusException.class, () -> catalog.resolve("elsewhere", null));
+      assertThrows(StatusException.class, () -> catalog.resolve("elsewhere", ""));
       assertEquals(1, catalog.index().size());
       assertEquals(0, drafts());
       assertEquals(Status.NOT_FOUND, failure(catalog.delete("elsewhere", "3")).status());
@@ -251,10 +251,10 @@ class RepositoryCatalogTest {
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
-      ServedModel before = catalog.resolve("small", null);
+      ServedModel before = catalog.resolve("small", "");
       Path away = Files.move(repository.resolve("small"), cache.resolve("away"));
       assertEquals(Status.NOT_FOUND, failure(catalog.delete("small", "1")).status());
-      assertEquals(before, catalog.resolve("small", null));
+      assertEquals(before, catalog.resolve("small", ""));
       Files.move(away, repository.resolve("small"));
       catalog.delete("small", "1").join();
       assertEquals(List.of(), catalog.index());

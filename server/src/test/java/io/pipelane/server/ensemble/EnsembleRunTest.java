@@ -181,7 +181,7 @@ class EnsembleRunTest {
       InferenceService echo, Priority priority, Caller caller, String... outputs) {
     MemorySegment data = Arena.ofAuto().allocate(ROWS * 4L * Float.BYTES);
     data.setAtIndex(ValueLayout.JAVA_FLOAT, 5, 7.5f);
-    ServedModel model = catalog.resolve("pipe", null);
+    ServedModel model = catalog.resolve("pipe", "");
     return new EnsembleService(
             catalog, echo, SpanningModels.NONE, statistics, new TransferBuffers(memory))
         .submit(
@@ -195,7 +195,7 @@ class EnsembleRunTest {
   }
 
   private ModelCounters echoed() {
-    return statistics.of(catalog.resolve("echo", null).version());
+    return statistics.of(catalog.resolve("echo", "").version());
   }
 
   @Test
@@ -382,7 +382,7 @@ class EnsembleRunTest {
     assertEquals(State.READY, entry().state());
     declare(CHAIN.replace("model: echo", "model: broken"));
     assertEquals(State.UNAVAILABLE, entry().state());
-    assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
+    assertThrows(StatusException.class, () -> catalog.resolve("pipe", ""));
     declare(CHAIN);
     catalog.unload("pipe").join();
     assertTrue(entry().reason().contains("it was unloaded"), entry().reason());
@@ -449,7 +449,7 @@ class EnsembleRunTest {
       for (int port = 2; port < 100; port++) { // By their names one of them has the sequences.
         registry.has(URI.create("http://127.0.0.1:" + port), "pipe", 1, true, Duration.ZERO);
       }
-      ServedModel pipe = catalog.resolve("pipe", null);
+      ServedModel pipe = catalog.resolve("pipe", "");
       assertTrue(hosts.elsewhere("pipe", "", pipe).isPresent(), "without state it would stay");
     }
   }

@@ -156,7 +156,7 @@ class EnsembleServingTest {
       Map<String, byte[]> files = Map.of("1/model.onnx", new byte[1]);
       LoadOptions refused = new LoadOptions(Optional.empty(), Optional.of("{}"), files);
       assertThrows(CompletionException.class, () -> server.catalog().load("all", refused).join());
-      assertEquals("input", server.catalog().resolve("all", null).inputs().getFirst().name());
+      assertEquals("input", server.catalog().resolve("all", "").inputs().getFirst().name());
     }
   }
 
@@ -176,13 +176,13 @@ class EnsembleServingTest {
       Path ensemble = repository.resolve("turns/pipelane.yaml");
       Files.copy(repository.resolve("all/pipelane.yaml"), ensemble);
       server.catalog().load("turns").join();
-      assertEquals("input", server.catalog().resolve("turns", null).inputs().getFirst().name());
+      assertEquals("input", server.catalog().resolve("turns", "").inputs().getFirst().name());
       assertEquals(3, server.switcher().memory().weights().entries().size());
       Files.delete(ensemble);
       Files.createDirectory(model.getParent());
       Files.move(aside, model);
       server.catalog().load("turns").join();
-      assertEquals("x", server.catalog().resolve("turns", null).inputs().getFirst().name());
+      assertEquals("x", server.catalog().resolve("turns", "").inputs().getFirst().name());
       server.switcher().verify();
     }
   }

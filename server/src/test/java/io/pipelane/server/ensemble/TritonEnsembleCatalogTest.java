@@ -68,8 +68,7 @@ class TritonEnsembleCatalogTest {
         folder.resolve("pipe/config.pbtxt"),
         EnsembleRunTest.TRITONS.replace("dims: [ 4 ]", "dims: [ 5 ]"));
     catalog.load("pipe").join();
-    StatusException error =
-        assertThrows(StatusException.class, () -> catalog.resolve("pipe", null));
+    StatusException error = assertThrows(StatusException.class, () -> catalog.resolve("pipe", ""));
     assertEquals(Status.NOT_FOUND, error.status());
     assertTrue(
         String.valueOf(error.getMessage()).contains("\"in\" has the shape"), error::getMessage);
@@ -80,15 +79,15 @@ class TritonEnsembleCatalogTest {
   void load_withAConfiguration_isThatEnsemble() throws IOException {
     declare("pipelane.yaml", EnsembleRunTest.CHAIN);
     catalog.load("pipe", with(BROUGHT_ALONG)).join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    assertEquals("o", catalog.resolve("pipe", "").outputs().getFirst().name());
     catalog.reload("pipe").join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    assertEquals("o", catalog.resolve("pipe", "").outputs().getFirst().name());
     Files.delete(folder.resolve("pipe/pipelane.yaml"));
     catalog.reload("pipe").join();
-    assertEquals("o", catalog.resolve("pipe", null).outputs().getFirst().name());
+    assertEquals("o", catalog.resolve("pipe", "").outputs().getFirst().name());
     Files.writeString(folder.resolve("pipe/pipelane.yaml"), EnsembleRunTest.CHAIN);
     catalog.load("pipe", with("{}")).join();
-    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+    assertEquals("out", catalog.resolve("pipe", "").outputs().getFirst().name());
   }
 
   private static LoadOptions with(String config) {
@@ -108,7 +107,7 @@ class TritonEnsembleCatalogTest {
             CompletionException.class,
             () -> catalog.load("pipe", with(BROUGHT_ALONG), permission).join());
     assertEquals("not for model echo", Objects.requireNonNull(error.getCause()).getMessage());
-    assertEquals("out", catalog.resolve("pipe", null).outputs().getFirst().name());
+    assertEquals("out", catalog.resolve("pipe", "").outputs().getFirst().name());
     catalog.load("pipe", LoadOptions.NONE, permission).join();
   }
 }

@@ -71,7 +71,7 @@ public final class FakeCatalog implements ModelCatalog {
         options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
         spec("x", TensorType.FP32, -1, 4));
     catalog.add("sum", keeping(Map.of("t", "s")), spec("x", TensorType.FP32, -1, 4));
-    ServedModel echo = catalog.resolve("echo", null);
+    ServedModel echo = catalog.resolve("echo", "");
     catalog.models.put(
         "sums", // As an ensemble whose models keep state.
         new ServedModel(
@@ -145,7 +145,7 @@ public final class FakeCatalog implements ModelCatalog {
 
   /** Has version 2 of a model leave, so that version 1 answers. */
   public void leave(String name) {
-    ServedModel model = resolve(name, null);
+    ServedModel model = resolve(name, "");
     models.put(
         name,
         new ServedModel(
@@ -158,7 +158,7 @@ public final class FakeCatalog implements ModelCatalog {
 
   /** Has a label stand for a version of a model. */
   public void label(String name, String label, long version) {
-    ServedModel model = resolve(name, null);
+    ServedModel model = resolve(name, "");
     labelled.put(
         name + "/" + label,
         new ServedModel(
@@ -180,7 +180,7 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
-  public ServedModel resolve(String name, @Nullable String version) {
+  public ServedModel resolve(String name, String version) {
     if (name.equals("importing")) {
       throw StatusException.unavailable(
           "model importing is being imported", Duration.ofMillis(1500));
@@ -196,7 +196,7 @@ public final class FakeCatalog implements ModelCatalog {
     if (chosen != null) {
       return chosen;
     }
-    if (version != null && !version.equals("1") && !version.equals("2")) {
+    if (!version.isEmpty() && !version.equals("1") && !version.equals("2")) {
       throw new StatusException(Status.NOT_FOUND, "version " + version + " is unknown");
     }
     return model;
@@ -230,7 +230,7 @@ public final class FakeCatalog implements ModelCatalog {
 
   @Override
   public VersionChoice choice(String name) {
-    ServedModel _ = resolve(name, null);
+    ServedModel _ = resolve(name, "");
     return choice;
   }
 

@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ModelConfigsTest {
-  private static final ServedModel ECHO = FakeCatalog.usual().resolve("echo", null);
+  private static final ServedModel ECHO = FakeCatalog.usual().resolve("echo", "");
 
   private static JsonNode written(ModelConfig config) throws Exception {
     ByteBuf target = Unpooled.buffer();
