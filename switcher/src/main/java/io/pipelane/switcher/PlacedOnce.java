@@ -13,7 +13,7 @@ import java.util.List;
  * that ends early may have been given places, and the next one is given the same. Belongs to the
  * thread that runs the request, one after another.
  */
-public final class PlacedOnce implements ResultHandler {
+public final class PlacedOnce implements ForwardingHandler {
   private final ResultHandler handler;
   private final List<Place> places = new ArrayList<>(1);
 
@@ -21,6 +21,11 @@ public final class PlacedOnce implements ResultHandler {
 
   public PlacedOnce(ResultHandler handler) {
     this.handler = handler;
+  }
+
+  @Override
+  public ResultHandler handler() {
+    return handler;
   }
 
   /**
@@ -50,25 +55,5 @@ public final class PlacedOnce implements ResultHandler {
               .formatted(known.name, known.type, known.shape, type, shape));
     }
     return known.memory;
-  }
-
-  @Override
-  public void computed() {
-    handler.computed();
-  }
-
-  @Override
-  public void computesAgain() {
-    handler.computesAgain();
-  }
-
-  @Override
-  public void completed(InferenceTimings timings) {
-    handler.completed(timings);
-  }
-
-  @Override
-  public void failed(StatusException error) {
-    handler.failed(error);
   }
 }

@@ -4,15 +4,13 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.sharing.SampleRing;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -107,7 +105,7 @@ public final class LocalLoad implements InferenceService {
   }
 
   /** Tells the load of a request's end before the request's own handler. */
-  private final class Counted implements ResultHandler {
+  private final class Counted implements ForwardingHandler {
     private final ResultHandler handler;
     private final ModelVersion model;
     private final long expected;
@@ -122,15 +120,15 @@ public final class LocalLoad implements InferenceService {
       expectedNanos.addAndGet(expected);
     }
 
+    @Override
+    public ResultHandler handler() {
+      return handler;
+    }
+
     void ended() {
       underWay.computeIfPresent(model, (_, count) -> count > 1 ? count - 1 : null);
       requests.decrementAndGet();
       expectedNanos.addAndGet(-expected);
-    }
-
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
     }
 
     @Override

@@ -4,15 +4,13 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.residency.Unit;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -161,14 +159,9 @@ final class Span {
   /** Counts a run as its device's, from its coming to its end. */
   private record Counted(
       Member member, Priority priority, long expectedNanos, ResultHandler handler)
-      implements ResultHandler {
+      implements ForwardingHandler {
     void left() {
       member.backlog.left(priority, expectedNanos);
-    }
-
-    @Override
-    public MemorySegment place(String output, TensorType type, Shape shape, long byteSize) {
-      return handler.place(output, type, shape, byteSize);
     }
 
     @Override

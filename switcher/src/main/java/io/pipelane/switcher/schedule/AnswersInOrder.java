@@ -1,12 +1,10 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.System.Logger.Level;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
@@ -65,7 +63,7 @@ final class AnswersInOrder {
     telling = false;
   }
 
-  private final class Entry implements ResultHandler {
+  private final class Entry implements ForwardingHandler {
     private final ResultHandler handler;
     private @Nullable Consumer<ResultHandler> end;
 
@@ -73,25 +71,15 @@ final class AnswersInOrder {
       this.handler = handler;
     }
 
+    @Override
+    public ResultHandler handler() {
+      return handler;
+    }
+
     void tell() {
       if (end != null) {
         end.accept(handler);
       }
-    }
-
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
-    }
-
-    @Override
-    public void computed() {
-      handler.computed();
-    }
-
-    @Override
-    public void computesAgain() {
-      handler.computesAgain();
     }
 
     @Override

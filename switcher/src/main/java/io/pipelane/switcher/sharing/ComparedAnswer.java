@@ -1,14 +1,12 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.LongSupplier;
 
@@ -27,7 +25,7 @@ record ComparedAnswer(
     long cameNanos,
     long mark,
     LongSupplier nanoClock)
-    implements ResultHandler {
+    implements ForwardingHandler {
 
   /**
    * Requests that take the same time alone.
@@ -42,21 +40,11 @@ record ComparedAnswer(
   }
 
   @Override
-  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    return handler.place(name, type, shape, byteSize);
-  }
-
-  @Override
   public void completed(InferenceTimings timings) {
     boolean isAsMeant = !trial.holdsOffline() || !runs.ranSince(mark);
     if (timings.stallNanos() == 0 && isAsMeant) {
       trial.onlineAnswered(kind, cameNanos, nanoClock.getAsLong() - cameNanos);
     }
     handler.completed(timings);
-  }
-
-  @Override
-  public void failed(StatusException error) {
-    handler.failed(error);
   }
 }

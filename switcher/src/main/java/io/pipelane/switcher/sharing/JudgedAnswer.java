@@ -2,11 +2,9 @@ package io.pipelane.switcher.sharing;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.function.LongSupplier;
 
 /**
@@ -16,12 +14,7 @@ import java.util.function.LongSupplier;
  */
 record JudgedAnswer(
     ResultHandler handler, ObjectiveCounts counts, long deadlineNanos, LongSupplier nanoClock)
-    implements ResultHandler {
-  @Override
-  public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    return handler.place(name, type, shape, byteSize);
-  }
-
+    implements ForwardingHandler {
   @Override
   public void completed(InferenceTimings timings) {
     counts.judged(deadlineNanos - nanoClock.getAsLong() >= 0);

@@ -1,11 +1,7 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.StatusException;
-import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -53,7 +49,7 @@ public final class OnlineWork {
   }
 
   /** Told by one thread after another. */
-  private final class InFlight implements ResultHandler {
+  private final class InFlight implements ForwardingHandler {
     private final ResultHandler handler;
     private boolean over;
 
@@ -62,8 +58,8 @@ public final class OnlineWork {
     }
 
     @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-      return handler.place(name, type, shape, byteSize);
+    public ResultHandler handler() {
+      return handler;
     }
 
     @Override
@@ -83,16 +79,6 @@ public final class OnlineWork {
         inFlight.incrementAndGet();
         whenBusy.run();
       }
-    }
-
-    @Override
-    public void completed(InferenceTimings timings) {
-      handler.completed(timings);
-    }
-
-    @Override
-    public void failed(StatusException error) {
-      handler.failed(error);
     }
 
     private void end() {

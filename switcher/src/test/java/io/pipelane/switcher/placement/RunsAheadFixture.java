@@ -3,6 +3,7 @@ package io.pipelane.switcher.placement;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
@@ -22,7 +23,6 @@ import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -158,12 +158,7 @@ abstract class RunsAheadFixture {
   }
 
   /** Tells of the end, too. */
-  record Forwarding(ResultHandler handler, Runnable end) implements ResultHandler {
-    @Override
-    public MemorySegment place(String name, TensorType type, Shape shape, long bytes) {
-      return handler.place(name, type, shape, bytes);
-    }
-
+  record Forwarding(ResultHandler handler, Runnable end) implements ForwardingHandler {
     @Override
     public void completed(InferenceTimings timings) {
       handler.completed(timings);
