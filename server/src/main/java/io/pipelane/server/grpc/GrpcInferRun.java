@@ -13,6 +13,7 @@ import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -23,8 +24,6 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
@@ -49,7 +48,7 @@ final class GrpcInferRun implements ResultHandler {
   private final Receiver receiver;
   private final CallOrigin origin;
   private final EventExecutor loop;
-  private final List<OutputTensor> outputs = new ArrayList<>(2);
+  private final PlacedOutputs outputs;
   private @Nullable RequestAccount account;
   private @Nullable MessageCall call;
   private volatile InferenceService.@Nullable Ticket ticket;
@@ -68,6 +67,8 @@ final class GrpcInferRun implements ResultHandler {
     this.origin = origin;
     this.receiver = receiver;
     this.loop = parts.loop();
+    this.outputs =
+        new PlacedOutputs(parts.transfers(), parts.allocator(), parts.maxResponseBytes());
   }
 
   /** Begins; on an event loop. Every error is told to the receiver. */
@@ -262,17 +263,7 @@ final class GrpcInferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    if (byteSize > parts.maxResponseBytes()) {
-      throw new StatusException(
-          Status.TOO_LARGE,
-          "output \"%s\" has %d bytes, the limit is %d"
-              .formatted(name, byteSize, parts.maxResponseBytes()));
-    }
-    int size = (int) byteSize;
-    ByteBuf data = parts.transfers().take(Math.max(1, size), parts.allocator());
-    data.writerIndex(size);
-    outputs.add(new OutputTensor(name, type, shape, data));
-    return OutputTensor.memory(data);
+    return outputs.place(name, type, shape, byteSize);
   }
 
   @Override
@@ -281,7 +272,7 @@ final class GrpcInferRun implements ResultHandler {
       account.ran(timings);
     }
     long bytes = 0;
-    for (OutputTensor output : outputs) {
+    for (OutputTensor output : outputs.tensors()) {
       bytes += output.data().readableBytes();
     }
     StatusException error = deliver();
@@ -296,7 +287,7 @@ final class GrpcInferRun implements ResultHandler {
   private @Nullable StatusException deliver() {
     try {
       if (call != null) {
-        call.deliver(outputs);
+        call.deliver(outputs.tensors());
       }
       return null;
     } catch (StatusException e) {
@@ -330,7 +321,7 @@ final class GrpcInferRun implements ResultHandler {
     StatusException outcome = error == null && cancelled ? callerHasGone() : error;
     try {
       if (outcome == null && call != null && account != null) {
-        ModelInferResponse message = InferMessageWriter.write(call, outputs);
+        ModelInferResponse message = InferMessageWriter.write(call, outputs.tensors());
         account.answered();
         receiver.answered(message, AnswerHeaders.of(account));
       }
@@ -340,8 +331,7 @@ final class GrpcInferRun implements ResultHandler {
       outcome = logged(e);
     } finally {
       closeCall();
-      outputs.forEach(output -> output.data().release());
-      outputs.clear();
+      outputs.release();
     }
     if (outcome != null) {
       if (account != null) {

@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferResponseWriter;
 import io.pipelane.server.protocol.OutputTensor;
@@ -45,7 +46,7 @@ final class InferRun implements ResultHandler {
   private final InferCall call;
   private final RequestAccount account;
   private final Executor codecs;
-  private final List<OutputTensor> outputs;
+  private final PlacedOutputs outputs;
   private InferenceService.@Nullable Ticket ticket;
   private boolean ended;
 
@@ -54,7 +55,7 @@ final class InferRun implements ResultHandler {
     this.call = call;
     this.account = account;
     this.codecs = codecs;
-    this.outputs = new ArrayList<>(call.request().outputs().size());
+    this.outputs = new PlacedOutputs(exchange.transfers(), exchange.allocator(), Integer.MAX_VALUE);
   }
 
   /**
@@ -98,17 +99,7 @@ final class InferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    if (byteSize > Integer.MAX_VALUE) {
-      throw new StatusException(
-          Status.TOO_LARGE,
-          "output \"%s\" has %d bytes, the limit is %d"
-              .formatted(name, byteSize, Integer.MAX_VALUE));
-    }
-    int size = (int) byteSize;
-    ByteBuf data = exchange.transfers().take(Math.max(1, size), exchange.allocator());
-    data.writerIndex(size);
-    outputs.add(new OutputTensor(name, type, shape, data));
-    return OutputTensor.memory(data);
+    return outputs.place(name, type, shape, byteSize);
   }
 
   @Override
@@ -126,7 +117,7 @@ final class InferRun implements ResultHandler {
   /** Writes outputs that are not sent to where they go, while a thread may still wait for that. */
   private @Nullable StatusException deliver() {
     try {
-      call.deliver(outputs);
+      call.deliver(outputs.tensors());
       return null;
     } catch (StatusException e) {
       return e;
@@ -141,7 +132,7 @@ final class InferRun implements ResultHandler {
     ended = true;
     call.close();
     if (error != null || exchange.isAbandoned()) {
-      releaseOutputs();
+      outputs.release();
       account.failed(error == null ? Status.CANCELLED : error.status());
       if (error != null) {
         exchange.answer(error);
@@ -152,7 +143,7 @@ final class InferRun implements ResultHandler {
       try {
         codecs.execute(this::encodeElsewhere);
       } catch (RejectedExecutionException e) {
-        releaseOutputs();
+        outputs.release();
         StatusException busy = CodecThreads.busy("encoding");
         account.failed(busy.status());
         exchange.answer(busy);
@@ -163,7 +154,7 @@ final class InferRun implements ResultHandler {
   private long jsonBytes() {
     long bytes = 0;
     List<String> wanted = call.request().outputs();
-    for (OutputTensor output : outputs) {
+    for (OutputTensor output : outputs.tensors()) {
       int position = wanted.indexOf(output.name());
       if (position >= 0 && !call.isBinary(position) && call.region(position) == null) {
         bytes += output.data().readableBytes();
@@ -181,7 +172,7 @@ final class InferRun implements ResultHandler {
   private Response encode() {
     ByteBuf body = Response.newBody(exchange.allocator());
     try {
-      List<OutputTensor> binary = InferResponseWriter.write(call, outputs, body);
+      List<OutputTensor> binary = InferResponseWriter.write(call, outputs.tensors(), body);
       List<ByteBuf> tail = new ArrayList<>(binary.size());
       for (OutputTensor output : binary) {
         tail.add(output.data().retain());
@@ -196,7 +187,7 @@ final class InferRun implements ResultHandler {
       body.release();
       return failure(account.traced(() -> Api.internal(e)));
     } finally {
-      releaseOutputs();
+      outputs.release();
     }
   }
 
@@ -207,12 +198,7 @@ final class InferRun implements ResultHandler {
 
   private void releaseAll() {
     call.close();
-    releaseOutputs();
-  }
-
-  private void releaseOutputs() {
-    outputs.forEach(output -> output.data().release());
-    outputs.clear();
+    outputs.release();
   }
 
   /** Goes on on the exchange's event loop, or gives up when that has shut down. */
