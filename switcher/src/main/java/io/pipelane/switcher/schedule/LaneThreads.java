@@ -69,16 +69,13 @@ final class LaneThreads {
         new LaneRuns(lanes, parts.memory().offline(), daemon.loans(), worker, estimates.history());
     this.trial = trial;
     int count = trial.lanes();
-    this.turns =
-        new Turns(
-            count,
+    Precedence precedence =
+        new Precedence(
             queue,
-            estimates,
             request -> lanes.hasRoom(runs.expectedBytes(request.key())),
-            gate,
             config.preemption(),
-            config.restarts(),
-            nanoClock);
+            config.restarts());
+    this.turns = new Turns(count, precedence, estimates, gate, nanoClock);
     this.stuck = new StuckThreads(count + spare, queue);
     this.threads =
         IntStream.range(0, count + spare)

@@ -128,7 +128,7 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
     } finally {
       turns.lock.unlock();
     }
-    if (!turns.hasRival(progress, remaining)) {
+    if (!turns.precedence.hasRival(progress, remaining)) {
       return;
     }
     turns.lock.lock();

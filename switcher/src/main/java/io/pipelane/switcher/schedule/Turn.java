@@ -432,7 +432,7 @@ final class Turn implements RunControl, OfflineRun {
   /** Pauses the run for a rival, unless somebody else sees to the queue, or nobody could. */
   private void giveWayToRival() {
     RunProgress progress = progress();
-    if (turns.hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
+    if (turns.precedence.hasRival(progress, progress.remainingNanos(turns.nanoClock.getAsLong()))) {
       turns.lock.lock();
       try {
         if (turns.free.areAwaited()) {

@@ -43,7 +43,7 @@ final class Turns {
    * of a model that leaves, which somebody waits for, passes the gate and gives way to nobody.
    *
    * A run that holds the memory for which a run that goes before it waits ends at its next gate, too,
-   * and begins anew (MakingWay): it has let go of everything before it asks for weights again, so no
+   * and begins anew (Precedence): it has let go of everything before it asks for weights again, so no
    * two wait for each other.
    *
    * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
@@ -51,10 +51,8 @@ final class Turns {
   final ReentrantLock lock = new ReentrantLock();
   final RequestQueue queue;
   final Estimates estimates;
-  final Predicate<QueuedRequest> room;
+  final Precedence precedence;
   final OfflineGate gate;
-  final boolean preemption;
-  private final MakingWay makingWay;
   final LongSupplier nanoClock;
 
   /** Written here, under the lock; looked at without it to see that there are none. */
@@ -70,30 +68,23 @@ final class Turns {
   /**
    * Makes turns that nobody has.
    *
-   * @param room whether a request would find a lane now; asked with no lock held
+   * @param precedence what goes before a run, of the queue
    * @param gate asked before offline work goes on; tells here when it has opened or closed
-   * @param preemption whether runs give way to requests at their gates
-   * @param mostRestarts how often an online run ends for its memory's sake
    */
   Turns(
       int count,
-      RequestQueue queue,
+      Precedence precedence,
       Estimates estimates,
-      Predicate<QueuedRequest> room,
       OfflineGate gate,
-      boolean preemption,
-      int mostRestarts,
       LongSupplier nanoClock) {
     this.count = count;
     this.free = new FreeTurns(lock, count);
-    this.queue = queue;
+    this.queue = precedence.queue();
+    this.precedence = precedence;
     this.estimates = estimates;
-    this.room = room;
     this.gate = gate;
-    this.preemption = preemption;
-    this.makingWay = new MakingWay(queue, preemption, mostRestarts);
     this.nanoClock = nanoClock;
-    queue.behind(this::underWay, preemption);
+    queue.behind(this::underWay, precedence.preemption());
     gate.onOpened(this::gateOpened);
     gate.onClosed(this::gateClosed);
   }
@@ -226,15 +217,6 @@ final class Turns {
     preemptions = preemptions.withRun();
   }
 
-  /** Whether the policy puts a request before a run for which there is a lane; under no lock. */
-  boolean hasRival(RunProgress run, long remainingNanos) {
-    if (!preemption || run.request().isLeaving()) {
-      return false;
-    }
-    @Nullable QueuedRequest rival = queue.before(run.request(), remainingNanos);
-    return rival != null && room.test(rival);
-  }
-
   /** Puts a turn to use that has become free. */
   void settle() {
     @Nullable Turn next = free.areMoreThanSpare() ? paused.next() : null;
@@ -271,7 +253,8 @@ final class Turns {
   boolean goesBefore(Turn first, Turn holder) {
     lock.lock();
     try {
-      return makingWay.goesBefore(first.progress(), holder.progress(), holder.computedUntilNanos());
+      return precedence.goesBefore(
+          first.progress(), holder.progress(), holder.computedUntilNanos());
     } finally {
       lock.unlock();
     }

@@ -330,12 +330,20 @@ class AnswerTimesTest {
     refusal(queue, 12 * MILLISECOND);
   }
 
+  private Turns turns(RequestQueue queue, boolean preemption) {
+    return new Turns(
+        1,
+        new Precedence(queue, _ -> true, preemption, 0),
+        estimates,
+        OfflineGate.open(now::get),
+        now::get);
+  }
+
   @Test
   void submit_behindARun_isRefusedIfItCannotWaitForItsEnd() {
     Requests.learn(estimates, "m", 10 * MILLISECOND);
     RequestQueue queue = queue(Policy.FIFO);
-    Turns turns =
-        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), false, 0, now::get);
+    Turns turns = turns(queue, false);
     submit(queue, OptionalLong.empty());
     assertNotNull(turns.newTurn().next());
     refusal(queue, 19 * MILLISECOND);
@@ -348,8 +356,7 @@ class AnswerTimesTest {
   void submit_toARunThatGivesWay_isTaken() {
     Requests.learn(estimates, "m", 10 * MILLISECOND);
     RequestQueue queue = queue(Policy.SRTF);
-    Turns turns =
-        new Turns(1, queue, estimates, _ -> true, OfflineGate.open(now::get), true, 0, now::get);
+    Turns turns = turns(queue, true);
     submit(queue, OptionalLong.empty());
     assertNotNull(turns.newTurn().next());
     submit(queue, OptionalLong.of(11 * MILLISECOND));

@@ -58,7 +58,8 @@ class GateTurnsTest {
           Long.MAX_VALUE,
           System::nanoTime);
   private final Turns turns =
-      new Turns(LANES, queue, estimates, _ -> true, gate, true, 2, System::nanoTime);
+      new Turns(
+          LANES, new Precedence(queue, _ -> true, true, 2), estimates, gate, System::nanoTime);
   private final AtomicInteger ended = new AtomicInteger();
 
   private void submit(Priority priority) {

@@ -44,7 +44,7 @@ class HandedOnTurnsTest {
           Long.MAX_VALUE,
           System::nanoTime);
   private final Turns turns =
-      new Turns(1, queue, estimates, _ -> true, gate, true, 2, System::nanoTime);
+      new Turns(1, new Precedence(queue, _ -> true, true, 2), estimates, gate, System::nanoTime);
   private final Lane first = new Lane();
   private final Lane second = new Lane();
 

@@ -53,7 +53,11 @@ class TurnsTest {
     Requests.learn(estimates, "middle", 4 * MILLISECOND);
     Requests.learn(estimates, "short", MILLISECOND);
     return new Turns(
-        count, queue, estimates, _ -> room, OfflineGate.open(now::get), true, 2, now::get);
+        count,
+        new Precedence(queue, _ -> room, true, 2),
+        estimates,
+        OfflineGate.open(now::get),
+        now::get);
   }
 
   private void submit(String model) {

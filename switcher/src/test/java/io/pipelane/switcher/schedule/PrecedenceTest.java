@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** Online runs of ten segments that others go before which wait for their memory. */
-class MakingWayTest {
+class PrecedenceTest {
   private static final long MILLISECOND = 1_000_000;
   private static final int SEGMENTS = 10;
   private static final int MOST_ENDINGS = 2;
@@ -45,7 +45,8 @@ class MakingWayTest {
               Long.MAX_VALUE,
               now::get);
       OfflineGate gate = OfflineGate.open(now::get);
-      turns = new Turns(2, queue, estimates, _ -> true, gate, preemption, mostEndings, now::get);
+      Precedence precedence = new Precedence(queue, _ -> true, preemption, mostEndings);
+      turns = new Turns(2, precedence, estimates, gate, now::get);
     }
 
     Turn begun(String model, OptionalLong deadline) {

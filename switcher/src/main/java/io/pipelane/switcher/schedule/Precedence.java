@@ -1,0 +1,47 @@
+package io.pipelane.switcher.schedule;
+
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says what goes before a run: requests to which it gives its turn at a gate, and online runs that
+ * wait for the memory of an online run's weights, which then ends at its next gate and begins anew.
+ *
+ * @param queue has the policy, and the requests
+ * @param room whether a request would find a lane now; asked with no lock held
+ * @param preemption whether runs give way at their gates at all
+ * @param mostRestarts how often an online run ends for its memory's sake; 0 has none do so
+ */
+record Precedence(
+    RequestQueue queue, Predicate<QueuedRequest> room, boolean preemption, int mostRestarts) {
+  /*
+   * A run that begins anew has side effects no more than one that does not, but what it had computed
+   * is lost: so the policy is asked whether that is worth it, and a run ends so a few times at most.
+   * It begins anew before all that wait in the queue, and stands for its weights behind those alone
+   * that stood there before it: so it is put off a few times, each time for those.
+   *
+   * Several that run as one fall apart where they end, and each would run alone: they do not end.
+   */
+
+  /** Whether the policy puts a request before a run for which there is a lane; under no lock. */
+  boolean hasRival(RunProgress run, long remainingNanos) {
+    if (!preemption || run.request().isLeaving()) {
+      return false;
+    }
+    @Nullable QueuedRequest rival = queue.before(run.request(), remainingNanos);
+    return rival != null && room.test(rival);
+  }
+
+  /**
+   * Whether an online run makes way to another one; under the turns' lock.
+   *
+   * @param nowNanos until which the run has computed
+   */
+  boolean goesBefore(RunProgress first, RunProgress run, long nowNanos) {
+    return preemption
+        && run.request().endings() < mostRestarts
+        && !run.request().isBatch()
+        && queue.makesWay(
+            run.request(), run.remainingNanos(nowNanos), run.hadNanos(nowNanos), first.request());
+  }
+}
