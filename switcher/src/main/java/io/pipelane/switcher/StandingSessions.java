@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.StructureRange;
@@ -40,6 +41,40 @@ public final class StandingSessions {
     return worker.session(version);
   }
 
+  /** Whether a model has its session, so that it need not be built. */
+  public boolean has(ModelVersion version) {
+    return of(version) != null;
+  }
+
+  /**
+   * What a session of a model takes of the working memory: a bound, or as much as one took here if
+   * that was more; 0 for a model that is not registered.
+   */
+  public long bytes(ModelVersion version) {
+    return worker.sessionBytes(version);
+  }
+
+  /** What building a model's session took here lately; 0 where none was. */
+  public long buildNanos(ModelVersion version) {
+    return worker.buildNanos(version);
+  }
+
+  /** Whether a model is here that one may share sessions and addresses with. */
+  public boolean hasStructureOf(ImportedModel model) {
+    return worker.isHere(model.plan().structureHash());
+  }
+
+  /**
+   * Whether a model that is to come may have its own sessions and addresses rather than share those
+   * of others: whether they would leave half of the working memory beside all that models here may
+   * have.
+   *
+   * @param coming models with sessions of their own that are being registered as well
+   */
+  public boolean hasRoomUnshared(ImportedModel model, int coming) {
+    return worker.hasRoomUnshared(model, coming);
+  }
+
   /** How many of a model's sessions are built: one at most, or one in each lane. */
   public int count(ModelVersion version) {
     return worker.sessions(version);
@@ -64,12 +99,24 @@ public final class StandingSessions {
   }
 
   /**
+   * Builds the session of an announced model if there is room for it that nobody has to leave;
+   * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
+   *
+   * @return false when there was no room, or no lane to build it in; a request makes some
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
+   *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
+   */
+  public boolean buildAhead(ModelVersion version) {
+    return worker.buildAhead(version);
+  }
+
+  /**
    * Builds one more of a model's sessions, in a lane that has none, from working memory that is
    * free; blocks a platform thread. The caller sees to it that the model is not deregistered
    * meanwhile.
    *
    * @return false when there was no room, or no lane to build it in
-   * @throws StatusException as {@link Switcher#buildAhead}
+   * @throws StatusException as {@link #buildAhead}
    */
   public boolean buildInAnotherLane(ModelVersion version) {
     return worker.buildInAnotherLane(version);

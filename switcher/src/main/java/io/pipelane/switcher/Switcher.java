@@ -93,8 +93,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Makes a model answerable whose session is built when it is needed first, or {@link #buildAhead
-   * ahead}, so this takes addresses and no memory. Blocks for a short time.
+   * Makes a model answerable whose session is built when it is needed first, or {@link
+   * StandingSessions#buildAhead ahead}, so this takes addresses and no memory. Blocks for a short
+   * time.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit; nothing is
    *     left then
@@ -180,57 +181,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
     }
   }
 
-  /**
-   * Builds the session of an announced model if there is room for it that nobody has to leave;
-   * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
-   *
-   * @return false when there was no room, or no lane to build it in; a request makes some
-   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
-   *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
-   */
-  public boolean buildAhead(ModelVersion version) {
-    return parts.worker.buildAhead(version);
-  }
-
-  /** The sessions that stand ready here for models that have not been asked for. */
+  /** The sessions that are here, and how more come before anybody asks for them. */
   public StandingSessions standing() {
     return parts.standing;
-  }
-
-  /** Whether a model has its session here, so that it need not be built; any thread, at once. */
-  public boolean hasSession(ModelVersion version) {
-    return parts.worker.session(version) != null;
-  }
-
-  /**
-   * What a session of a model takes of the working memory: a bound, or as much as one took here if
-   * that was more; 0 for a model that is not registered. Any thread, at once.
-   */
-  public long sessionBytes(ModelVersion version) {
-    return parts.worker.sessionBytes(version);
-  }
-
-  /**
-   * Whether a model that is to come may have its own sessions and addresses rather than share those
-   * of others: whether they would leave half of the working memory beside all that models here may
-   * have. Any thread, at once.
-   *
-   * @param coming models with sessions of their own that are being registered as well
-   */
-  public boolean hasRoomUnshared(ImportedModel model, int coming) {
-    return parts.worker.hasRoomUnshared(model, coming);
-  }
-
-  /**
-   * Whether a model is here that one may share sessions and addresses with; any thread, at once.
-   */
-  public boolean hasStructureOf(ImportedModel model) {
-    return parts.worker.isHere(model.plan().structureHash());
-  }
-
-  /** What building a model's session took here lately; 0 where none was. Any thread, at once. */
-  public long buildNanos(ModelVersion version) {
-    return parts.worker.buildNanos(version);
   }
 
   /** How much models are asked for here, and what they lose by missing weights. */

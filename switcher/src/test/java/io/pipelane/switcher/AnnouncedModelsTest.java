@@ -86,9 +86,9 @@ class AnnouncedModelsTest {
   void modelBuiltAhead_isNotBuiltAgain_andNoWeightsCome() {
     ModelVersion model = announced(1, "shared");
     ModelVersion variant = announced(2, "shared");
-    assertTrue(switcher.buildAhead(model));
-    assertTrue(switcher.buildAhead(model));
-    assertTrue(switcher.buildAhead(variant));
+    assertTrue(switcher.standing().buildAhead(model));
+    assertTrue(switcher.standing().buildAhead(model));
+    assertTrue(switcher.standing().buildAhead(variant));
     assertEquals(1, sessions.built.get());
     assertEquals(0, switcher.memory().weights().lentBytes());
     infer(model);
@@ -102,7 +102,7 @@ class AnnouncedModelsTest {
     for (int i = 0; i < 5; i++) {
       models.add(announced(i));
     }
-    List<Boolean> built = models.stream().map(switcher::buildAhead).toList();
+    List<Boolean> built = models.stream().map(switcher.standing()::buildAhead).toList();
     assertEquals(List.of(true, true, true, false, false), built);
     assertEquals(0, switcher.memory().sessions().evicted());
     assertEquals(3, sessions.open.get());
@@ -128,7 +128,7 @@ class AnnouncedModelsTest {
           }
         };
     CompletableFuture<Boolean> built =
-        CompletableFuture.supplyAsync(() -> switcher.buildAhead(ahead));
+        CompletableFuture.supplyAsync(() -> switcher.standing().buildAhead(ahead));
     building.await();
     infer(asked);
     assertFalse(built.isDone());
@@ -152,7 +152,7 @@ class AnnouncedModelsTest {
           }
         };
     CompletableFuture<Boolean> built =
-        CompletableFuture.supplyAsync(() -> switcher.buildAhead(model));
+        CompletableFuture.supplyAsync(() -> switcher.standing().buildAhead(model));
     building.await();
     Call call = new Call();
     switcher.submit(Call.request(model, 1f), call);
@@ -166,7 +166,8 @@ class AnnouncedModelsTest {
   void buildAhead_ofARefusedModel_saysSoAndLeavesNothing() {
     ModelVersion model = announced(1);
     sessions.failures.set(1);
-    StatusException refusal = assertThrows(StatusException.class, () -> switcher.buildAhead(model));
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> switcher.standing().buildAhead(model));
     assertEquals(Status.INVALID_ARGUMENT, refusal.status());
     assertEquals(0, switcher.memory().constantBytes());
     infer(model);

@@ -124,7 +124,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     }
   }
 
-  /** Builds the session of an announced model; see {@link Switcher#buildAhead}. */
+  /** Builds the session of an announced model; see {@link SwitcherGroup#buildAhead}. */
   public boolean buildAhead(ModelVersion version) {
     return group.buildAhead(version);
   }

@@ -49,10 +49,11 @@ final class StructureSharing {
   /** The first of its structure has nobody to share with yet. */
   private boolean isFirst(ImportedModel model, List<Switcher> devices) {
     return !coming.contains(model.plan().structureHash())
-        && devices.stream().noneMatch(device -> device.hasStructureOf(model));
+        && devices.stream().noneMatch(device -> device.standing().hasStructureOf(model));
   }
 
   private boolean hasRoomUnshared(ImportedModel model, List<Switcher> devices) {
-    return devices.stream().allMatch(device -> device.hasRoomUnshared(model, coming.size()));
+    return devices.stream()
+        .allMatch(device -> device.standing().hasRoomUnshared(model, coming.size()));
   }
 }

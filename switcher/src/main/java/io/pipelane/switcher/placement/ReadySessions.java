@@ -118,7 +118,8 @@ final class ReadySessions {
       if (!canMove(route)) {
         Optional<Member> builder = builderFor(route, builders);
         if (builder.isPresent()) {
-          build(route, builder.get(), member -> member.switcher.buildAhead(route.version));
+          build(
+              route, builder.get(), member -> member.switcher.standing().buildAhead(route.version));
           return true;
         }
       }
@@ -217,7 +218,7 @@ final class ReadySessions {
             .anyMatch(
                 member ->
                     !route.devices().contains(member.index)
-                        && member.switcher.hasSession(route.version));
+                        && member.switcher.standing().has(route.version));
   }
 
   /** The one with the fewest that stand ready, of those that may have the model one day. */
@@ -237,7 +238,7 @@ final class ReadySessions {
     return route.registered.stream()
         .map(members::get)
         .filter(Member::isUsable)
-        .mapToLong(member -> member.switcher.sessionBytes(route.version))
+        .mapToLong(member -> member.switcher.standing().bytes(route.version))
         .max()
         .orElse(0);
   }

@@ -211,7 +211,7 @@ final class Replicas {
 
   private static boolean isOnItsWay(Route route, Member member) {
     try {
-      if (!member.switcher.buildAhead(route.version)) {
+      if (!member.switcher.standing().buildAhead(route.version)) {
         return false;
       }
       if (member.switcher.bringsInAhead()) {
@@ -268,9 +268,9 @@ final class Replicas {
    */
   private static boolean hasSession(Route route, Member member) {
     try {
-      return member.switcher.hasSession(route.version)
-          || (member.switcher.buildAhead(route.version)
-              && member.switcher.hasSession(route.version));
+      return member.switcher.standing().has(route.version)
+          || (member.switcher.standing().buildAhead(route.version)
+              && member.switcher.standing().has(route.version));
     } catch (RuntimeException e) { // It may have been taken out meanwhile, or the device lost.
       LOG.log(Level.DEBUG, "{0} is not on {1}: {2}", route.version, member.name, e.getMessage());
       return false;

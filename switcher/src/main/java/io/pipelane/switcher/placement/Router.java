@@ -132,10 +132,10 @@ final class Router {
 
   /** As long as the model's session takes to build where it has none; known from where it had. */
   private long buildingNanos(Route route, Member member) {
-    return member.switcher.hasSession(route.version)
+    return member.switcher.standing().has(route.version)
         ? 0
         : route.registered.stream()
-            .mapToLong(device -> members.get(device).switcher.buildNanos(route.version))
+            .mapToLong(device -> members.get(device).switcher.standing().buildNanos(route.version))
             .max()
             .orElse(0);
   }

@@ -351,9 +351,12 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     return sequences == null ? 0 : sequences.room().takenBytes();
   }
 
-  /** Builds the session of an announced model on its home; see {@link Switcher#buildAhead}. */
+  /**
+   * Builds the session of an announced model on its home; see {@link
+   * io.pipelane.switcher.StandingSessions#buildAhead}.
+   */
   public boolean buildAhead(ModelVersion version) {
-    return home(version).buildAhead(version);
+    return home(version).standing().buildAhead(version);
   }
 
   /**

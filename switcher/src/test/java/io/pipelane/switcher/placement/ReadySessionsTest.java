@@ -103,7 +103,7 @@ class ReadySessionsTest {
     ImportedModel model =
         TestImports.of(TestModels.chain(layers, WIDTH, number), "m" + number, folder);
     members.forEach(member -> member.switcher.announce(model, ModelOptions.DEFAULT));
-    assertTrue(members.get(home).switcher.buildAhead(model.version()));
+    assertTrue(members.get(home).switcher.standing().buildAhead(model.version()));
     List<Integer> all = new ArrayList<>(List.of(home));
     members.stream().map(member -> member.index).filter(index -> index != home).forEach(all::add);
     Route route =
@@ -130,7 +130,7 @@ class ReadySessionsTest {
   }
 
   private boolean isOn(int device, Route route) {
-    return members.get(device).switcher.hasSession(route.version);
+    return members.get(device).switcher.standing().has(route.version);
   }
 
   /** Has a session leave, as it would for others that need the room. */
@@ -264,7 +264,7 @@ class ReadySessionsTest {
     ready.review(routes, uses);
     assertEquals(2, sessionsOn(seated, route));
     leave(2, route);
-    assertTrue(seated.switcher.buildAhead(route.version));
+    assertTrue(seated.switcher.standing().buildAhead(route.version));
     ready.review(routes, uses);
     assertEquals(1, sessionsOn(seated, route));
     now += Stays.FIRST_REST.toNanos();
@@ -288,7 +288,7 @@ class ReadySessionsTest {
   @Test
   void review_whereAQuarterWouldNotStayFree_buildsNothing() throws IOException {
     Route route = model(2);
-    double size = (double) members.getFirst().switcher.sessionBytes(route.version) / WORKING;
+    double size = (double) members.getFirst().switcher.standing().bytes(route.version) / WORKING;
     ReadySessions ready = ready(32);
     for (double free : List.of(0.2, 0.25, 0.25 + size / 2)) {
       freeShare = free;
@@ -459,7 +459,7 @@ class ReadySessionsTest {
   void choose_deviceLost_theOneWithAReadySessionTakesOver() throws IOException {
     open();
     Route route = model(2);
-    assertTrue(members.get(2).switcher.buildAhead(route.version));
+    assertTrue(members.get(2).switcher.standing().buildAhead(route.version));
     devices.lose(0);
     Router router = new Router(members, Routing.PREDICTED, true, () -> now);
     assertEquals(members.get(2), router.choose(route, request(route)).member());

@@ -146,7 +146,7 @@ class ReplicasTest {
     mayRead = new CountDownLatch(1);
     takeInto(route, 1, SECOND, now);
     replicas.review(routes);
-    assertTrue(other().hasSession(route.version));
+    assertTrue(other().standing().has(route.version));
     now += SECOND / 5;
     replicas.review(routes);
     assertEquals(List.of(0), route.devices(), "its weights are on their way");
@@ -192,7 +192,7 @@ class ReplicasTest {
   private void leave(Route route) {
     other().deregister(route.version);
     other().announce(Objects.requireNonNull(imports.get(route)), ModelOptions.DEFAULT);
-    assertFalse(other().hasSession(route.version));
+    assertFalse(other().standing().has(route.version));
   }
 
   /** All of a model is on the other device, which is seen by the next look only. */
@@ -215,7 +215,7 @@ class ReplicasTest {
     leave(route);
     other().warmUp(route.version);
     replicas.review(routes);
-    assertTrue(other().hasSession(route.version));
+    assertTrue(other().standing().has(route.version));
     assertEquals(List.of(0, 1), route.devices());
   }
 

@@ -3,7 +3,6 @@ package io.pipelane.switcher.placement;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
@@ -13,6 +12,7 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
@@ -109,7 +109,7 @@ abstract class RunsAheadFixture {
   /** One whose session stands ready on the second device. */
   Route ready(double asked) throws IOException {
     Route route = model(asked, false);
-    assertTrue(devices.switcher(1).buildAhead(route.version));
+    assertTrue(devices.switcher(1).standing().buildAhead(route.version));
     return route;
   }
 

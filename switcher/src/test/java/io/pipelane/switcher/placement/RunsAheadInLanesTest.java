@@ -210,7 +210,7 @@ class RunsAheadInLanesTest extends RunsAheadFixture {
   void review_twoDevices_eachRunsTheOthersModelAhead_atTheSameTime() throws IOException {
     Route first = ready(2);
     Route second = model(2, false, 9, 1);
-    assertTrue(devices.switcher(0).buildAhead(second.version));
+    assertTrue(devices.switcher(0).standing().buildAhead(second.version));
     routes.forEach(each -> ask(each, TensorType.FP32, 1));
     List<ResultHandler> onTheFirst = new ArrayList<>();
     List<ResultHandler> onTheSecond = new ArrayList<>();

@@ -107,7 +107,7 @@ class RunsAheadTest extends RunsAheadFixture {
     Route strings = ready(2);
     ask(strings, TensorType.BYTES, 1);
     Route state = model(2, true);
-    assertTrue(devices.switcher(1).buildAhead(state.version));
+    assertTrue(devices.switcher(1).standing().buildAhead(state.version));
     ask(state, TensorType.FP32, 1);
     lookThrough();
     assertEquals(List.of(), asked);
@@ -120,7 +120,7 @@ class RunsAheadTest extends RunsAheadFixture {
     for (Route each : List.of(first, second)) {
       ask(each, TensorType.FP32, 1);
     }
-    assertTrue(devices.switcher(1).buildAhead(first.version));
+    assertTrue(devices.switcher(1).standing().buildAhead(first.version));
     lookThrough();
     lookThrough();
     assertEquals(RUNS, asked.size());
@@ -227,7 +227,7 @@ class RunsAheadTest extends RunsAheadFixture {
     devices.switcher(1).announce(model, ModelOptions.DEFAULT);
     look(1);
     assertAsked(RUNS, route);
-    assertTrue(devices.switcher(1).buildAhead(route.version));
+    assertTrue(devices.switcher(1).standing().buildAhead(route.version));
     lookThrough();
     assertAsked(2 * RUNS, route);
   }
