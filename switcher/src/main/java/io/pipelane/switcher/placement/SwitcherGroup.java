@@ -51,7 +51,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final @Nullable Switcher only;
   private final HomePlacement homes;
   private final Map<ModelVersion, Route> routes = new ConcurrentHashMap<>();
-  private final Registration registration;
+  private final GroupRegistration registration;
   private final Router router;
   private final Spans spans;
   private final @Nullable MovingSequences sequences;
@@ -77,7 +77,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.members = List.copyOf(opened);
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
-    this.registration = new Registration(members, homes);
+    this.registration = new GroupRegistration(members, homes);
     this.router = new Router(members, config.routing(), runsAhead(config), nanoClock);
     this.spans = new Spans(members, this::confine, this::asked);
     this.sequences = only == null ? moving(nanoClock) : null;

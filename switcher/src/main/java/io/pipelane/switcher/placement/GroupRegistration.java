@@ -16,13 +16,13 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Registers models on their homes, and announces them on all other devices. */
-final class Registration {
-  private static final System.Logger LOG = System.getLogger(Registration.class.getName());
+final class GroupRegistration {
+  private static final System.Logger LOG = System.getLogger(GroupRegistration.class.getName());
 
   private final List<Member> members;
   private final HomePlacement homes;
 
-  Registration(List<Member> members, HomePlacement homes) {
+  GroupRegistration(List<Member> members, HomePlacement homes) {
     this.members = members;
     this.homes = homes;
   }
