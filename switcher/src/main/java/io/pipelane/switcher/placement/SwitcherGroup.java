@@ -44,9 +44,6 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    */
   private static final System.Logger LOG = System.getLogger(SwitcherGroup.class.getName());
 
-  private static final Duration REVIEW = Duration.ofMillis(200);
-  private static final Duration BETWEEN_RUNS = Duration.ofMillis(50);
-
   private final List<Member> members;
   private final @Nullable Switcher only;
   private final HomePlacement homes;
@@ -56,9 +53,8 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private final Spans spans;
   private final @Nullable MovingSequences sequences;
   private final PlacementConfig config;
-  private final int firstRuns;
   private final LongSupplier nanoClock;
-  private final List<ReviewThread> reviews = new ArrayList<>();
+  private final @Nullable Reviews reviews;
 
   /**
    * A group without models.
@@ -78,16 +74,18 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
     this.registration = new GroupRegistration(members, homes);
-    this.router = new Router(members, config.routing(), runsAhead(config), nanoClock);
+    this.router =
+        new Router(members, config.routing(), Reviews.runAhead(members, config), nanoClock);
     this.spans = new Spans(members, this::confine, this::asked);
     this.sequences = only == null ? moving(nanoClock) : null;
     this.config = config;
-    this.firstRuns = firstRuns;
     this.nanoClock = nanoClock;
     if (only == null) {
       members.forEach(
           member -> member.switcher.keepOnlyFor(version -> hasDevice(version, member.index)));
-      startReviews();
+      this.reviews = new Reviews(members, routes, this::uses, config, firstRuns, nanoClock);
+    } else {
+      this.reviews = null;
     }
   }
 
@@ -99,42 +97,6 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   private boolean hasDevice(ModelVersion version, int device) {
     @Nullable Route route = routes.get(version);
     return route != null && route.devices().contains(device);
-  }
-
-  /** Whether models run ahead where their sessions stand ready. */
-  private boolean runsAhead(PlacementConfig placement) {
-    return members.size() > 1
-        && placement.readySessions() > 0
-        && members.stream().allMatch(member -> member.switcher.standing().keepFirstRuns());
-  }
-
-  private void startReviews() {
-    if (config.replicas() && config.routing() == PlacementConfig.Routing.PREDICTED) {
-      Duration halfLife = config.replicaHalfLife();
-      Replicas replicas = new Replicas(members, halfLife, nanoClock);
-      Duration pause = halfLife.compareTo(REVIEW) < 0 ? halfLife : REVIEW;
-      reviews.add(new ReviewThread("replicas", () -> replicas.review(routes), pause));
-    }
-    if (config.readySessions() > 0) {
-      ReadySessions ready =
-          new ReadySessions(
-              members,
-              config.readySessions(),
-              (member, bytes) -> member.switcher.standing().freeShare(bytes),
-              nanoClock);
-      Runnable review = () -> ready.review(routes.values(), uses());
-      reviews.add(new ReviewThread("ready-sessions", review, REVIEW));
-      if (runsAhead(config)) {
-        RunsAhead ahead =
-            new RunsAhead(members, member -> member.switcher::submit, firstRuns, nanoClock);
-        Runnable look = () -> ahead.review(routes.values(), uses());
-        reviews.add(new ReviewThread("runs-ahead", look, BETWEEN_RUNS));
-      }
-    }
-    Lodgings lodgings = new Lodgings(members);
-    if (config.peerMemory() && lodgings.arePossible()) {
-      reviews.add(new ReviewThread("lodgings", lodgings::review, REVIEW));
-    }
   }
 
   /**
@@ -490,7 +452,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
   /** Changes no model's devices any more; the switchers are still open. */
   @Override
   public void close() {
-    reviews.forEach(ReviewThread::close);
+    if (reviews != null) {
+      reviews.close();
+    }
     if (sequences != null) {
       sequences.close();
     }
