@@ -13,8 +13,7 @@ final class EtcdRegistry implements HostRegistry {
    * there on), then in turns passes on what the watch hears, renews the lease, and says what has
    * changed. Whatever fails ends the session, and another one is opened after a pause: the pauses of
    * gRPC between attempts to connect grow to minutes, and a watch that broke may have missed
-   * something. What was heard is kept for as long as a lease; who has not been heard of by then is
-   * unknown.
+   * something. What was heard stays until then.
    */
   private static final System.Logger LOG = System.getLogger(EtcdRegistry.class.getName());
 
@@ -38,7 +37,6 @@ final class EtcdRegistry implements HostRegistry {
   }
 
   private void run(Supplier<String> word, Listener listener) {
-    long lostNanos = System.nanoTime();
     boolean warned = false;
     while (!closing) {
       try (EtcdSession session = EtcdSession.open(settings)) {
@@ -54,7 +52,6 @@ final class EtcdRegistry implements HostRegistry {
           warned = false;
           serve(session, said, word, listener);
         } finally {
-          lostNanos = System.nanoTime();
           if (closing) {
             boolean _ = Thread.interrupted(); // What close() has left has done its work.
             session.leave();
@@ -68,15 +65,11 @@ final class EtcdRegistry implements HostRegistry {
           warned = true;
           LOG.log(
               Level.WARNING,
-              "other hosts cannot be heard of at present, and are forgotten after {0} s: {1}",
-              settings.lease().toSeconds(),
+              "hosts.etcd is out of reach, and what other hosts said last holds until it is back: {0}",
               e.getMessage());
         }
       }
       pause();
-      if (System.nanoTime() - lostNanos > settings.lease().toNanos()) {
-        listener.forget();
-      }
     }
   }
 

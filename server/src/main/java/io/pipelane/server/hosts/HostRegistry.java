@@ -19,11 +19,11 @@ interface HostRegistry extends AutoCloseable {
 
   /** Told what hosts say, by their names, this host's own included. */
   interface Listener {
-    /** Everything that is said now; a host that is not there any more has gone. */
+    /**
+     * Everything that is said now, by a registry that has come into reach; a host that is not there
+     * has a lease's time to say something.
+     */
     void all(Map<String, String> announcements);
-
-    /** Nothing has been heard for long: all hosts are unknown, not dead. */
-    void forget();
 
     void said(String host, String announcement);
 
@@ -33,7 +33,7 @@ interface HostRegistry extends AutoCloseable {
     /** Time has passed, whether or not anything was said. */
     void turn();
 
-    /** Whether the registry is in reach; what was heard last stays until {@link #forget}. */
+    /** Whether the registry is in reach; what was heard last stays meanwhile. */
     void reached(boolean inReach);
   }
 }

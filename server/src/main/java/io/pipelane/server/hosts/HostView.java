@@ -3,7 +3,9 @@ package io.pipelane.server.hosts;
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,9 +30,14 @@ final class HostView implements HostRegistry.Listener {
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
   private final Executor lookups;
+  private final long leaseNanos;
   private final LongSupplier nanoClock;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
+
+  /** Hosts that the registry did not know when it was back, and until when they may come back. */
+  private final Map<String, Long> awaited = new HashMap<>();
+
   private final Set<String> complainedOf = new HashSet<>();
   private boolean complainedOfOwn;
   private volatile boolean inReach;
@@ -42,18 +49,21 @@ final class HostView implements HostRegistry.Listener {
    * @param ownInstance what tells this start of it from another process that takes its name
    * @param resolver looks names up; may block, and throws nothing
    * @param lookups has it done
+   * @param lease how long a host may be unknown to a registry that is back before it has gone
    */
   HostView(
       String own,
       String ownInstance,
       Function<HostAddress, InetSocketAddress> resolver,
       Executor lookups,
+      Duration lease,
       LongSupplier nanoClock,
       HostCounters counters) {
     this.own = own;
     this.ownInstance = ownInstance;
     this.resolver = resolver;
     this.lookups = lookups;
+    this.leaseNanos = lease.toNanos();
     this.nanoClock = nanoClock;
     this.counters = counters;
   }
@@ -70,28 +80,15 @@ final class HostView implements HostRegistry.Listener {
 
   @Override
   public void all(Map<String, String> announcements) {
-    // A registry that has lost its data knows nobody but who has just spoken: that tells nothing.
-    boolean knowsOthers = announcements.keySet().stream().anyMatch(host -> !host.equals(own));
-    for (String host : List.copyOf(hosts.keySet())) {
-      if (announcements.containsKey(host)) {
-        continue;
-      }
-      if (knowsOthers) {
-        gone(host);
-      } else {
-        hosts.remove(host);
-      }
-    }
+    // Others may have been cut off as well, their leases run out, and come back one by one.
+    long until = nanoClock.getAsLong() + leaseNanos;
+    hosts.keySet().forEach(host -> awaited.put(host, until));
     announcements.forEach(this::said);
   }
 
   @Override
-  public void forget() {
-    hosts.clear();
-  }
-
-  @Override
   public void said(String host, String text) {
+    awaited.remove(host);
     @Nullable Announcement announcement = read(host, text);
     if (announcement == null) {
       hosts.remove(host);
@@ -113,6 +110,13 @@ final class HostView implements HostRegistry.Listener {
 
   @Override
   public void turn() {
+    long now = nanoClock.getAsLong();
+    List<String> silent =
+        awaited.entrySet().stream()
+            .filter(host -> now - host.getValue() >= 0)
+            .map(Map.Entry::getKey)
+            .toList();
+    silent.forEach(this::gone);
     hosts.values().forEach(this::lookUp);
   }
 
@@ -149,6 +153,7 @@ final class HostView implements HostRegistry.Listener {
 
   @Override
   public void gone(String host) {
+    awaited.remove(host);
     RemoteHost lost = hosts.remove(host);
     if (lost != null) {
       LOG.log(Level.INFO, "host {0} has gone", host);

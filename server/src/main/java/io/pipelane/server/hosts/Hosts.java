@@ -78,7 +78,13 @@ public final class Hosts implements AutoCloseable {
     LocalWord word = new LocalWord(address, instance, catalog, load);
     HostView view =
         new HostView(
-            name, instance, HostAddress::resolve, Thread::startVirtualThread, nanoClock, counters);
+            name,
+            instance,
+            HostAddress::resolve,
+            Thread::startVirtualThread,
+            settings.lease(),
+            nanoClock,
+            counters);
     Forwarder forwarder =
         new Forwarder(
             new Forwarder.Settings(

@@ -91,6 +91,14 @@ public final class FakeRegistry implements HostRegistry {
     listener().said(HostAddress.of(url).toString(), announcement.write());
   }
 
+  /** The registry is out of reach for a while, and knows nobody when it is back. */
+  public void isBackWithoutAnybody() {
+    listener().reached(false);
+    listener().all(Map.of());
+    listener().reached(true);
+    listener().turn();
+  }
+
   /** A host has gone. */
   public void gone(URI url) {
     listener().gone(HostAddress.of(url).toString());

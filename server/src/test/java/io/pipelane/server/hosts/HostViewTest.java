@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.server.hosts.RemoteHost.Given;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,10 +15,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class HostViewTest {
+  private static final Duration LEASE = Duration.ofSeconds(10);
+
   private long now = Long.MAX_VALUE - 5; // It may wrap around.
   private final HostCounters counters = new HostCounters();
   private final HostView view =
-      new HostView("own:80", "1", this::resolve, Runnable::run, () -> now, counters);
+      new HostView("own:80", "1", this::resolve, Runnable::run, LEASE, () -> now, counters);
   private final AtomicInteger cut = new AtomicInteger();
   private final AtomicInteger resolved = new AtomicInteger();
 
@@ -51,7 +54,8 @@ class HostViewTest {
   @Test
   void hostThatIsStillLookedUp_isNotAsked_andNobodyWaitsForThat() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
+    HostView slow =
+        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     slow.said("a:80", word("a", "1"));
     slow.said("a:80", word("a", "1"));
     RemoteHost host = slow.hosts().iterator().next();
@@ -69,7 +73,8 @@ class HostViewTest {
   @Test
   void hostWithAnAddressInNumbers_isAskedAtOnce() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
+    HostView slow =
+        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     for (String address : List.of("10.0.0.5", "fd00::5")) {
       String name = new HostAddress(address, 80, false).toString();
       slow.said(name, word(address, "1"));
@@ -87,14 +92,7 @@ class HostViewTest {
   }
 
   @Test
-  void whoHasGone_isCutOff_andWhoIsNotHeardOfAnyMore_isNot() {
-    view.said("a:80", word("a", "1"));
-    Given given = only().give(cut::incrementAndGet);
-    view.forget();
-    assertEquals(List.of(), names());
-    assertEquals(0, cut.get());
-    given.end(Outcome.ANSWERED);
-
+  void whoHasGone_isCutOff() {
     view.said("b:80", word("b", "1"));
     RemoteHost lost = only();
     Given ended = lost.give(cut::incrementAndGet);
@@ -111,15 +109,43 @@ class HostViewTest {
   }
 
   @Test
-  void whoHasGoneWhileNothingWasHeard_isCutOff_andTheOthersAreNot() {
+  void registryOutOfReach_leavesWhatWasHeard() {
     view.said("a:80", word("a", "1"));
-    Given given = only().give(cut::incrementAndGet);
-    view.all(Map.of("a:80", word("a", "1")));
+    view.reached(false);
+    assertEquals(List.of("a:80"), names());
+  }
+
+  @Test
+  void whoIsNotThereOnceTheRegistryIsBack_hasALeaseToComeBack_andIsCutOffThen() {
+    view.said("a:80", word("a", "1"));
+    view.said("b:80", word("b", "1"));
+    view.said("c:80", word("c", "1"));
+    view.hosts().forEach(host -> host.give(cut::incrementAndGet));
+    view.all(Map.of("own:80", word("own", "1"), "a:80", word("a", "1")));
+    now += LEASE.toNanos() - 1;
+    view.turn();
+    view.said("b:80", word("b", "1"));
+    assertEquals(List.of("a:80", "b:80", "c:80"), names());
     assertEquals(0, cut.get());
-    view.all(Map.of("b:80", word("b", "1")));
-    assertEquals(List.of("b:80"), names());
+    now++;
+    view.turn();
+    assertEquals(List.of("a:80", "b:80"), names());
     assertEquals(1, cut.get());
-    given.end(Outcome.LOST);
+  }
+
+  @Test
+  void registryThatIsBackAgain_givesAnotherLease() {
+    view.said("a:80", word("a", "1"));
+    view.all(Map.of());
+    now += LEASE.toNanos();
+    view.all(Map.of());
+    view.turn();
+    assertEquals(List.of("a:80"), names());
+    view.gone("a:80");
+    view.said("a:80", word("a", "2"));
+    now += LEASE.toNanos();
+    view.turn();
+    assertEquals(List.of("a:80"), names());
   }
 
   @Test
@@ -170,7 +196,8 @@ class HostViewTest {
   @Test
   void hostThatStartsAnewDuringALookup_isLookedUpAgain() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow = new HostView("own:80", "1", this::resolve, lookups::add, () -> now, counters);
+    HostView slow =
+        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     resolved.set(1);
     slow.said("a:80", word("a", "1"));
     slow.said("a:80", word("a", "2"));

@@ -322,6 +322,17 @@ class ForwardedRequestTest {
   }
 
   @Test
+  void registryThatIsBackAndKnowsNobody_leavesWhatOthersHadSaid() throws Exception {
+    bothHave("far", false);
+    registry.isBackWithoutAnybody();
+    first.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    first.close();
+    second.close();
+    assertEquals(503, ask("far").statusCode());
+  }
+
+  @Test
   void keptConnectionThatTheOtherSideHasClosed_isNoReasonToSuspectIt() throws Exception {
     bothHave("far", false);
     first.then("200 OK", OK);
