@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
@@ -11,6 +12,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.sharing.SampleRing;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -23,10 +25,12 @@ import java.util.function.ToLongFunction;
 
 /**
  * Passes requests on, and counts how long those that have not ended were expected to take. Online
- * ones only: they pass the others. Safe for any thread.
+ * ones only: they pass the others. What fails because no device is left here is {@link
+ * Status#UNAVAILABLE}, as another host may do better. Safe for any thread.
  */
 public final class LocalLoad implements InferenceService {
   private static final int SMOOTHING = 16;
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final InferenceService devices;
   private final ToLongFunction<ModelVersion> stallNanos;
@@ -92,15 +96,50 @@ public final class LocalLoad implements InferenceService {
   }
 
   private Ticket submit(InferenceRequest request, ResultHandler handler, Hold next) {
-    if (request.priority() != Priority.ONLINE) {
-      return next.submit(request, handler);
+    ResultHandler told = new Told(this, handler);
+    try {
+      return request.priority() == Priority.ONLINE
+          ? submitCounted(request, told, next)
+          : next.submit(request, told);
+    } catch (StatusException e) {
+      throw ofHost(e);
     }
+  }
+
+  private Ticket submitCounted(InferenceRequest request, ResultHandler handler, Hold next) {
     Counted counted = new Counted(handler, request.model());
     try {
       return next.submit(request, counted);
     } catch (RuntimeException | Error e) {
       counted.ended();
       throw e;
+    }
+  }
+
+  /** What a failure means for who may ask another host. */
+  private StatusException ofHost(StatusException error) {
+    boolean mayBeOfDevices =
+        switch (error.status()) {
+          case DEVICE_FAILURE, INTERNAL, INVALID_ARGUMENT -> true;
+          default -> false;
+        };
+    return mayBeOfDevices && !devices.isUsable()
+        ? StatusException.unavailable(
+            "every device of this host is lost, restart its server: " + error.getMessage(),
+            RETRY_AFTER,
+            error)
+        : error;
+  }
+
+  /**
+   * Says of a failure what it means for the host.
+   *
+   * @param handler told that
+   */
+  private record Told(LocalLoad load, ResultHandler handler) implements ForwardingHandler {
+    @Override
+    public void failed(StatusException error) {
+      handler.failed(load.ofHost(error));
     }
   }
 

@@ -11,6 +11,8 @@ import io.grpc.Metadata;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.InferParameter;
@@ -27,6 +29,7 @@ import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.Tls;
@@ -257,6 +260,23 @@ class ForwardedCallTest {
   }
 
   @Test
+  void hostWhoseDevicesAreAllLost_isReplaced() {
+    EchoService lost = EchoService.inline();
+    lost.refusal = new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
+    lost.usable = false;
+    LocalLoad load = new LocalLoad(lost, _ -> 0, () -> 1);
+    try (HttpServer other = realHost(Backends.of(FakeCatalog.usual(), load))) {
+      URI url = URI.create(other.url());
+      stallNanos = 1_000_000_000;
+      registry.has(url, "echo", 2, false, Duration.ZERO);
+      registry.has(second.url(), "echo", 2, false, Duration.ofMillis(5));
+      second.then("200 OK", bytes(answer("two")), MESSAGE);
+      assertEquals("two", infer(Inferences.raw("echo", 1, 2, 3, 4)).getId());
+      assertEquals(1, counted(url, "refused"));
+    }
+  }
+
+  @Test
   void answerThatBreaksOffAnywhere_comesFromAnotherHost() throws Exception {
     String text = BareHost.text("200 OK", bytes(answer("half")), MESSAGE);
     for (int end = 0; end < text.length(); end += 7) {
@@ -410,6 +430,10 @@ class ForwardedCallTest {
 
   /** Another host as it is. */
   private static HttpServer realHost(FakeCatalog catalog, InferenceStatistics statistics) {
+    return realHost(Backends.of(catalog, EchoService.inline(), statistics));
+  }
+
+  private static HttpServer realHost(Backend backend) {
     return HttpServer.start(
         new HttpSettings(
             "127.0.0.1",
@@ -420,7 +444,7 @@ class ForwardedCallTest {
             64,
             Duration.ofSeconds(30),
             Optional.empty()),
-        Backends.of(catalog, EchoService.inline(), statistics),
+        backend,
         new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
   }
 

@@ -1,6 +1,7 @@
 package io.pipelane.server.hosts;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.config.Status;
@@ -15,6 +16,7 @@ import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -25,13 +27,23 @@ class LocalLoadTest {
   private final List<ResultHandler> running = new ArrayList<>();
   private @Nullable StatusException refusal;
   private int lanes = 2;
+  private boolean usable = true;
+  private @Nullable StatusException failure;
   private final InferenceService devices =
-      (_, handler) -> {
-        if (refusal != null) {
-          throw refusal;
+      new InferenceService() {
+        @Override
+        public Ticket submit(InferenceRequest request, ResultHandler handler) {
+          if (refusal != null) {
+            throw refusal;
+          }
+          running.add(handler);
+          return Ticket.ENDED;
         }
-        running.add(handler);
-        return InferenceService.Ticket.ENDED;
+
+        @Override
+        public boolean isUsable() {
+          return usable;
+        }
       };
   private final LocalLoad load = new LocalLoad(devices, _ -> 100, () -> lanes);
 
@@ -80,8 +92,36 @@ class LocalLoadTest {
     assertEquals(0, load.waitNanos());
   }
 
-  /** Nobody wants the results. */
-  private static final class Nothing implements ResultHandler {
+  @Test
+  void failureOfADevice_isTheHosts_onceNoDeviceIsLeft() {
+    StatusException lost = new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
+    for (InferenceRequest request : List.of(REQUEST, REQUEST.offline())) {
+      usable = true;
+      submit(request);
+      running.removeFirst().failed(lost);
+      assertEquals(Status.DEVICE_FAILURE, failed().status());
+      usable = false;
+      submit(request);
+      running.removeFirst().failed(lost);
+      assertEquals(Status.UNAVAILABLE, failed().status());
+      assertNotNull(failed().retryAfter());
+      submit(request);
+      running.removeFirst().failed(new StatusException(Status.CANCELLED, "gone"));
+      assertEquals(Status.CANCELLED, failed().status());
+      refusal = lost;
+      StatusException refused = assertThrows(StatusException.class, () -> submit(request));
+      assertEquals(Status.UNAVAILABLE, refused.status());
+      refusal = null;
+    }
+    assertEquals(0, load.waitNanos());
+  }
+
+  private StatusException failed() {
+    return Objects.requireNonNull(failure, "nothing has failed");
+  }
+
+  /** Keeps the latest failure; nobody wants the results. */
+  private final class Nothing implements ResultHandler {
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
       return MemorySegment.NULL;
@@ -91,6 +131,8 @@ class LocalLoadTest {
     public void completed(InferenceTimings timings) {}
 
     @Override
-    public void failed(StatusException error) {}
+    public void failed(StatusException error) {
+      failure = error;
+    }
   }
 }

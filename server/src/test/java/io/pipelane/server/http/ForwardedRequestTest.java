@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.hosts.BareHost;
@@ -90,20 +91,17 @@ class ForwardedRequestTest {
   private HttpServer start(Transport transport, LocalLoad load, Backend backend) {
     HttpServer started =
         HttpServer.start(
-            new HttpSettings(
-                "127.0.0.1",
-                0,
-                transport,
-                1,
-                1 << 24,
-                64,
-                Duration.ofSeconds(30),
-                Optional.empty()),
+            settings(transport),
             backend,
             Optional.of(hosts),
             new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
     hosts.start(URI.create(started.url()), started.transport(), catalog, load);
     return started;
+  }
+
+  private static HttpSettings settings(Transport transport) {
+    return new HttpSettings(
+        "127.0.0.1", 0, transport, 1, 1 << 24, 64, Duration.ofSeconds(30), Optional.empty());
   }
 
   /** A part of the metrics, which a codec thread gathers. */
@@ -284,6 +282,31 @@ class ForwardedRequestTest {
     assertEquals("3", answer.headers().firstValue("Retry-After").orElse(""));
     assertEquals(2, counted(first, "refused"));
     assertEquals(0, hosts.counts().suspect());
+  }
+
+  @Test
+  void hostWhoseDevicesAreAllLost_isReplaced_andHasWhoAsksItComeAgain() throws Exception {
+    EchoService lost = EchoService.inline();
+    lost.refusal = new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
+    Backend backend = Backends.of(catalog, new LocalLoad(lost, _ -> 0, () -> 1));
+    TransferMemory transfers = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+    try (HttpServer other = HttpServer.start(settings(Transport.AUTO), backend, transfers)) {
+      URI url = URI.create(other.url());
+      stallNanos = 1_000_000_000;
+      registry.has(url, "echo", 2, false, Duration.ZERO);
+      registry.has(second.url(), "echo", 2, false, Duration.ofMillis(5));
+      assertEquals(500, ask(infer("echo", ECHO)).statusCode(), "of one run, as others are left");
+      lost.usable = false;
+      second.then("200 OK", OK);
+      assertEquals(OK, ask(infer("echo", ECHO)).body());
+      assertEquals(1, counted(url, "refused"));
+      HttpResponse<String> direct =
+          ask(
+              HttpRequest.newBuilder(url.resolve("/v2/models/echo/infer"))
+                  .POST(BodyPublishers.ofString(ECHO)));
+      assertEquals(503, direct.statusCode());
+      assertEquals("1", direct.headers().firstValue("Retry-After").orElse(""));
+    }
   }
 
   @Test
