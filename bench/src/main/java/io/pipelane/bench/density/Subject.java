@@ -16,13 +16,7 @@ import java.util.List;
 record Subject(ImportedModel model, WeightSource weights, List<Tensor> inputs) {
   /** A variant, registered beside others. */
   ImportedModel variant(int number) {
-    return new ImportedModel(
-        version(number),
-        model.plan(),
-        model.gatedModel(),
-        model.weights(),
-        model.buckets(),
-        model.tenant());
+    return model.as(version(number));
   }
 
   ModelVersion version(int number) {

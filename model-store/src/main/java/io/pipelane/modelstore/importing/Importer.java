@@ -54,17 +54,19 @@ public final class Importer {
     try {
       ModelFolder files = checkedFolder(modelFile);
       String state = files.state();
-      String key = key(modelFile, files);
+      String content = hashes.ofModel(modelFile, files);
+      String key = key(content);
       Path folder =
           cache.obtain(
               key,
               draft -> {
                 ImportProcess.run(modelFile, draft, settings);
-                checkUnchanged(modelFile, state, key);
+                checkUnchanged(modelFile, state, content);
               });
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
       return new ImportedModel(
-          version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS));
+              version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS))
+          .ofContent(content);
     } catch (StatusException e) {
       throw new StatusException(e.status(), version + ": " + e.getMessage(), e);
     } catch (FileLockInterruptionException | ClosedByInterruptException e) {
@@ -94,9 +96,9 @@ public final class Importer {
    * The stamps show any change but one within the tick of the file system's clock; files that young
    * are not remembered by {@link ContentHashes}, so they are read again for their key, others not.
    */
-  private void checkUnchanged(Path modelFile, String state, String key) throws IOException {
+  private void checkUnchanged(Path modelFile, String state, String content) throws IOException {
     ModelFolder files = ModelFolder.of(modelFile);
-    if (!files.state().equals(state) || !key(modelFile, files).equals(key)) {
+    if (!files.state().equals(state) || !hashes.ofModel(modelFile, files).equals(content)) {
       throw new StatusException(
           Status.UNAVAILABLE,
           "its files in %s were changed while it was imported; load it again when all are written"
@@ -104,12 +106,12 @@ public final class Importer {
     }
   }
 
-  private String key(Path modelFile, ModelFolder folder) throws IOException {
+  private String key(String content) {
     return ContentHashes.ofText(
         String.join(
             "\n",
             "format " + FORMAT,
-            "content " + hashes.ofModel(modelFile, folder),
+            "content " + content,
             "runtime " + settings.runtimeVersion(),
             "optimization " + settings.optimization(),
             "cuts " + settings.cuts(),

@@ -1,6 +1,7 @@
 package io.pipelane.modelstore.importing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -52,6 +53,8 @@ class ImporterTest {
 
     ImportedModel again = importer(Duration.ZERO).importModel(file, new ModelVersion("n", 2));
     assertEquals(imported.plan(), again.plan());
+    assertFalse(imported.content().isEmpty());
+    assertEquals(imported.content(), again.content());
 
     Files.writeString(imported.weights(), "damage");
     StatusException error =

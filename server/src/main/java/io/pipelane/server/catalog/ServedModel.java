@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param versions every version of the model that is READY, ascending
  * @param options how its owner wants requests to be treated that say nothing of it themselves
  * @param keepsState whether its answers depend on earlier requests, so that none may be run twice
+ * @param content what tells it from another content under the same version number, on any host;
+ *     empty where nobody has said
  */
 public record ServedModel(
     ModelVersion version,
@@ -28,7 +30,8 @@ public record ServedModel(
     List<TensorSpec> inputs,
     List<TensorSpec> outputs,
     ModelOptions options,
-    boolean keepsState) {
+    boolean keepsState,
+    String content) {
   /** The longest time for which a client may say that it waits: a day. */
   public static final long LONGEST_TIMEOUT_MICROS = 86_400_000_000L;
 
@@ -45,7 +48,12 @@ public record ServedModel(
       List<TensorSpec> inputs,
       List<TensorSpec> outputs,
       ModelOptions options) {
-    this(version, versions, inputs, outputs, options, !options.state().isEmpty());
+    this(version, versions, inputs, outputs, options, !options.state().isEmpty(), "");
+  }
+
+  /** The same with what is known of its content. */
+  public ServedModel ofContent(String known) {
+    return new ServedModel(version, versions, inputs, outputs, options, keepsState, known);
   }
 
   /**

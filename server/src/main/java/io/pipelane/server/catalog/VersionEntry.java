@@ -54,11 +54,12 @@ sealed interface VersionEntry {
     ServedModel served(List<Long> ready) {
       Plan plan = imported.plan();
       return new ServedModel(
-          imported.version(),
-          ready,
-          without(options.state().values(), plan.inputs()),
-          without(options.state().keySet(), plan.outputs()),
-          options);
+              imported.version(),
+              ready,
+              without(options.state().values(), plan.inputs()),
+              without(options.state().keySet(), plan.outputs()),
+              options)
+          .ofContent(imported.content());
     }
 
     private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {

@@ -155,7 +155,8 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
               given,
               outputs,
               ensemble.options(),
-              members.stream().anyMatch(member -> member.model.keepsState()));
+              members.stream().anyMatch(member -> member.model.keepsState()),
+              "");
       return new EnsemblePlan(served, members);
     }
 

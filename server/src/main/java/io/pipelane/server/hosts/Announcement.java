@@ -35,14 +35,16 @@ record Announcement(
     List<OfferedModel> models) {
   /*
    * {"url":"http://10.0.0.5:8000","instance":"5f2a","lanes":8,"wait_us":0,"run_us":1536,
-   *  "models":[["bert",1,0],["lstm",3,24576,"state"]]}
+   *  "models":[["bert",1,0,"#9f2c01d4ab37"],["lstm",3,24576,"state","#0b7e5530c1aa"]]}
    *
    * Times are coarse, so that a host whose load hardly changes has nothing new to say. Members that
    * are not known are left aside: hosts of another version may say more.
    */
 
-  /** Some 200 KB of names as they usually are; etcd takes 1.5 MB. */
+  /** Some 250 KB as names usually are; etcd takes 1.5 MB. */
   static final int MOST_MODELS = 4096;
+
+  private static final String CONTENT = "#";
 
   private static final int LONGEST_TEXT = 1 << 20;
   private static final long MOST_MICROS = 1L << 40;
@@ -88,6 +90,9 @@ record Announcement(
         json.writeNumber(model.stallMicros());
         if (model.keepsState()) {
           json.writeString("state");
+        }
+        if (!model.content().isEmpty()) {
+          json.writeString(CONTENT + model.content());
         }
         json.writeEndArray();
       }
@@ -153,11 +158,14 @@ record Announcement(
         json.nextToken();
         long stall = micros(json);
         boolean keepsState = false;
+        String content = "";
         while (json.nextToken() != JsonToken.END_ARRAY) {
           expect(json.currentToken() != null, "it breaks off");
-          keepsState |= "state".equals(json.getText());
+          String text = json.getText();
+          keepsState |= text.equals("state");
+          content = text.startsWith(CONTENT) ? text.substring(CONTENT.length()) : content;
         }
-        models.add(new OfferedModel(name, version, keepsState, stall));
+        models.add(new OfferedModel(name, version, keepsState, stall, content));
       }
     }
 

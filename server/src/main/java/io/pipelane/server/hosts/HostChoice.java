@@ -3,8 +3,10 @@ package io.pipelane.server.hosts;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +20,10 @@ final class HostChoice {
    * Requests of models that keep state all go to one host, the first of those that have the model
    * by a hash of both names (rendezvous hashing: Thaler and Ravishankar, 1998), so that hosts agree
    * without asking each other, and a host that comes or goes moves its own share of models only.
+   *
+   * A version number may stand for different contents while hosts are updated one after another.
+   * A host that has a content gives requests to others with the same only. One that has none gives
+   * them to those with the content that most have, and to the rest when these do not answer.
    */
 
   /** Other hosts that a request is given to at most. */
@@ -33,8 +39,10 @@ final class HostChoice {
    *     it cannot be answered here
    * @param version that would answer here, or the one asked for; 0 for any
    * @param keepsState whether the model is known here to keep state
+   * @param content the hash of what would answer here; empty where it cannot, or is not known
    */
-  record Here(String name, OptionalLong beforeRunNanos, long version, boolean keepsState) {}
+  record Here(
+      String name, OptionalLong beforeRunNanos, long version, boolean keepsState, String content) {}
 
   /**
    * Whom to ask.
@@ -58,6 +66,7 @@ final class HostChoice {
         others.stream()
             .filter(host -> !host.announcement().leaving())
             .flatMap(host -> candidate(host, model, here.version).stream())
+            .filter(candidate -> candidate.model.mayBe(here.content))
             .toList();
     List<Candidate> usable =
         having.stream().filter(candidate -> !candidate.host.isSuspect(nowNanos)).toList();
@@ -65,13 +74,32 @@ final class HostChoice {
         here.keepsState || having.stream().anyMatch(candidate -> candidate.model.keepsState());
     Stream<Candidate> before =
         keepsState ? owners(here, model, usable) : sooner(here, usable, hopNanos);
-    List<RemoteHost> hosts = before.limit(MOST_TRIED).map(Candidate::host).toList();
+    String content = here.content.isEmpty() ? mostHave(usable) : here.content;
+    List<RemoteHost> hosts =
+        before
+            .sorted(Comparator.comparing(candidate -> !candidate.model.mayBe(content)))
+            .limit(MOST_TRIED)
+            .map(Candidate::host)
+            .toList();
     return new Plan(hosts, keepsState, !having.isEmpty());
   }
 
   private static Optional<Candidate> candidate(RemoteHost host, String model, long version) {
     return host.offered(model, version)
         .map(offered -> new Candidate(host, offered, host.beforeRunNanos(offered)));
+  }
+
+  /** The content that most have, the same for whoever knows the same; empty where nobody says. */
+  private static String mostHave(List<Candidate> candidates) {
+    Map<String, Long> counts =
+        candidates.stream()
+            .map(candidate -> candidate.model.content())
+            .filter(content -> !content.isEmpty())
+            .collect(Collectors.groupingBy(content -> content, Collectors.counting()));
+    return counts.entrySet().stream()
+        .max(Map.Entry.<String, Long>comparingByValue().thenComparing(Map.Entry.comparingByKey()))
+        .map(Map.Entry::getKey)
+        .orElse("");
   }
 
   private static Stream<Candidate> sooner(Here here, List<Candidate> usable, long hopNanos) {

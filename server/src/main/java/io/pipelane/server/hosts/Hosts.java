@@ -128,7 +128,8 @@ public final class Hosts implements AutoCloseable {
       return Optional.empty();
     }
     OptionalLong beforeHere = usable == null ? OptionalLong.empty() : OptionalLong.of(before);
-    Here place = new Here(now.name, beforeHere, wanted, keepsState);
+    String content = usable == null ? "" : usable.content();
+    Here place = new Here(now.name, beforeHere, wanted, keepsState, content);
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
     boolean stays = plan.hosts().isEmpty() && (usable != null || !plan.known());
     String named = here != null ? Long.toString(wanted) : version;

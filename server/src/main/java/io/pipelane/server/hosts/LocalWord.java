@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
+import io.pipelane.server.catalog.ServedModel;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,13 +68,14 @@ final class LocalWord implements Supplier<String> {
       }
       try {
         ModelVersion version = new ModelVersion(entry.name(), Long.parseLong(entry.version()));
-        boolean keepsState = catalog.resolve(entry.name(), entry.version()).keepsState();
+        ServedModel model = catalog.resolve(entry.name(), entry.version());
         models.add(
             new OfferedModel(
                 entry.name(),
                 version.version(),
-                keepsState,
-                coarseMicros(load.stallNanos(version))));
+                model.keepsState(),
+                coarseMicros(load.stallNanos(version)),
+                model.content()));
       } catch (StatusException e) {
         // It has left since.
       }

@@ -42,7 +42,7 @@ class CatalogModelTest {
             List.of(importNote));
     Path nowhere = Path.of("nowhere");
     return new VersionEntry.Ready(
-        new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere),
+        new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere).ofContent("0123"),
         ModelOptions.DEFAULT,
         TritonConfig.NONE);
   }
@@ -75,6 +75,7 @@ class CatalogModelTest {
     }
     quarantine = Optional.empty();
     assertEquals(1, model.resolve("").version().version());
+    assertEquals("0123", model.resolve("").content());
   }
 
   @Test

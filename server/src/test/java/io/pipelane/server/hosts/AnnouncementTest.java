@@ -27,13 +27,15 @@ class AnnouncementTest {
         of(
             List.of(
                 new OfferedModel("bert base", 1, false, 0),
-                new OfferedModel("l\"stm", 3, true, 24_576)));
+                new OfferedModel("l\"stm", 3, true, 24_576),
+                new OfferedModel("new", 1, true, 0, "9f2c01d4ab37aaaa")));
     Announcement leaving = new Announcement(ADDRESS, "x", true, 1, 0, 0, List.of());
     assertEquals(busy, Announcement.read(busy.write()));
     assertEquals(leaving, Announcement.read(leaving.write()));
     assertEquals(
         "{\"url\":\"http://10.0.0.5:8000\",\"instance\":\"5f2a\",\"lanes\":8,\"wait_us\":12,"
-            + "\"run_us\":1536,\"models\":[[\"bert base\",1,0],[\"l\\\"stm\",3,24576,\"state\"]]}",
+            + "\"run_us\":1536,\"models\":[[\"bert base\",1,0],[\"l\\\"stm\",3,24576,\"state\"],"
+            + "[\"new\",1,0,\"state\",\"#9f2c01d4ab37\"]]}",
         busy.write());
   }
 
@@ -48,7 +50,7 @@ class AnnouncementTest {
 
   @Test
   void read_textCutAnywhere_isRefused() {
-    String whole = of(List.of(new OfferedModel("m", 1, true, 7))).write();
+    String whole = of(List.of(new OfferedModel("m", 1, true, 7, "ab"))).write();
     for (int end = 0; end < whole.length(); end++) {
       String cut = whole.substring(0, end);
       assertThrows(StatusException.class, () -> Announcement.read(cut), cut);
@@ -76,10 +78,10 @@ class AnnouncementTest {
   void read_hasALimit() {
     List<OfferedModel> most =
         IntStream.range(0, Announcement.MOST_MODELS)
-            .mapToObj(i -> new OfferedModel("model-" + i, 1, false, i))
+            .mapToObj(i -> new OfferedModel("model-" + i, 1, false, i, "9f2c01d4ab37"))
             .toList();
     String text = of(most).write();
-    assertTrue(text.length() < 200_000, () -> text.length() + " characters");
+    assertTrue(text.length() < 250_000, () -> text.length() + " characters");
     assertEquals(most, Announcement.read(text).models());
     String more = text.replace("]]}", "],[\"one\",1,0]]}");
     assertThrows(StatusException.class, () -> Announcement.read(more));

@@ -79,6 +79,12 @@ public final class FakeRegistry implements HostRegistry {
 
   /** A host says that it has a model, and needs so long before it begins to run it. */
   public void has(URI url, String model, long version, boolean keepsState, Duration before) {
+    has(url, model, version, keepsState, before, "");
+  }
+
+  /** The same of a model with a content. */
+  public void has(
+      URI url, String model, long version, boolean keepsState, Duration before, String content) {
     Announcement announcement =
         new Announcement(
             HostAddress.of(url),
@@ -87,7 +93,7 @@ public final class FakeRegistry implements HostRegistry {
             1,
             before.toNanos() / 1000,
             0,
-            List.of(new OfferedModel(model, version, keepsState, 0)));
+            List.of(new OfferedModel(model, version, keepsState, 0, content)));
     listener().said(HostAddress.of(url).toString(), announcement.write());
   }
 

@@ -44,7 +44,12 @@ class HostChoiceTest {
   }
 
   private static Plan plan(OptionalLong hereNanos, long version, RemoteHost... hosts) {
-    Here here = new Here("here:80", hereNanos, version, false);
+    return plan("", hereNanos, version, hosts);
+  }
+
+  private static Plan plan(
+      String content, OptionalLong hereNanos, long version, RemoteHost... hosts) {
+    Here here = new Here("here:80", hereNanos, version, false, content);
     return HostChoice.choose(here, "m", List.of(hosts), HOP, 0);
   }
 
@@ -77,6 +82,34 @@ class HostChoiceTest {
     assertTrue(plan(NOT_HERE, 3, old, young).hosts().isEmpty());
     assertFalse(plan(NOT_HERE, 3, old, young).known());
     assertEquals(2, young.offered("m", 0).orElseThrow().version());
+  }
+
+  private static RemoteHost having(String name, String content, long stallMicros) {
+    return host(name, 0, new OfferedModel("m", 1, false, stallMicros, content));
+  }
+
+  @Test
+  void contentThatIsHere_isNotAnsweredWithAnotherUnderTheSameNumber() {
+    String here = "0123456789abcdef";
+    OptionalLong late = OptionalLong.of(1_000_000_000);
+    RemoteHost same = having("same", here, 3_000);
+    RemoteHost other = having("other", "fedcba9876543210", 0);
+    RemoteHost silent = having("silent", "", 2_000);
+    assertEquals(List.of("silent:80", "same:80"), names(plan(here, late, 1, same, other, silent)));
+    assertEquals(List.of(), names(plan(here, late, 1, other)));
+    assertEquals(List.of("other:80", "silent:80"), names(plan("", late, 1, other, silent)));
+  }
+
+  @Test
+  void contentThatIsNotHere_isWhatMostHave_andTheRestWhenTheseDoNotAnswer() {
+    RemoteHost old = having("old", "a", 0);
+    RemoteHost fresh = having("fresh", "b", 1_000);
+    RemoteHost second = having("second", "b", 2_000);
+    assertEquals(List.of("fresh:80", "old:80"), names(plan(NOT_HERE, 1, old, fresh)));
+    assertEquals(List.of("fresh:80", "second:80"), names(plan(NOT_HERE, 0, old, fresh, second)));
+    fresh.suspectUntil(10, 0);
+    second.suspectUntil(10, 0);
+    assertEquals(List.of("old:80"), names(plan(NOT_HERE, 1, old, fresh, second)));
   }
 
   @Test
@@ -142,7 +175,7 @@ class HostChoiceTest {
             .filter(name -> !name.equals(own))
             .map(name -> host(name, 0, offered))
             .toList();
-    Here here = new Here(own + ":80", OptionalLong.of(0), 1, true);
+    Here here = new Here(own + ":80", OptionalLong.of(0), 1, true, "");
     Plan plan = HostChoice.choose(here, model, others, HOP, 0);
     assertTrue(plan.keepsState());
     return Stream.concat(names(plan).stream(), Stream.of(own + ":80")).findFirst().orElseThrow();

@@ -80,7 +80,8 @@ public final class FakeCatalog implements ModelCatalog {
             echo.inputs(),
             echo.outputs(),
             ModelOptions.DEFAULT,
-            true));
+            true,
+            ""));
     return catalog;
   }
 
@@ -141,6 +142,11 @@ public final class FakeCatalog implements ModelCatalog {
         name,
         new ServedModel(
             new ModelVersion(name, 2), List.of(1L, 2L), List.of(inputs), outputs, options));
+  }
+
+  /** Has a model have a content that can be told from others. */
+  public void hasContent(String name, String content) {
+    models.computeIfPresent(name, (_, model) -> model.ofContent(content));
   }
 
   /** Has version 2 of a model leave, so that version 1 answers. */

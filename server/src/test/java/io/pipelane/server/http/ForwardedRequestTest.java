@@ -538,6 +538,19 @@ class ForwardedRequestTest {
   }
 
   @Test
+  void otherContentElsewhere_isNotWhatThisHostWouldAnswerWith() throws Exception {
+    stallNanos = 1_000_000_000;
+    catalog.hasContent("echo", "0123456789abcdef");
+    assertTrue(registry.word().contains(",\"#0123456789ab\"]"), registry.word());
+    registry.has(first.url(), "echo", 2, false, Duration.ZERO, "fedcba987654");
+    assertTrue(ask(infer("echo", ECHO)).body().contains("y_x"));
+    registry.has(second.url(), "echo", 2, false, Duration.ofMillis(5), "0123456789ab");
+    second.then("200 OK", OK);
+    assertEquals(OK, ask(infer("echo", ECHO)).body());
+    assertEquals(0, first.received.size());
+  }
+
+  @Test
   void versionThatIsChosenHere_isWhatOthersAreAskedFor() throws Exception {
     stallNanos = 1_000_000_000;
     catalog.label("echo", "good", 1);

@@ -46,8 +46,8 @@ class BucketedInvocationTest {
             0,
             false,
             List.of());
-    return new ImportedModel(
-        new ModelVersion("m", 1), plan, nowhere, nowhere, List.of(buckets), "");
+    return new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere)
+        .withBuckets(List.of(buckets));
   }
 
   @Test
