@@ -6,6 +6,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.OrphanedChildren;
+import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
@@ -105,10 +106,11 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       OpenDevices open = DeviceOpening.open(config, library, opened, announcements);
       devices = open.serving();
+      ImportSettings importSettings =
+          CatalogSettings.imports(config, library, devices.runtimeVersion(), open.targets().get());
       Importer importer =
           Importer.open(
-              config.repository().cache(),
-              CatalogSettings.imports(config, library, devices.runtimeVersion(), open.target()));
+              config.repository().cache(), () -> importSettings.withTarget(open.targets().get()));
       Path folder = config.repository().path().orElseThrow();
       VersionChoices choices = VersionChoices.of(folder, config.repository().cache());
       Repository repository = new Repository(folder, config.repository().modelName(), choices::of);
@@ -138,7 +140,7 @@ public final class PipelaneServer implements AutoCloseable {
               devices.spans(),
               statistics,
               new TransferBuffers(open.transferMemory()));
-      placement = openPlacement(config, open.target());
+      placement = openPlacement(config, open.targets().get());
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(

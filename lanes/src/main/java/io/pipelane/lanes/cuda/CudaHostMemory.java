@@ -12,8 +12,10 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 
 /**
  * Host memory that every GPU reads at its link's speed, as it is pinned. Files that transfers
@@ -24,20 +26,29 @@ public final class CudaHostMemory implements HostMemory {
   private static final int READERS = 4;
   private static final AtomicInteger NUMBERS = new AtomicInteger();
 
-  private final CudaContext context;
+  private final FirstPinning<PinnedHostMemory> pinning;
   private final FilledMemory followed;
   private final int readers;
+
+  /** Memory for the only device of the process, by its context. */
+  public CudaHostMemory(CudaContext context) {
+    this(List.of(context));
+  }
 
   /**
    * Memory for all devices of the process.
    *
-   * @param context of one of them, which stays open as long as anything is loaded or kept
+   * @param contexts theirs, which stay open as long as anything is loaded or kept; the first that
+   *     can pins memory for all
    */
-  public CudaHostMemory(CudaContext context) {
-    this.context = context;
-    this.followed =
-        new FilledMemory(new RecycledMemory(memory -> PinnedHostMemory.register(context, memory)));
+  public CudaHostMemory(List<CudaContext> contexts) {
+    this.pinning = new FirstPinning<>(contexts.stream().map(CudaHostMemory::by).toList());
+    this.followed = new FilledMemory(new RecycledMemory(pinning::apply));
     this.readers = Math.min(READERS, Runtime.getRuntime().availableProcessors());
+  }
+
+  private static Function<MemorySegment, PinnedHostMemory> by(CudaContext context) {
+    return memory -> PinnedHostMemory.register(context, memory);
   }
 
   @Override
@@ -66,11 +77,7 @@ public final class CudaHostMemory implements HostMemory {
     SharedMemory memory = SharedMemory.allocate("weights", Math.max(1, bytes));
     try {
       ParallelFileReader.read(file, memory.segment().asSlice(0, bytes), readers, new Filling());
-      return new Pinned(
-          memory,
-          PinnedHostMemory.register(context, memory.segment()),
-          bytes,
-          NUMBERS.incrementAndGet());
+      return new Pinned(memory, pinning.apply(memory.segment()), bytes, NUMBERS.incrementAndGet());
     } catch (IOException | RuntimeException | Error e) {
       memory.close();
       throw e;

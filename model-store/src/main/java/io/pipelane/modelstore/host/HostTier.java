@@ -170,13 +170,21 @@ public final class HostTier implements HostWeights, AutoCloseable {
 
   /**
    * Fills memory with a model's weights ahead of their first lease, if there is room without giving
-   * up others'; blocks until they are there.
+   * up others'; blocks until they are there. Where memory for them cannot be had, as when a device
+   * that would pin it is lost, they stay on disk.
    *
    * @throws UncheckedIOException when the file cannot be read
    */
   public void prepare(Path weights, long byteSize) {
-    if (loader != null && heldBytes.get() + byteSize <= roomBytes()) {
+    if (loader == null || heldBytes.get() + byteSize > roomBytes()) {
+      return;
+    }
+    try {
       await(weights, loader);
+    } catch (UncheckedIOException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "{0} stays on disk: {1}", weights, e);
     }
   }
 

@@ -15,6 +15,7 @@ import java.nio.channels.FileLockInterruptionException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.function.Supplier;
 
 /**
  * Makes model versions servable: looks derived files up in the cache, or has them made by a process
@@ -26,16 +27,26 @@ public final class Importer {
 
   private final ImportCache cache;
   private final ContentHashes hashes;
-  private final ImportSettings settings;
+  private final Supplier<ImportSettings> settingsNow;
 
-  private Importer(ImportCache cache, ContentHashes hashes, ImportSettings settings) {
+  private Importer(ImportCache cache, ContentHashes hashes, Supplier<ImportSettings> settings) {
     this.cache = cache;
     this.hashes = hashes;
-    this.settings = settings;
+    this.settingsNow = settings;
   }
 
   /** Opens an importer that keeps all it writes in a cache folder, created where missing. */
   public static Importer open(Path cacheFolder, ImportSettings settings) throws IOException {
+    return open(cacheFolder, () -> settings);
+  }
+
+  /**
+   * The same where a device that imports may be lost.
+   *
+   * @param settings asked at the beginning of each import
+   */
+  public static Importer open(Path cacheFolder, Supplier<ImportSettings> settings)
+      throws IOException {
     ImportCache cache = ImportCache.open(cacheFolder);
     Path index = cacheFolder.resolve("hashes.json");
     return new Importer(cache, ContentHashes.open(index, Clock.systemUTC()), settings);
@@ -51,11 +62,12 @@ public final class Importer {
    *     process was ended from outside, so that the next attempt may succeed
    */
   public ImportedModel importModel(Path modelFile, ModelVersion version) {
+    ImportSettings settings = settingsNow.get();
     try {
-      ModelFolder files = checkedFolder(modelFile);
+      ModelFolder files = checkedFolder(modelFile, settings);
       String state = files.state();
       String content = hashes.ofModel(modelFile, files);
-      String key = key(content);
+      String key = key(content, settings);
       Path folder =
           cache.obtain(
               key,
@@ -76,7 +88,8 @@ public final class Importer {
     }
   }
 
-  private ModelFolder checkedFolder(Path modelFile) throws IOException {
+  private static ModelFolder checkedFolder(Path modelFile, ImportSettings settings)
+      throws IOException {
     if (!Files.isRegularFile(modelFile)) {
       throw new StatusException(Status.NOT_FOUND, "there is no file " + modelFile.getFileName());
     }
@@ -106,7 +119,7 @@ public final class Importer {
     }
   }
 
-  private String key(String content) {
+  private static String key(String content, ImportSettings settings) {
     return ContentHashes.ofText(
         String.join(
             "\n",

@@ -380,6 +380,21 @@ class HostTierTest {
   }
 
   @Test
+  void prepare_whereNoMemoryCanBeHad_leavesWeightsOnDisk() throws IOException {
+    HostMemory lost =
+        file -> {
+          throw new StatusException(Status.DEVICE_FAILURE, "the GPU that pins memory is lost");
+        };
+    try (HostTier tier = HostTier.filling(new ByteSize(FILE_BYTES), lost)) {
+      tier.prepare(write(1), FILE_BYTES);
+      assertEquals(0, tier.statistics().heldBytes());
+      try (WeightSource source = open(tier, 1)) {
+        assertEquals(1, byteAt(source, FILE_BYTES - 1));
+      }
+    }
+  }
+
+  @Test
   void prepare_whenNobodyWantsAFile_hasMemoryMadeReadyForTheLargest() throws Exception {
     CountDownLatch asked = new CountDownLatch(3);
     List<Long> sizes = new CopyOnWriteArrayList<>();

@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -161,6 +162,16 @@ class ImporterTest {
             sound.timeLimit(),
             memory,
             sound.modelSizeLimit()));
+  }
+
+  @Test
+  void settings_areAskedForEachImport() throws IOException {
+    Path file = model(TestModels.chain(2, TestModels.WIDTH, 1));
+    AtomicReference<Duration> limit = new AtomicReference<>(Duration.ZERO);
+    Importer importer = Importer.open(folder.resolve("cache"), () -> settings(limit.get()));
+    assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
+    limit.set(Duration.ofSeconds(50));
+    assertEquals(2, importer.importModel(file, VERSION).plan().repacked().size());
   }
 
   @Test

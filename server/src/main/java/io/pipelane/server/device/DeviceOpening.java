@@ -2,7 +2,6 @@ package io.pipelane.server.device;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.Calibration;
@@ -124,9 +123,13 @@ public final class DeviceOpening {
         CudaDriver driver = CudaDriver.load();
         ordinals.forEach(ordinal -> announceLink(ordinal, announcements));
         // Pinned memory belongs to a context, and must be gone before the last device is.
-        CudaContext context = opened.add(CudaContext.open(driver, ordinals.getFirst()));
+        List<CudaContext> contexts = new ArrayList<>();
+        for (int ordinal : ordinals) {
+          contexts.add(opened.add(CudaContext.open(driver, ordinal)));
+        }
         SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
-        PinnedHostMemory _ = opened.add(PinnedHostMemory.register(context, memory.segment()));
+        PinnedHostMemory _ =
+            opened.add(PinnedHostMemory.register(contexts.getFirst(), memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
         CudaServing gpus =
             new CudaServing(
@@ -135,17 +138,20 @@ public final class DeviceOpening {
           devices.add(opened.add(gpus.open(ordinal)));
         }
         note = CudaServing.workersNote(config);
-        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(context)));
+        hostTier = opened.add(HostTier.filling(hostBytes, new CudaHostMemory(contexts)));
       }
     }
     LinkSharing links = LinkSharing.of(config.switching().borrowLinks(), devices);
     List<ServingDevices.Place> places = new ArrayList<>();
+    List<ImportTargets.Of> targets = new ArrayList<>();
     Map<ServingDevice, LinkCosts> costs = new LinkedHashMap<>();
     for (ServingDevice device : devices) {
       announcements.accept(device.description() + note);
       LinkCosts ofLink = LinkCosts.unknown();
       costs.put(device, ofLink);
-      places.add(place(device, ofLink, hostTier, devices.size() > 1));
+      ServingDevices.Place place = place(device, ofLink, hostTier, devices.size() > 1);
+      places.add(place);
+      targets.add(new ImportTargets.Of(device.target(), place.switcher()::isUsable));
     }
     Runnable becomeKnown =
         () -> costs.forEach((device, of) -> links.costs(device, measured).ifPresent(of::become));
@@ -172,7 +178,7 @@ public final class DeviceOpening {
         choice instanceof DeviceChoice.Processor(List<String> names, _) && measured.isEmpty()
             ? Optional.of(opened.add(calibrationOf(names, serving, becomeKnown)))
             : Optional.empty();
-    return new OpenDevices(serving, commonTarget(devices), transferMemory, calibration);
+    return new OpenDevices(serving, new ImportTargets(targets), transferMemory, calibration);
   }
 
   /** What a device can do is measured before it is served from, while all of it is free. */
@@ -223,21 +229,6 @@ public final class DeviceOpening {
         serving::isIdle,
         System::nanoTime,
         LockSupport::parkNanos);
-  }
-
-  /** Models are imported once for all devices. */
-  private static ImportTarget commonTarget(List<ServingDevice> devices) {
-    ImportTarget target = devices.getFirst().target();
-    for (ServingDevice device : devices) {
-      String identity = device.target().deviceIdentity();
-      if (!identity.equals(target.deviceIdentity())) {
-        throw new StatusException(
-            Status.INVALID_ARGUMENT,
-            "device.kind names GPUs of different kinds, %s and %s; start a server for each kind"
-                .formatted(target.deviceIdentity(), identity));
-      }
-    }
-    return target;
   }
 
   /** Every device reads weights out of all others' pages that it reaches. */

@@ -1,18 +1,17 @@
 package io.pipelane.server.device;
 
 import io.pipelane.lanes.allocation.TransferMemory;
-import io.pipelane.modelstore.importing.ImportTarget;
 import java.util.Optional;
 
 /**
  * What a server needs to know of the devices it has opened.
  *
- * @param target what models are imported for
+ * @param targets what models are imported for
  * @param transferMemory where requests and answers lie best; closed with the devices
  * @param calibration measures their link, where that is still to be done; closed before them
  */
 public record OpenDevices(
     ServingDevices serving,
-    ImportTarget target,
+    ImportTargets targets,
     TransferMemory transferMemory,
     Optional<IdleCalibration> calibration) {}
