@@ -59,14 +59,14 @@ final class EtcdRegistry implements HostRegistry {
         }
       } catch (InterruptedException e) {
         continue; // It is closing.
-      } catch (IOException | RuntimeException e) {
+      } catch (Throwable e) { // Another session may do better, and nobody else would open it.
         listener.reached(false);
         if (!warned && !closing) {
           warned = true;
           LOG.log(
               Level.WARNING,
               "hosts.etcd is out of reach, and what other hosts said last holds until it is back: {0}",
-              e.getMessage());
+              e instanceof IOException ? e.getMessage() : e.toString());
         }
       }
       pause();

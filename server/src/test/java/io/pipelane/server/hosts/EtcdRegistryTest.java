@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -202,6 +203,24 @@ class EtcdRegistryTest {
     heard.await(now -> now.reports > 0);
     start();
     heard.awaitWords(Map.of("a", "one"));
+  }
+
+  @Test
+  void fault_endsTheSession_notTheRegistry() throws Exception {
+    start();
+    Heard heard = new Heard();
+    AtomicInteger words = new AtomicInteger();
+    registry("a")
+        .start(
+            () -> {
+              if (words.incrementAndGet() == 1) {
+                throw new AssertionError("a fault");
+              }
+              return "one";
+            },
+            heard);
+    heard.awaitWords(Map.of("a", "one"));
+    heard.await(now -> now.reached);
   }
 
   @Test

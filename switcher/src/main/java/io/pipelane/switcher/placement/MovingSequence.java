@@ -397,8 +397,8 @@ final class MovingSequence {
         step.give(new Attempt(step, following.removeFirst(), following, member));
       } catch (ElsewhereException e) {
         lost(new StatusException(Status.DEVICE_FAILURE, "a device was lost"));
-      } catch (StatusException e) {
-        failed(e);
+      } catch (RuntimeException | Error e) {
+        failed(RoutedRequest.failure(e));
       }
     }
 
@@ -419,9 +419,9 @@ final class MovingSequence {
     void lost(StatusException error) {
       try {
         step.move();
-      } catch (StatusException e) {
+      } catch (RuntimeException | Error e) {
         e.addSuppressed(error);
-        step.failed(e);
+        step.failed(RoutedRequest.failure(e));
       }
     }
   }

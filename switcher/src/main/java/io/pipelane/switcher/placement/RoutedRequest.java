@@ -202,8 +202,16 @@ final class RoutedRequest implements ResultHandler, Ticket {
     }
     try {
       submit();
-    } catch (StatusException e) {
-      handler.failed(e);
+    } catch (RuntimeException | Error e) {
+      handler.failed(failure(e));
     }
+  }
+
+  /** What a handler is told of what stood in the way of another attempt. */
+  static StatusException failure(Throwable thrown) {
+    return thrown instanceof StatusException known
+        ? known
+        : new StatusException(
+            Status.INTERNAL, "a request could not go to another device: " + thrown, thrown);
   }
 }

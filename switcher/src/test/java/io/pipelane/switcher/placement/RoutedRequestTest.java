@@ -9,21 +9,26 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -91,6 +96,96 @@ class RoutedRequestTest {
     assertEquals(1, asked(), 1e-9);
   }
 
+  /** Fails on the first device, which is lost meanwhile; the second one has a fault. */
+  private static Hold lostThenFaulty(Member member, Runnable lose) {
+    return (_, handler) -> {
+      if (member.index == 1) {
+        throw new AssertionError("a fault");
+      }
+      lose.run();
+      handler.failed(new StatusException(Status.DEVICE_FAILURE, "it is lost"));
+      return Ticket.ENDED;
+    };
+  }
+
+  @Test
+  void submit_faultWhileItIsGivenToAnotherDevice_isToldToTheHandler() {
+    Told told = new Told();
+    new RoutedRequest(
+            router, route, request(), told, member -> lostThenFaulty(member, () -> devices.lose(0)))
+        .submit();
+    assertEquals(List.of(Status.INTERNAL), told.failures);
+  }
+
+  @Test
+  void submit_faultWhileASequenceGoesOnOnAnotherDevice_isToldToTheHandler() {
+    Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
+    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+      Told told = new Told();
+      Ticket _ =
+          sequences.submit(
+              step(true), told, keeping, member -> lostThenFaulty(member, () -> devices.lose(0)));
+      assertEquals(List.of(Status.INTERNAL), told.failures);
+    }
+  }
+
+  /** A sequence whose steps are made again has one fail behind another that has not. */
+  @Test
+  void submit_faultBetweenStepsThatAreMadeAgain_isToldToTheHandler() {
+    Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
+    AtomicInteger made = new AtomicInteger();
+    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+      Told told = new Told();
+      for (int step = 0; step < 3; step++) {
+        if (step == 2) {
+          devices.lose(0);
+        }
+        Ticket _ =
+            sequences.submit(
+                step(step == 0),
+                told,
+                keeping,
+                _ ->
+                    (_, handler) -> {
+                      if (made.incrementAndGet() == 4) {
+                        throw new AssertionError("a fault");
+                      }
+                      handler.completed(new InferenceTimings(0, 0, 1));
+                      return Ticket.ENDED;
+                    });
+      }
+      assertEquals(List.of(Status.UNAVAILABLE), told.failures);
+    }
+  }
+
+  private InferenceRequest step(boolean start) {
+    return new InferenceRequest(
+        route.version,
+        List.of(),
+        List.of(),
+        OptionalLong.empty(),
+        Priority.ONLINE,
+        Optional.of(new SequenceStep("s", start, false)));
+  }
+
+  /** Keeps how a request has failed. */
+  private static final class Told implements ResultHandler {
+    private final List<Status> failures = new ArrayList<>();
+
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      return MemorySegment.NULL;
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {}
+
+    @Override
+    public void failed(StatusException error) {
+      failures.add(error.status());
+    }
+  }
+
   @Test
   void submit_stepsThatAreMadeAgainOnAnotherDevice_countOnceEach() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
@@ -100,17 +195,9 @@ class RoutedRequestTest {
         if (step == 3) {
           devices.lose(0);
         }
-        InferenceRequest request =
-            new InferenceRequest(
-                route.version,
-                List.of(),
-                List.of(),
-                OptionalLong.empty(),
-                Priority.ONLINE,
-                Optional.of(new SequenceStep("s", step == 0, false)));
         Ticket _ =
             sequences.submit(
-                request,
+                step(step == 0),
                 new Ignored(),
                 keeping,
                 member ->
