@@ -45,6 +45,11 @@ public final class StatusException extends RuntimeException {
     return new StatusException(Status.RATE_LIMITED, message, retryAfter, null);
   }
 
+  /** The same in other words, with this one as what has led to it. */
+  public StatusException saying(String other) {
+    return new StatusException(status, other, retryAfter, this);
+  }
+
   public Status status() {
     return status;
   }

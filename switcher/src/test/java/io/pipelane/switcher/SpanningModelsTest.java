@@ -398,6 +398,21 @@ class SpanningModelsTest {
   }
 
   @Test
+  void partThatCannotBeTakenNow_saysWhenToTryAgain() throws Exception {
+    SwitcherGroup group = open(1);
+    Both both = span(group, "both", 0, 1);
+    source =
+        _ -> {
+          throw StatusException.unavailable("not now", Duration.ofSeconds(3));
+        };
+    StatusException refused =
+        assertThrows(StatusException.class, () -> group.spans().switchIn("both", both.models()));
+    assertEquals(Status.UNAVAILABLE, refused.status());
+    assertEquals(Duration.ofSeconds(3), refused.retryAfter());
+    source = UnaryOperator.identity();
+  }
+
+  @Test
   void severalPartsOnADevice_ofDifferentGraphs_areThereTogether() throws Exception {
     SwitcherGroup group = open(2);
     group.spans().place("three", Map.of("a", 0, "b", 1, "c", 1));

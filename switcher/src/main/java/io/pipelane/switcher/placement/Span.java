@@ -112,10 +112,11 @@ final class Span {
     try {
       step.run();
     } catch (RuntimeException e) {
-      throw new StatusException(
-          e instanceof StatusException known ? known.status() : Status.INTERNAL,
-          "device %s cannot take its part of %s: %s".formatted(member.name, name, e.getMessage()),
-          e);
+      String message =
+          "device %s cannot take its part of %s: %s".formatted(member.name, name, e.getMessage());
+      throw e instanceof StatusException known
+          ? known.saying(message)
+          : new StatusException(Status.INTERNAL, message, e);
     }
   }
 
