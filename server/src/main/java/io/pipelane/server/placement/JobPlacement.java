@@ -37,7 +37,7 @@ public final class JobPlacement implements AutoCloseable {
   /*
    * A job that is to move keeps its device until it has left it, and nobody else takes the one that
    * it goes to. So two jobs can change places: each gives up its own before it waits for the
-   * other's.
+   * other's. Where that comes to nothing before the other has left, both stay.
    *
    * Whatever writes files is done without the lock: jobs begin under it.
    */
@@ -364,8 +364,10 @@ public final class JobPlacement implements AutoCloseable {
       }
       vacate(job);
       if (job.target != null && !job.target.reading().takesJobs()) {
-        job.target.next = null;
+        DeviceSlot wanted = job.target;
+        wanted.next = null;
         job.target = null;
+        stayInstead(job, wanted);
       }
       if (job.target == null) {
         Optional<DeviceSlot> free = slots.bestFree(job.model(), job.profile);
@@ -390,6 +392,17 @@ public final class JobPlacement implements AutoCloseable {
       return true;
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Has a job take its own device back from one that it was to change places with. */
+  private void stayInstead(PlacedJob job, DeviceSlot wanted) {
+    DeviceSlot own = slots.of(job.place().device());
+    @Nullable PlacedJob other = own.next;
+    if (other != null && other == wanted.job && own.job == null && own.reading().takesJobs()) {
+      other.mayStay(wanted.reading().usable());
+      job.target = own;
+      own.next = job;
     }
   }
 

@@ -126,6 +126,16 @@ public final class PlacedJob {
     mustMove = true;
   }
 
+  /**
+   * The device that it is to go to is not for it.
+   *
+   * @param here whether it is to stay where it is, not to go to any other
+   */
+  void mayStay(boolean here) {
+    target = null;
+    mustMove = !here;
+  }
+
   /** Whether it has left its device and waits for any. */
   boolean isDisplaced() {
     return slot == null && target == null;

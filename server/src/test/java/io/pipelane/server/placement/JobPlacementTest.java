@@ -160,6 +160,48 @@ class JobPlacementTest {
     }
   }
 
+  @Test
+  void jobThatHasLeftForTheOthersPlace_hasItsOwnBackIfThatTurnsUnhealthy() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
+      devices.serve(HEAVY, "b");
+      devices.serve(LIGHT, "a");
+      devices.look(placement);
+      assertFalse(heavy.settle(), "the other has not left");
+      devices.become("b", SharingState.UNHEALTHY);
+      devices.look(placement);
+      assertEquals("a", device(FakeDevices.settled(heavy)));
+      assertEquals("b", device(FakeDevices.settled(light)));
+      devices.look(placement);
+      assertFalse(heavy.mustMove() || light.mustMove());
+      devices.become("b", SharingState.HEALTHY);
+      devices.look(placement);
+      assertFalse(heavy.settle());
+      assertEquals("a", device(FakeDevices.settled(light)));
+      assertEquals("b", device(FakeDevices.settled(heavy)));
+    }
+  }
+
+  @Test
+  void jobThatHasLeftForTheOthersPlace_hasItsOwnBackIfThatIsLost() throws IOException {
+    try (JobPlacement placement = open()) {
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      PlacedJob light = FakeDevices.admit(placement, LIGHT);
+      devices.serve(HEAVY, "b");
+      devices.serve(LIGHT, "a");
+      devices.look(placement);
+      assertFalse(heavy.settle(), "the other has not left");
+      devices.lose("b");
+      devices.look(placement);
+      assertEquals("a", device(FakeDevices.settled(heavy)));
+      assertTrue(light.mustMove());
+      assertFalse(light.settle());
+      heavy.leave();
+      assertEquals("a", device(FakeDevices.settled(light)));
+    }
+  }
+
   /** Nothing is free, and one of them would wait for that. */
   @Test
   void jobThatCouldBeAnywhere_givesItsDeviceForThatOfOneThatCouldNot() throws IOException {
