@@ -48,7 +48,7 @@ public final class Profiler {
     activity.add(ran.toNanos() * whileBusy, time.toNanos());
   }
 
-  /** Occupancy was measured; the server's samples do not have it. */
+  /** Occupancy was measured, which not every device can be asked for. */
   public void occupied(double share) {
     occupancy.add(share);
   }

@@ -13,12 +13,14 @@ public record DeviceSample(Work work, Memory memory, Health health) {
    *
    * @param utilization of the time, that in which something ran
    * @param activity of the multiprocessors or cores, those that were busy
+   * @param occupancy of the threads that all multiprocessors can hold, those that they held
    * @param clock of the highest, that of multiprocessors or cores
    * @param slowedBy why its clock is not higher, as NVML's bits
    */
   public record Work(
       OptionalDouble utilization,
       OptionalDouble activity,
+      OptionalDouble occupancy,
       OptionalDouble clock,
       OptionalLong slowedBy) {
     public static final Work UNKNOWN =
@@ -30,6 +32,15 @@ public record DeviceSample(Work work, Memory memory, Health health) {
 
     private static final long GPU_IDLE = 1;
     private static final double BUSY = 0.5;
+
+    /** Of a device whose occupancy is not measured. */
+    public Work(
+        OptionalDouble utilization,
+        OptionalDouble activity,
+        OptionalDouble clock,
+        OptionalLong slowedBy) {
+      this(utilization, activity, OptionalDouble.empty(), clock, slowedBy);
+    }
 
     /** Whether it has so much to do that its clock says something of its health. */
     public boolean isBusy() {
@@ -77,7 +88,12 @@ public record DeviceSample(Work work, Memory memory, Health health) {
     return work.activity.isPresent()
         ? this
         : new DeviceSample(
-            new Work(work.utilization, OptionalDouble.of(estimated), work.clock, work.slowedBy),
+            new Work(
+                work.utilization,
+                OptionalDouble.of(estimated),
+                work.occupancy,
+                work.clock,
+                work.slowedBy),
             memory,
             health);
   }

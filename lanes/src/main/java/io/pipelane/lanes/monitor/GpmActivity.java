@@ -10,9 +10,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 
-/**
- * The share of multiprocessors that were busy, by NVML's GPM metrics; Hopper and later have them.
- */
+/** How busy the multiprocessors were, by NVML's GPM metrics; Hopper and later have them. */
 final class GpmActivity {
   /*
    * nvmlGpmMetricsGet_t: version, number of metrics, two samples, then metrics of 40 bytes each
@@ -21,10 +19,12 @@ final class GpmActivity {
    */
   private static final int VERSION = 1;
   private static final int SM_UTIL = 2;
+  private static final int SM_OCCUPANCY = 3;
   private static final long METRICS_GET_BYTES = 24 + 512 * 40;
   private static final long SAMPLE_1 = 8;
   private static final long SAMPLE_2 = 16;
-  private static final long METRIC = 24;
+  private static final long METRICS = 24;
+  private static final long METRIC_BYTES = 40;
   private static final double PERCENT = 100;
 
   /** The device counts that seldom: between samples 10 ms apart it seems to rest (H100). */
@@ -37,7 +37,17 @@ final class GpmActivity {
   private MemorySegment earlier;
   private MemorySegment later;
   private long earlierNanos;
-  private OptionalDouble latest = OptionalDouble.empty();
+  private Reading latest = Reading.NONE;
+
+  /**
+   * What the multiprocessors did.
+   *
+   * @param activity of them, those that were busy
+   * @param occupancy of the threads that they can hold, those that they held
+   */
+  record Reading(OptionalDouble activity, OptionalDouble occupancy) {
+    static final Reading NONE = new Reading(OptionalDouble.empty(), OptionalDouble.empty());
+  }
 
   private GpmActivity(
       Nvml nvml,
@@ -82,9 +92,9 @@ final class GpmActivity {
 
   /**
    * Of the last tenth of a second that is over, or longer where nobody asked; empty where NVML will
-   * not say, and then the next is about all the time since.
+   * not say, and where it does not tell of activity the next is about all the time since.
    */
-  OptionalDouble read() {
+  Reading read() {
     long now = nanoClock.getAsLong();
     if (now - earlierNanos >= WINDOW_NANOS) {
       latest = measure(now);
@@ -92,27 +102,34 @@ final class GpmActivity {
     return latest;
   }
 
-  private OptionalDouble measure(long now) {
+  private Reading measure(long now) {
     if (nvml.call("nvmlGpmSampleGet", device, later) != Nvml.SUCCESS) {
-      return OptionalDouble.empty();
+      return Reading.NONE;
     }
     request.set(JAVA_INT, 0, VERSION);
-    request.set(JAVA_INT, 4, 1);
+    request.set(JAVA_INT, 4, 2);
     request.set(ADDRESS, SAMPLE_1, earlier);
     request.set(ADDRESS, SAMPLE_2, later);
-    request.set(JAVA_INT, METRIC, SM_UTIL);
-    boolean read =
-        nvml.call("nvmlGpmMetricsGet", request) == Nvml.SUCCESS
-            && request.get(JAVA_INT, METRIC + 4) == Nvml.SUCCESS;
-    double share = request.get(JAVA_DOUBLE, METRIC + 8) / PERCENT;
-    if (!read || !Double.isFinite(share)) {
-      return OptionalDouble.empty();
+    request.set(JAVA_INT, METRICS, SM_UTIL);
+    request.set(JAVA_INT, METRICS + METRIC_BYTES, SM_OCCUPANCY);
+    boolean read = nvml.call("nvmlGpmMetricsGet", request) == Nvml.SUCCESS;
+    OptionalDouble activity = read ? share(METRICS) : OptionalDouble.empty();
+    if (activity.isEmpty()) {
+      return Reading.NONE;
     }
     MemorySegment former = earlier;
     earlier = later;
     earlierNanos = now;
     later = former;
-    return OptionalDouble.of(Math.clamp(share, 0.0, 1.0));
+    return new Reading(activity, share(METRICS + METRIC_BYTES));
+  }
+
+  /** The value of a metric; empty where there is none of it. */
+  private OptionalDouble share(long metric) {
+    double share = request.get(JAVA_DOUBLE, metric + 8) / PERCENT;
+    return request.get(JAVA_INT, metric + 4) == Nvml.SUCCESS && Double.isFinite(share)
+        ? OptionalDouble.of(Math.clamp(share, 0.0, 1.0))
+        : OptionalDouble.empty();
   }
 
   void close() {

@@ -31,7 +31,8 @@ final class Nvml {
   private final SymbolLookup symbols;
   private final Map<String, Optional<MethodHandle>> functions = new ConcurrentHashMap<>();
 
-  private Nvml(SymbolLookup symbols) {
+  /** A library that has been loaded and initialised. */
+  Nvml(SymbolLookup symbols) {
     this.symbols = symbols;
   }
 

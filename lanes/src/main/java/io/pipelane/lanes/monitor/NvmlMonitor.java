@@ -96,10 +96,13 @@ public final class NvmlMonitor implements DeviceMonitor {
 
   @Override
   public DeviceSample sample() {
+    GpmActivity.Reading multiprocessors =
+        gpm.map(GpmActivity::read).orElse(GpmActivity.Reading.NONE);
     return new DeviceSample(
         new Work(
             number("nvmlDeviceGetUtilizationRates", PERCENT),
-            gpm.map(GpmActivity::read).orElse(OptionalDouble.empty()),
+            multiprocessors.activity(),
+            multiprocessors.occupancy(),
             clock(),
             slowedBy()),
         Memory.ofDevice(memory()),

@@ -5,6 +5,7 @@ import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.MemberOverview.Work;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
+import java.util.OptionalDouble;
 
 /**
  * A device as placement looks at it.
@@ -37,6 +38,15 @@ public record DeviceReading(
   double whileBusy() {
     double busyTime = sample.work().utilization().orElse(0);
     return busyTime > 0 ? Math.min(1, sample.work().activity().orElse(busyTime) / busyTime) : 1;
+  }
+
+  /** Of the threads that its busy multiprocessors can hold, those that they held, if measured. */
+  OptionalDouble occupancy() {
+    double busy = sample.work().activity().orElse(0);
+    OptionalDouble ofAll = sample.work().occupancy();
+    return ofAll.isPresent() && busy > 0
+        ? OptionalDouble.of(Math.min(1, ofAll.getAsDouble() / busy))
+        : OptionalDouble.empty();
   }
 
   /** Whether an offline job may begin here. */

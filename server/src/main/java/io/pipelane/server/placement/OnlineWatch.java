@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class OnlineWatch {
   /*
    * The time that online requests computed is known whatever runs beside them. How many of the
-   * multiprocessors they kept busy meanwhile is told by the device for all work together, so it is
+   * multiprocessors they kept busy meanwhile, and how full, is told by the device for all work together, so it is
    * taken from looks between which no offline request ended, and is all of them until there was one.
    */
 
@@ -39,6 +39,7 @@ final class OnlineWatch {
     busyTime = Math.min(1, (double) ran / elapsed);
     if (now.offline().requests() == earlier.offline().requests() && busyTime > 0) {
       whileBusy = now.whileBusy();
+      now.occupancy().ifPresent(profiler::occupied);
     }
     Duration took = Duration.ofNanos(ran);
     profiler.looked(Duration.ofNanos(elapsed), took, whileBusy);

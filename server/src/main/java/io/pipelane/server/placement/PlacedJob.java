@@ -189,6 +189,7 @@ public final class PlacedJob {
     if (tells) {
       if (onlineBusy == 0) {
         whileBusy = device.whileBusy();
+        device.occupancy().ifPresent(profiler::occupied);
       }
       Duration time = Duration.ofNanos(left);
       profiler.looked(time, Duration.ofNanos(ran - lookedRunNanos), whileBusy);

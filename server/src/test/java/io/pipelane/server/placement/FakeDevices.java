@@ -82,6 +82,14 @@ public final class FakeDevices {
     onlineBusy.put(device, share);
   }
 
+  /** A device shows this of itself from now on. */
+  public void show(String device, DeviceSample sample) {
+    change(
+        device,
+        r ->
+            new DeviceReading(r.name(), r.usable(), r.state(), r.online(), r.offline(), sample));
+  }
+
   /** A second passes, and placement looks. */
   public void look(JobPlacement placement) {
     nanos.addAndGet(LOOK.toNanos());

@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.placement.MemberOverview.Work;
 import io.pipelane.switcher.sharing.SharingState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -15,6 +17,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -58,6 +62,40 @@ class JobProfilesTest {
       assertEquals(100, again.profile.orElseThrow().separateMillis());
       assertEquals(Optional.empty(), FakeDevices.admit(placement, LIGHT).profile);
     }
+  }
+
+  /** A device whose multiprocessors do so much, half of the threads of the busy ones being held. */
+  private static DeviceSample sample(double utilization, double activity) {
+    return new DeviceSample(
+        new DeviceSample.Work(
+            OptionalDouble.of(utilization),
+            OptionalDouble.of(activity),
+            OptionalDouble.of(activity / 2),
+            OptionalDouble.empty(),
+            OptionalLong.empty()),
+        DeviceSample.Memory.UNKNOWN,
+        DeviceSample.Health.UNKNOWN);
+  }
+
+  @Test
+  void occupancy_isOfTheBusyMultiprocessors_ofJobsAndOfOnlineWork() throws IOException {
+    try (JobPlacement placement = open()) {
+      devices.show("a", sample(0.8, 0.4));
+      PlacedJob job = FakeDevices.admit(placement, HEAVY);
+      run(placement, job, 5);
+      assertEquals(0.45, job.profile.orElseThrow().activity(), 1e-9);
+      assertEquals(0.5, job.profile.orElseThrow().occupancy(), 1e-9);
+    }
+    OnlineWatch watch = new OnlineWatch();
+    DeviceReading reading = devices.reading("a");
+    watch.look(reading, 0);
+    Work answered = new Work(10, 500 * MILLI);
+    watch.look(
+        new DeviceReading(
+            "a", true, SharingState.HEALTHY, answered, reading.offline(), sample(0.5, 0.4)),
+        1_000 * MILLI);
+    assertEquals(0.5, watch.profile().occupancy(), 1e-9);
+    assertEquals(0.4, watch.profile().activity(), 1e-9);
   }
 
   @Test
