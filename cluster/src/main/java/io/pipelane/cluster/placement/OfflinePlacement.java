@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Which offline job shares which device until the next matching (MuxFlow §5, algorithm 1): one at
@@ -32,7 +33,7 @@ public final class OfflinePlacement {
    * A device that cannot run a job weighs nothing to it, and what weighs nothing is not matched.
    */
   private final Map<String, SpeedPredictor> predictors;
-  private final MultiprocessorShare shares;
+  private final ToDoubleFunction<OnlineDevice> shares;
   private final Duration interval;
 
   /**
@@ -43,6 +44,18 @@ public final class OfflinePlacement {
    */
   public OfflinePlacement(
       Map<String, SpeedPredictor> predictors, MultiprocessorShare shares, Duration interval) {
+    this(predictors, device -> shares.beside(device.online()), interval);
+  }
+
+  /**
+   * The same where devices choose the share of their multiprocessors themselves.
+   *
+   * @param shares what a device has chosen for offline work, whichever comes
+   */
+  public OfflinePlacement(
+      Map<String, SpeedPredictor> predictors,
+      ToDoubleFunction<OnlineDevice> shares,
+      Duration interval) {
     if (!interval.isPositive()) {
       throw new IllegalArgumentException("the interval is " + interval + "; it must be above 0");
     }
@@ -91,7 +104,7 @@ public final class OfflinePlacement {
           new Placement(
               served.get(row).id(),
               device.id(),
-              shares.beside(device.online()),
+              shares.applyAsDouble(device),
               predicted[matched[row]][kindOf[row]]));
     }
     return plan;
@@ -103,7 +116,7 @@ public final class OfflinePlacement {
     for (int i = 0; i < predicted.length; i++) {
       OnlineDevice device = devices.get(i);
       SpeedPredictor predictor = predictor(device);
-      double share = shares.beside(device.online());
+      double share = shares.applyAsDouble(device);
       for (int kind = 0; kind < kinds.size(); kind++) {
         predicted[i][kind] =
             predictor.normalizedThroughput(device.online(), kinds.get(kind), share);

@@ -14,6 +14,8 @@ import java.util.OptionalDouble;
  * @param online what it has answered of online requests, since the start
  * @param offline the same of offline ones
  * @param sample what it shows of itself, all work together
+ * @param share of the multiprocessors, what offline work has while online work runs; all where it
+ *     has none of its own, as it has the whole device then, in turns
  */
 public record DeviceReading(
     String name,
@@ -21,7 +23,23 @@ public record DeviceReading(
     SharingState state,
     Work online,
     Work offline,
-    DeviceSample sample) {
+    DeviceSample sample,
+    double share) {
+  private static final double PERCENT = 100;
+
+  /** What gates leave is the whole device, while they do. */
+  static final double WHOLE = 1;
+
+  /** A device where offline work has no multiprocessors of its own. */
+  DeviceReading(
+      String name,
+      boolean usable,
+      SharingState state,
+      Work online,
+      Work offline,
+      DeviceSample sample) {
+    this(name, usable, state, online, offline, sample, WHOLE);
+  }
 
   /** What is told of a device as one of several, and as one that work shares. */
   public static DeviceReading of(String name, MemberOverview member, SharingOverview sharing) {
@@ -31,7 +49,12 @@ public record DeviceReading(
         sharing.seen().state(),
         member.online(),
         member.offline(),
-        sharing.seen().sample());
+        sharing.seen().sample(),
+        share(sharing.multiprocessors().percent()));
+  }
+
+  private static double share(int percent) {
+    return percent == 0 ? WHOLE : percent / PERCENT;
   }
 
   /** Of the multiprocessors, those that are busy while any is; all where that is not measured. */

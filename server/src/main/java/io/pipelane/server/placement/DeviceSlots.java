@@ -61,7 +61,7 @@ final class DeviceSlots {
     double most = -1;
     for (DeviceSlot slot : slots.values()) {
       if (slot.isFree() && !barred.contains(slot.name)) {
-        double predicted = experience.predicted(slot.online.profile(), profile);
+        double predicted = experience.predicted(slot.online, profile);
         if (predicted > most) {
           most = predicted;
           best = slot;

@@ -31,9 +31,6 @@ final class Experience implements AutoCloseable {
    */
   private static final System.Logger LOG = System.getLogger(Experience.class.getName());
 
-  /** What gates leave is the whole device, while they do. */
-  static final double WHOLE = 1;
-
   /** Of a job that has not been profiled. */
   static final WorkloadProfile UNKNOWN = OnlineWatch.IDLE;
 
@@ -143,9 +140,12 @@ final class Experience implements AutoCloseable {
         : JobPlace.By.RULE;
   }
 
-  /** The throughput of a job beside online work, over that of its own alone. */
-  double predicted(WorkloadProfile online, Optional<WorkloadProfile> offline) {
-    return predictor().normalizedThroughput(online, offline.orElse(UNKNOWN), WHOLE);
+  /**
+   * The throughput of a job beside a device's online work, with the share that it would have there,
+   * over that of its own alone.
+   */
+  double predicted(OnlineWatch at, Optional<WorkloadProfile> offline) {
+    return predictor().normalizedThroughput(at.profile(), offline.orElse(UNKNOWN), at.share());
   }
 
   /** Learns no more. */

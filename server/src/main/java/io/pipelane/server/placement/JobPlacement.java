@@ -6,7 +6,6 @@ import io.pipelane.cluster.placement.OnlineDevice;
 import io.pipelane.cluster.placement.Placement;
 import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.cluster.speed.MeasuredPair;
-import io.pipelane.cluster.speed.MultiprocessorShare;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import java.io.IOException;
@@ -181,7 +180,7 @@ public final class JobPlacement implements AutoCloseable {
                         new MeasuredPair(
                             slot.online.profile(),
                             job.profile.orElseThrow(),
-                            Experience.WHOLE,
+                            slot.online.share(),
                             reached)));
       }
     }
@@ -230,7 +229,7 @@ public final class JobPlacement implements AutoCloseable {
     }
     return new OfflinePlacement(
             Map.of(settings.gpuType(), experience.predictor()),
-            new MultiprocessorShare.Fixed(Experience.WHOLE),
+            (OnlineDevice device) -> slots.of(device.id()).online.share(),
             settings.interval())
         .plan(nodes, movable);
   }
@@ -352,7 +351,7 @@ public final class JobPlacement implements AutoCloseable {
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
     return new JobPlace(
-        slot.name, experience.by(profile), experience.predicted(slot.online.profile(), profile), 0);
+        slot.name, experience.by(profile), experience.predicted(slot.online, profile), 0);
   }
 
   boolean settle(PlacedJob job) {
@@ -385,10 +384,7 @@ public final class JobPlacement implements AutoCloseable {
         moves++;
       }
       job.arrived(
-          to,
-          experience.by(job.profile),
-          experience.predicted(to.online.profile(), job.profile),
-          nanos);
+          to, experience.by(job.profile), experience.predicted(to.online, job.profile), nanos);
       return true;
     } finally {
       lock.unlock();

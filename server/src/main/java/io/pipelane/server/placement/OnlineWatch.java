@@ -3,17 +3,22 @@ package io.pipelane.server.placement;
 import io.pipelane.cluster.profile.Profiler;
 import io.pipelane.cluster.profile.WorkloadProfile;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The online workload of a device, as the server measures it beside whatever offline work there is.
- * Not safe for several threads.
+ * The online workload of a device, as the server measures it beside whatever offline work there is,
+ * and the share of the multiprocessors that the device has chosen for that meanwhile. Not safe for
+ * several threads.
  */
 final class OnlineWatch {
   /*
    * The time that online requests computed is known whatever runs beside them. How many of the
    * multiprocessors they kept busy meanwhile, and how full, is told by the device for all work together, so it is
    * taken from looks between which no offline request ended, and is all of them until there was one.
+   *
+   * The share changes while sizes of it are tried; it is the one that was seen most often.
    */
 
   /** A device that nobody asks online. */
@@ -25,6 +30,8 @@ final class OnlineWatch {
   private double whileBusy = 1;
   private double busyTime;
   private WorkloadProfile before = IDLE;
+  private final Map<Double, Integer> shares = new HashMap<>();
+  private double shareBefore = DeviceReading.WHOLE;
 
   /** Looks once more, now by the device's clock. */
   void look(DeviceReading now, long nowNanos) {
@@ -32,6 +39,7 @@ final class OnlineWatch {
     long elapsed = nowNanos - lastNanos;
     last = now;
     lastNanos = nowNanos;
+    shares.merge(now.share(), 1, Integer::sum);
     if (earlier == null || elapsed <= 0) {
       return;
     }
@@ -56,9 +64,20 @@ final class OnlineWatch {
     return profiler.profile().orElseGet(() -> profiler.hasLooked() ? IDLE : before);
   }
 
+  /** The share since the last {@link #begin}; before the first look since then, before that. */
+  double share() {
+    return shares.entrySet().stream()
+        .max(
+            Map.Entry.<Double, Integer>comparingByValue().thenComparing(Map.Entry.comparingByKey()))
+        .map(Map.Entry::getKey)
+        .orElse(shareBefore);
+  }
+
   /** Begins to look anew, as workloads change over the day. */
   void begin() {
     before = profile();
+    shareBefore = share();
+    shares.clear();
     profiler = new Profiler();
   }
 }

@@ -63,7 +63,9 @@ public final class FakeDevices {
   public void become(String device, SharingState state) {
     change(
         device,
-        r -> new DeviceReading(r.name(), r.usable(), state, r.online(), r.offline(), r.sample()));
+        r ->
+            new DeviceReading(
+                r.name(), r.usable(), state, r.online(), r.offline(), r.sample(), r.share()));
   }
 
   /** A model can be had on these alone. */
@@ -74,7 +76,9 @@ public final class FakeDevices {
   public void lose(String device) {
     change(
         device,
-        r -> new DeviceReading(r.name(), false, r.state(), r.online(), r.offline(), r.sample()));
+        r ->
+            new DeviceReading(
+                r.name(), false, r.state(), r.online(), r.offline(), r.sample(), r.share()));
   }
 
   /** Online requests of 10 ms take this share of the device's time from now on. */
@@ -87,7 +91,17 @@ public final class FakeDevices {
     change(
         device,
         r ->
-            new DeviceReading(r.name(), r.usable(), r.state(), r.online(), r.offline(), sample));
+            new DeviceReading(
+                r.name(), r.usable(), r.state(), r.online(), r.offline(), sample, r.share()));
+  }
+
+  /** Offline work has this share of the multiprocessors to itself from now on. */
+  public void share(String device, double share) {
+    change(
+        device,
+        r ->
+            new DeviceReading(
+                r.name(), r.usable(), r.state(), r.online(), r.offline(), r.sample(), share));
   }
 
   /** A second passes, and placement looks. */
@@ -106,7 +120,8 @@ public final class FakeDevices {
                             r.online().requests() + Math.round(100 * share),
                             r.online().runNanos() + Math.round(1e9 * share)),
                         r.offline(),
-                        r.sample())));
+                        r.sample(),
+                        r.share())));
     placement.look();
   }
 

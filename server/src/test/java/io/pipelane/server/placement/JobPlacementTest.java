@@ -413,6 +413,38 @@ class JobPlacementTest {
     }
   }
 
+  /** What offline work gets done depends on the share alone. */
+  @Test
+  void shareThatADeviceHasChosen_countsInWhatIsPredicted() throws IOException {
+    SplittableRandom random = new SplittableRandom(7);
+    List<String> lines = new ArrayList<>();
+    for (int i = 0; i < 400; i++) {
+      boolean isSmall = random.nextBoolean();
+      lines.add(
+          "0.5\t0.5\t1\t10\t0.9\t0.9\t1\t100\t%s\t%s"
+              .formatted(isSmall ? 0.2 : 1, isSmall ? 0.9 : 0.4));
+    }
+    Files.createDirectories(folder.resolve("placement"));
+    Files.write(folder.resolve("placement/pairs.tsv"), lines);
+    Files.writeString(
+        folder.resolve("placement/profiles.tsv"), "heavy/1\ttest\t0.9\t0.9\t1\t100\n");
+    try (JobPlacement placement = open()) {
+      for (String device : List.of("a", "b")) {
+        devices.ask(device, 0.5);
+      }
+      devices.share("b", 0.2);
+      devices.look(placement);
+      devices.look(placement);
+      PlacedJob heavy = FakeDevices.admit(placement, HEAVY);
+      assertEquals("b", device(heavy));
+      assertEquals(0.9, heavy.place().predicted(), 0.1);
+      devices.share("b", 1);
+      devices.share("a", 0.2);
+      devices.interval(placement);
+      assertTrue(heavy.mustMove());
+    }
+  }
+
   private List<String> story(Path into) throws IOException {
     FakeDevices three = new FakeDevices("a", "b", "c");
     SplittableRandom random = new SplittableRandom(3);

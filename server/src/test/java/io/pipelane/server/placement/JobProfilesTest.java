@@ -220,11 +220,14 @@ class JobProfilesTest {
       run(placement, job, 900);
       assertEquals(0, placement.counts().pairs(), "it was not there from the beginning");
       devices.ask("a", 0.5);
-      run(placement, job, 4, 900);
+      run(placement, job, 4, 300);
+      devices.share("a", 0.2);
+      run(placement, job, 4, 600);
     }
     String[] pair = Files.readString(folder.resolve("placement/pairs.tsv")).strip().split("\t", -1);
     assertEquals(0.5, Double.parseDouble(pair[0]), 1e-9);
     assertEquals(100, Double.parseDouble(pair[7]), 1e-9);
+    assertEquals(0.2, Double.parseDouble(pair[8]), "the share that was there for longest");
     assertEquals(0.4, Double.parseDouble(pair[9]), 1e-9);
   }
 }
