@@ -3,6 +3,7 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
@@ -37,6 +38,8 @@ import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Online and offline work in two worker processes: what one costs the other. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -55,14 +58,25 @@ class OfflineWorkerTest {
     return new WorkersFixture(new TestWorkers(1).offlineApart(true).hangTimeout(PATIENCE), weights);
   }
 
+  /** Weights of a model that come, behind its first page, when the test says so. */
+  private static Function<ImportedModel, WeightSource> late(
+      String name, CountDownLatch waits, CountDownLatch come) {
+    return model ->
+        model.version().model().equals(name)
+            ? new LateSource(ReadWeights.of(model), waits, come)
+            : ReadWeights.of(model);
+  }
+
   private static float[] inferOffline(WorkersFixture workers, ImportedModel model, float... x) {
     Call call = new Call();
     workers.switcher.submit(Call.request(model.version(), x).offline(), call);
     return call.await();
   }
 
-  @Test
-  void offlineWorkerKilled_underLoad_noOnlineRunIsDoneTwice() throws Exception {
+  /** Killed, or told to end, which it does in order. */
+  @ParameterizedTest
+  @ValueSource(strings = {"KILL", "TERM"})
+  void offlineWorkerLost_underLoad_noOnlineRunIsDoneTwice(String signal) throws Exception {
     try (WorkersFixture workers = open(ReadWeights::of)) {
       ImportedModel online = chain("online", WorkersFixture.LAYERS);
       ImportedModel offline = chain("offline", 2 * WorkersFixture.LAYERS - 1);
@@ -101,10 +115,17 @@ class OfflineWorkerTest {
           awaitMore(onlineRuns, done);
           // One that stands by remains: a model that loses two workers in a row is quarantined.
           long pid = workers.await(WorkerState.OFFLINE, 1).pid();
-          Signals.send("KILL", pid);
+          Signals.send(signal, pid);
           while (workers.workers.workers().lost() < kill) {
             LockSupport.parkNanos(1_000_000);
           }
+          String loss = workers.workers.workers().lastLoss();
+          assertTrue(
+              loss.endsWith(
+                  signal.equals("KILL")
+                      ? "ended with signal 9"
+                      : "ended with code 3: told to end by SIG" + signal),
+              loss);
           workers.switcher.verify();
         }
         awaitMore(offlineRuns, done);
@@ -132,6 +153,82 @@ class OfflineWorkerTest {
   }
 
   /**
+   * It ends at the gate where it stands, though nobody lets it go on, and begins anew in the next
+   * worker once it may: nothing is held against it.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"TERM", "INT"})
+  void offlineWorkerToldToEnd_whileItsRunStandsAtAGate_launchesNothingMoreAndIsReplaced(
+      String signal) throws Exception {
+    CountDownLatch weightsCome = new CountDownLatch(1);
+    CountDownLatch offlineWaits = new CountDownLatch(1);
+    try (WorkersFixture workers = open(late("offline", offlineWaits, weightsCome))) {
+      ImportedModel online = chain("online", 2);
+      ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
+      workers.switcher.register(online);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = workers.infer(online, x);
+      int active = workers.await(WorkerState.ACTIVE, 0).id();
+      Call held = new Call();
+      workers.switcher.submit(Call.request(offline.version(), x).offline(), held);
+      offlineWaits.await(); // For the weights behind the first page: it has begun.
+      OfflineGate gate = workers.switcher.sharing().gate();
+      ResultHandler inFlight = gate.online().begin(new Ignored());
+      weightsCome.countDown();
+      while (gate.runs().ranSince(gate.runs().mark())) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      int before = workers.await(WorkerState.OFFLINE, 1).id();
+      Signals.send(signal, workers.await(WorkerState.OFFLINE, 1).pid());
+      while (workers.lost() == 0) {
+        assertArrayEquals(expected, workers.infer(online, x));
+      }
+      String loss = workers.workers.workers().lastLoss();
+      assertTrue(loss.endsWith("code 3: told to end by SIG" + signal), loss);
+      for (int i = 0; i < RUNS_BETWEEN; i++) {
+        assertArrayEquals(expected, workers.infer(online, x));
+      }
+      assertEquals(active, workers.await(WorkerState.ACTIVE, 0).id());
+      assertEquals(0, held.answers());
+      inFlight.completed(new InferenceTimings(0, 0, 0));
+      float[] answer = held.await();
+      assertEquals(1, held.answers());
+      assertArrayEquals(answer, inferOffline(workers, offline, x));
+      assertNotEquals(before, workers.await(WorkerState.OFFLINE, 1).id());
+      assertEquals(1, workers.lost());
+      workers.switcher.verify();
+    }
+  }
+
+  /** A fault at the step at which the device is given back shows that it is, nothing running. */
+  @Test
+  void offlineWorkerToldToEnd_itsDeviceIsGivenBack() throws Exception {
+    try (ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
+        WorkersFixture workers =
+            new WorkersFixture(
+                new TestWorkers(1)
+                    .program(FaultyWorker.class)
+                    .offlineApart(true)
+                    .hangTimeout(PATIENCE))) {
+      ImportedModel offline = chain("offline", WorkersFixture.LAYERS);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = inferOffline(workers, offline, x);
+      workers.await(WorkerState.STANDBY, 0);
+      faults.arm(Step.RELEASING, Fault.EXIT);
+      Signals.send("TERM", workers.await(WorkerState.OFFLINE, 1).pid());
+      while (workers.lost() == 0) {
+        LockSupport.parkNanos(1_000_000);
+      }
+      assertFalse(faults.isArmed(Step.RELEASING));
+      String loss = workers.workers.workers().lastLoss();
+      assertTrue(loss.contains("code 7"), loss);
+      assertArrayEquals(expected, inferOffline(workers, offline, x));
+    }
+  }
+
+  /**
    * While an online request is in flight, the run in the other process waits at a gate; not for the
    * outputs of one that has computed.
    */
@@ -140,12 +237,7 @@ class OfflineWorkerTest {
       throws Exception {
     CountDownLatch weightsCome = new CountDownLatch(1);
     CountDownLatch offlineWaits = new CountDownLatch(1);
-    Function<ImportedModel, WeightSource> weights =
-        model ->
-            model.version().model().equals("offline")
-                ? new LateSource(ReadWeights.of(model), offlineWaits, weightsCome)
-                : ReadWeights.of(model);
-    try (WorkersFixture workers = open(weights);
+    try (WorkersFixture workers = open(late("offline", offlineWaits, weightsCome));
         HeldCall placing = new HeldCall()) {
       ImportedModel online = chain("online", 2);
       ImportedModel offline = chain("offline", WorkersFixture.LAYERS);

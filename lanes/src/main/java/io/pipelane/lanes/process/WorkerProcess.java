@@ -42,7 +42,10 @@ final class WorkerProcess {
    */
   private static final int CONTROLS = 2 + SessionFactory.MOST_BUILT_AHEAD;
 
-  /** Signals that ask the server's process group to end are for the server to act on. */
+  /**
+   * Signals that ask the server's process group to end are for the server to act on; a worker of
+   * offline work takes them back.
+   */
   private static final String SHELL = "trap '' INT TERM HUP; ulimit -c 0; exec \"$@\"";
 
   private static final long LONGEST_TICK_NANOS = 1_000_000_000;
@@ -266,6 +269,13 @@ final class WorkerProcess {
     retire();
   }
 
+  /** It runs offline work from now on, and nothing else: signals may end it. */
+  synchronized void offlineAlone() {
+    if (!unmapped) {
+      area.setOfflineAlone();
+    }
+  }
+
   /** Whether its runs end at their next gate: they are somebody else's by then. */
   boolean endsRuns() {
     return endsRuns;
@@ -357,6 +367,9 @@ final class WorkerProcess {
       }
     }
     goneNanos = System.nanoTime();
+    if (process.exitValue() == WorkerArea.TOLD_TO_END) {
+      underWay.accuseNobody();
+    }
     output.awaitEnd();
     gone.countDown();
     endWaits();

@@ -365,6 +365,9 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void takeOver(WorkerMember successor, WorkerState post) {
+    if (post == WorkerState.OFFLINE) {
+      successor.worker.offlineAlone();
+    }
     successor.become(post);
     if (post == WorkerState.OFFLINE) {
       successor.yields(settings.crew().offlinePriority());

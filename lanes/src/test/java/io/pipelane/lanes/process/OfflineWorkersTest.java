@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;
@@ -26,6 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Offline work in a worker process of its own, with one that stands by. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -139,6 +142,28 @@ class OfflineWorkersTest {
         assertEquals(active, workers.active().id());
         assertEquals(1, standbys(), "one is left for online work");
       }
+    }
+  }
+
+  /** Whoever ends a group of processes means the server; those of online work are its own. */
+  @ParameterizedTest
+  @ValueSource(strings = {"TERM", "INT"})
+  void otherWorkersToldToEnd_stay(String signal) throws Exception {
+    ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
+    float[] x = WorkerFixture.random(2, 1);
+    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+      float[] expected = workers.run(session, x);
+      long offline = workers.await(WorkerState.OFFLINE, 0).pid();
+      int active = workers.active().id();
+      Signals.send(
+          signal, workers.active().pid(), workers.await(WorkerState.STANDBY, 1).pid(), offline);
+      awaitLosses(1);
+      assertArrayEquals(expected, workers.run(session, x));
+      assertArrayEquals(expected, runOffline(session, x), "in another one");
+      assertEquals(active, workers.active().id());
+      assertEquals(1, workers.sessions.workers().lost());
+      String loss = workers.sessions.workers().lastLoss();
+      assertTrue(loss.endsWith("code 3: told to end by SIG" + signal), loss);
     }
   }
 

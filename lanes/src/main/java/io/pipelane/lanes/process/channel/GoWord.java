@@ -15,12 +15,12 @@ public final class GoWord {
   /*
    * The server's word is what the run is held back by, in ten-thousandths of its speed: 0 to go on,
    * ALL to stop, and between them pauses in proportion to the segment before; or ENDS, which stays
-   * until the next run. Beside it lies when online work is expected, by the system's clock, which
-   * both sides read; a run that may go on waits for it where its next segment would run into it. The
-   * worker's word says whether the run stands. A worker that pauses shows
-   * that it is alive; one that is stopped is not asked to, as it has no time of its own by which to
-   * go on. Of the server's threads one writes at a time, under the monitor, so that none takes ENDS
-   * back.
+   * until the next run, and which a worker that ends says for itself. Beside it lies when online
+   * work is expected, by the system's clock, which both sides read; a run that may go on waits for
+   * it where its next segment would run into it. The worker's word says whether the run stands. A
+   * worker that pauses shows that it is alive; one that is stopped is not asked to, as it has no
+   * time of its own by which to go on. Of the server's threads one writes at a time, under the
+   * monitor, so that none takes ENDS back.
    */
   static final long BYTES = 2 * Signal.BYTES;
 
@@ -40,6 +40,7 @@ public final class GoWord {
   private final Signal stands;
   private final Progress progress;
   private long wentOnNanos;
+  private volatile boolean isOver; // In a worker that ends.
 
   GoWord(MemorySegment words, Progress progress) {
     this.words = words;
@@ -70,12 +71,19 @@ public final class GoWord {
     }
   }
 
-  /**
-   * Says, in the server, that the run is to end at its next gate, whatever else was said of it; in
-   * a worker that has lost its server as well, as nobody else writes then.
-   */
+  /** Says, in the server, that the run is to end at its next gate, whatever else was said of it. */
   public synchronized void end() {
     set(ENDS);
+  }
+
+  /**
+   * Has, in a worker that ends, this run and all that come after it end at their next gate,
+   * whatever the server says. It may say so at the same time, and be the last whose word a run
+   * sleeps on: so this is to be called again until the run has ended.
+   */
+  public void endHere() {
+    isOver = true;
+    end();
   }
 
   /**
@@ -126,7 +134,7 @@ public final class GoWord {
       standStill(segmentNanos, now, awakeNanos);
       now = System.nanoTime();
     }
-    if (heldBack.value() == ENDS) {
+    if (isOver || heldBack.value() == ENDS) {
       throw new StatusException(Status.CANCELLED, "the server has ended the run");
     }
     wentOnNanos = now;
@@ -160,6 +168,9 @@ public final class GoWord {
 
   /** How long the run has to stand, having come to its gate at some time. */
   private long leftNanos(int word, long segmentNanos, long since, long now) {
+    if (isOver) {
+      return 0;
+    }
     return switch (word) {
       case ALL -> Signal.FOREVER;
       case ENDS -> 0;

@@ -6,12 +6,13 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.lanes.cpu.SharedMemory;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 
 /** The memory that a server shares with one worker: its hello, and channels. */
 public final class WorkerArea implements AutoCloseable {
   /** Changes with the layout of anything in shared memory, and with the meaning of messages. */
-  public static final int VERSION = 11;
+  public static final int VERSION = 12;
 
   /** Of a worker that has said no hello yet; where that lies never changes. */
   public static final int SILENT = 0;
@@ -20,6 +21,9 @@ public final class WorkerArea implements AutoCloseable {
   public static final int READY = 1;
 
   public static final int REFUSED = 2;
+
+  /** The exit code of a worker of offline work that a signal has told to end. */
+  public static final int TOLD_TO_END = 3;
 
   /** Where channels begin; in front of them lies what identifies the memory, and the hello. */
   public static final long CHANNELS_AT = 4096;
@@ -30,6 +34,8 @@ public final class WorkerArea implements AutoCloseable {
   static final long HELLO_AT = 64;
   private static final long TEXT_AT = 128;
   private static final int TEXT_BYTES = 2048;
+  private static final long OFFLINE_ALONE_AT = 2304; // written by the server
+  private static final VarHandle WORD = JAVA_INT.varHandle();
 
   private final SharedMemory memory;
 
@@ -85,6 +91,16 @@ public final class WorkerArea implements AutoCloseable {
 
   private MemorySegment channel(int channel) {
     return segment().asSlice(CHANNELS_AT + channel * ChannelEnd.BYTES, ChannelEnd.BYTES);
+  }
+
+  /** Says, in the server, that the worker runs offline work from now on and nothing else. */
+  public void setOfflineAlone() {
+    WORD.setVolatile(segment(), OFFLINE_ALONE_AT, 1);
+  }
+
+  /** Whether the server has said so. */
+  public boolean isOfflineAlone() {
+    return (int) WORD.getVolatile(segment(), OFFLINE_ALONE_AT) != 0;
   }
 
   /** What the worker has said of itself; {@link #SILENT} until it has. */

@@ -7,6 +7,7 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.Signal;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** Does what a server says through one channel, one thing after another. */
@@ -57,6 +58,10 @@ final class ChannelLoop implements Runnable {
       while (true) {
         Message question = receive(end, awakeNanos);
         busy = true;
+        if (ending) { // A server that lives may ask for more.
+          busy = false;
+          new CountDownLatch(1).await();
+        }
         Message answer = answer(question);
         if (sessions.isLost()) {
           System.err.println("the device does no more for this process: " + answer);
@@ -84,10 +89,13 @@ final class ChannelLoop implements Runnable {
     }
   }
 
-  /** Has a run end at its next gate, also one that stands there: the process is about to end. */
+  /**
+   * Has a run end at its next gate, also one that stands there, and begins nothing more: the
+   * process is about to end. Again and again until it is not busy.
+   */
   void end() {
     ending = true;
-    end.go().end();
+    end.go().endHere();
   }
 
   /** Whether something is being done. */

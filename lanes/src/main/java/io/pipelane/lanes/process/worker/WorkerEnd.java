@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
+import io.pipelane.lanes.process.channel.WorkerArea;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
@@ -9,16 +10,19 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends this process when the server closes its standard input, or is gone: what runs ends at its
- * next gate, if it comes there, and the device is given back before (MuxFlow §4.2). Safe for any
- * thread.
+ * Ends this process when the server closes its standard input, or is gone, or when a worker of
+ * offline work is told to end: what runs ends at its next gate, if it comes there, and the device
+ * is given back before (MuxFlow §4.2). Safe for any thread.
  */
 final class WorkerEnd implements Runnable {
   /*
-   * A server that lives closes the input of a worker that nobody uses: recycling has its
-   * runs finished or ended at a gate before, and a change of owners has them finished. So what runs here has lost its server, and nobody waits for
-   * it. A run whose weights do not come any more never ends, nor one that was given to a device as a
-   * whole before its end: the device's driver takes it away with the process.
+   * A server that lives closes the input of a worker that nobody uses: recycling has its runs
+   * finished or ended at a gate before, and a change of owners has them finished. So what runs here
+   * has lost its server, and nobody waits for it; or the process is told to end, and the server has
+   * its runs made again elsewhere once it is gone. Such a server may tell a run to stop or to go on
+   * meanwhile, so runs are told to end until they have. A run whose weights do not come any more
+   * never ends, nor one that was given to a device as a whole before its end: the device's driver
+   * takes it away with the process.
    */
   private static final long LONGEST_RUN_NANOS = 500_000_000;
 
@@ -51,13 +55,23 @@ final class WorkerEnd implements Runnable {
     } catch (IOException e) {
       // The same as its end.
     }
+    end(0);
+  }
+
+  /** Ends the process as somebody else than its server wants it; returns never. */
+  void told(String signal) {
+    System.err.println("told to end by " + signal); // Ends up in the server's log.
+    end(WorkerArea.TOLD_TO_END);
+  }
+
+  private synchronized void end(int code) {
     WorkerDevice opened = device;
     loops.forEach(ChannelLoop::end);
     if (opened != null && isIdle()) {
       steps.reached(WorkerSteps.Step.RELEASING, "");
       release(opened);
     }
-    ProcessExit.now(0);
+    ProcessExit.now(code);
   }
 
   private boolean isIdle() {
@@ -67,6 +81,7 @@ final class WorkerEnd implements Runnable {
         return false;
       }
       LockSupport.parkNanos(PAUSE_NANOS);
+      loops.forEach(ChannelLoop::end);
     }
     return true;
   }

@@ -65,6 +65,12 @@ public final class WorkerMain {
       throw e;
     }
     offerToEndFirst();
+    EndSignals.tell(
+        signal -> {
+          if (area.isOfflineAlone()) {
+            ending.told(signal);
+          }
+        });
     WorkerDevice device =
         WorkerDevice.open(
             arguments.export(), arguments.library(), arguments.threadsPerRun(), steps);

@@ -46,6 +46,28 @@ class GoWordTest {
     assertEquals(0, progress.steps(), "whoever goes on says so itself");
   }
 
+  /** Whatever the server says meanwhile, which knows nothing of that. */
+  @Test
+  void endHere_runStandsAtItsGate_endsAndSoDoAllThatComeAfterIt() throws Exception {
+    server.allow(0);
+    AtomicReference<Throwable> ended = new AtomicReference<>();
+    Thread run =
+        Thread.ofPlatform()
+            .uncaughtExceptionHandler((_, e) -> ended.set(e))
+            .start(() -> worker.pass(3));
+    awaitStanding();
+    worker.endHere();
+    run.join();
+    assertEquals(Status.CANCELLED, ((StatusException) ended.get()).status());
+    server.begin();
+    assertThrows(StatusException.class, () -> worker.pass(0));
+    server.allow(1);
+    assertThrows(StatusException.class, () -> worker.pass(1));
+    server.allow(0);
+    assertThrows(StatusException.class, () -> worker.pass(2), "it does not sleep either");
+    assertFalse(server.stands());
+  }
+
   @Test
   void pass_stopped_standsUntilItMayGoOn() throws Exception {
     server.allow(0);
