@@ -1,14 +1,19 @@
 package io.pipelane.bench.local;
 
+import io.pipelane.loadgen.settings.ArrivalPattern;
+import io.pipelane.loadgen.settings.LoadMode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Times at which requests leave, random and independent of each other (Poisson). */
+/** Times at which requests leave. */
 public final class Arrivals {
   private Arrivals() {}
 
-  /** Nanoseconds from the beginning, ascending; the same for the same seed. */
+  /**
+   * Random times, independent of each other (Poisson): nanoseconds from the beginning, ascending;
+   * the same for the same seed.
+   */
   public static List<Long> poisson(double perSecond, long lengthNanos, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     List<Long> times = new ArrayList<>();
@@ -23,7 +28,7 @@ public final class Arrivals {
   }
 
   /**
-   * The same at a rate that changes from step to step.
+   * Random times at a rate that changes from step to step.
    *
    * @param rates a second, step by step
    */
@@ -33,6 +38,19 @@ public final class Arrivals {
     for (int step = 0; step < rates.length; step++) {
       long begin = step * stepNanos;
       poisson(rates[step], stepNanos, seeds.nextLong()).forEach(time -> times.add(begin + time));
+    }
+    return times;
+  }
+
+  /** Times at equal intervals, as the load generator has them, the first at the beginning. */
+  public static List<Long> regular(double perSecond, long lengthNanos) {
+    LoadMode mode = new LoadMode.Open(new ArrivalPattern.Constant(perSecond), 1);
+    io.pipelane.loadgen.arrival.Arrivals each =
+        io.pipelane.loadgen.arrival.Arrivals.of(mode, 0, new SplittableRandom(0));
+    List<Long> times = new ArrayList<>();
+    for (long at = each.peek(0); at <= lengthNanos; at = each.peek(0)) {
+      times.add(at);
+      each.take();
     }
     return times;
   }

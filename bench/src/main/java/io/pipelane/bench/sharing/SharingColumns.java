@@ -68,7 +68,8 @@ final class SharingColumns {
   static final List<String> NOTES =
       List.of(
           "Medians over rounds. In each round every way has its turn in a server of its own, in this"
-              + " process, without HTTP, with the same online requests at the same times (Poisson)."
+              + " process, without HTTP, with the same online requests at the same times (Poisson, or"
+              + " regular where the row says so: at equal intervals)."
               + " online: answered requests a round; in all: of all rounds.",
           "Ratios are of all rounds together, to online work alone at the same rate, with their 95 %"
               + " intervals: 1000 resamples of rounds, and in each of blocks of requests that follow"

@@ -64,6 +64,14 @@ public final class SharingCommand implements Callable<Integer> {
   private List<Double> rates = List.of(20.0, 100.0);
 
   @Option(
+      names = "--arrivals",
+      paramLabel = "SPREAD",
+      description =
+          "How online requests are spread, of ${COMPLETION-CANDIDATES} (${DEFAULT-VALUE}): at random,"
+              + " or at equal intervals, which the server can foretell.")
+  private OnlineRequests.Spread arrivals = OnlineRequests.Spread.POISSON;
+
+  @Option(
       names = "--requests",
       paramLabel = "N",
       description = "Online requests of each measurement, about, in place of --seconds.")
@@ -149,10 +157,10 @@ public final class SharingCommand implements Callable<Integer> {
     requireSensible();
     Path work = options.work();
     Pair pair = Pair.of(chosen.models(work, accelerated), online, offline, maxSlowdown);
+    OnlineRequests sent = new OnlineRequests(rates, arrivals, this::length);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(
-            pair, rates, callers, lanes, this::hostLoad, options.warmup(), this::length, results);
+        new SharingRounds(pair, sent, callers, lanes, this::hostLoad, options.warmup(), results);
     if (offlineProcess != null) {
       workOffline(rounds, pair, work.resolve("offline"), offlineProcess);
       return 0;
@@ -170,7 +178,7 @@ public final class SharingCommand implements Callable<Integer> {
       measuring.complete();
     }
     rounds.finish(seed);
-    draw(results, scenes);
+    draw(results, sent, scenes);
     options.publish(
         spec,
         results,
@@ -200,14 +208,14 @@ public final class SharingCommand implements Callable<Integer> {
     return possible;
   }
 
-  private void draw(Results results, List<Scene> scenes) throws IOException {
+  private void draw(Results results, OnlineRequests sent, List<Scene> scenes) throws IOException {
     if (p99Plot != null) {
       String title = "Online p99 in ms, by online requests a second";
-      SharingPlots.draw(results, rates, scenes, SharingColumns.P99, title, p99Plot);
+      SharingPlots.draw(results, sent, scenes, SharingColumns.P99, title, p99Plot);
     }
     if (offlinePlot != null) {
       String title = "Offline runs, of their rate alone, by online requests a second";
-      SharingPlots.draw(results, rates, scenes, SharingColumns.OVERSOLD, title, offlinePlot);
+      SharingPlots.draw(results, sent, scenes, SharingColumns.OVERSOLD, title, offlinePlot);
     }
   }
 

@@ -13,18 +13,18 @@ final class SharingPlots {
 
   static void draw(
       Results results,
-      List<Double> rates,
+      OnlineRequests requests,
       List<Scene> scenes,
       Column column,
       String title,
       Path file)
       throws IOException {
     BarPlot plot = new BarPlot(title);
-    for (double rate : rates) {
+    for (double rate : requests.rates()) {
       for (Scene scene : scenes) {
         results
-            .median(SharingRounds.caseName(rate, scene), column)
-            .ifPresent(value -> plot.add(SharingRounds.perSecond(rate), scene.toString(), value));
+            .median(requests.caseName(rate, scene), column)
+            .ifPresent(value -> plot.add(requests.name(rate), scene.toString(), value));
       }
     }
     plot.write(file);

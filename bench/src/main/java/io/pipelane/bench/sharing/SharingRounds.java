@@ -1,6 +1,5 @@
 package io.pipelane.bench.sharing;
 
-import io.pipelane.bench.local.Arrivals;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OfflineLoad;
 import io.pipelane.bench.local.OnlineLoad;
@@ -22,7 +21,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.DoubleFunction;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -37,12 +35,11 @@ final class SharingRounds {
   private static final Map<Column, ToDoubleFunction<double[]>> RATIOS = ratios();
 
   private final Pair pair;
-  private final List<Double> rates;
+  private final OnlineRequests requests;
   private final int callers;
   private final int lanes;
   private final Supplier<HostLoad> hostLoad;
   private final Duration warmup;
-  private final DoubleFunction<Duration> length;
   private final Results results;
   private final Map<String, PairedRounds> toAlone = new LinkedHashMap<>();
   private final Map<String, Integer> inAll = new LinkedHashMap<>();
@@ -68,28 +65,25 @@ final class SharingRounds {
   /**
    * Measures nothing yet.
    *
-   * @param rates online requests a second, one after another
+   * @param requests online
    * @param callers of offline work
    * @param lanes inferences at a time
    * @param hostLoad beside offline work, of the host's processors
-   * @param length of a measurement, by its rate
    */
   SharingRounds(
       Pair pair,
-      List<Double> rates,
+      OnlineRequests requests,
       int callers,
       int lanes,
       Supplier<HostLoad> hostLoad,
       Duration warmup,
-      DoubleFunction<Duration> length,
       Results results) {
     this.pair = pair;
-    this.rates = List.copyOf(rates);
+    this.requests = requests;
     this.callers = callers;
     this.lanes = lanes;
     this.hostLoad = hostLoad;
     this.warmup = warmup;
-    this.length = length;
     this.results = results;
   }
 
@@ -133,19 +127,11 @@ final class SharingRounds {
             Timing.medianMillis(server.caller(pair.online(), Priority.ONLINE), ONE_AFTER_THE_OTHER);
       }
       double offlineAlone = scene.equals(Scene.ALONE) ? 0 : offlineAlone(server, servers, scene);
-      for (double rate : rates) {
+      for (double rate : requests.rates()) {
         measure(server, servers, scene, rate, offlineAlone, seed, alone);
       }
       return server.runtimeVersion();
     }
-  }
-
-  static String caseName(double rate, Scene scene) {
-    return perSecond(rate) + ", " + scene;
-  }
-
-  static String perSecond(double rate) {
-    return (rate == Math.rint(rate) ? Long.toString((long) rate) : Double.toString(rate)) + "/s";
   }
 
   /** Adds what all rounds come to together, once they are measured. */
@@ -170,8 +156,7 @@ final class SharingRounds {
         run.run();
       }
     }
-    double most = rates.stream().mapToDouble(Double::doubleValue).max().orElseThrow();
-    OnlineLoad load = online(server, Arrivals.poisson(most, warmup.toNanos(), seed));
+    OnlineLoad load = online(server, requests.most(warmup, seed));
     if (scene.equals(Scene.ALONE)) {
       OnlineLoad.Outcome _ = load.run();
     } else {
@@ -200,7 +185,7 @@ final class SharingRounds {
   /** Runs a second while nothing else runs. */
   private double offlineAlone(LocalPipelane server, Servers servers, Scene scene)
       throws IOException, InterruptedException {
-    Duration longest = rates.stream().map(length::apply).max(Duration::compareTo).orElseThrow();
+    Duration longest = requests.longest();
     Duration measured = longest.compareTo(OFFLINE_ALONE) < 0 ? longest : OFFLINE_ALONE;
     try (OfflineRuns load = offline(server, servers, scene)) {
       Thread.sleep(measured.dividedBy(4)); // Until it has come to its pace.
@@ -222,9 +207,8 @@ final class SharingRounds {
       long seed,
       Map<Double, OnlineLoad.Outcome> alone)
       throws IOException, InterruptedException {
-    Duration measured = length.apply(rate);
-    OnlineLoad online = online(server, Arrivals.poisson(rate, measured.toNanos(), seed));
-    String name = caseName(rate, scene);
+    OnlineLoad online = online(server, requests.times(rate, seed));
+    String name = requests.caseName(rate, scene);
     if (scene.equals(Scene.ALONE)) {
       long begin = System.nanoTime();
       OnlineLoad.Outcome outcome = online.run();
@@ -235,7 +219,7 @@ final class SharingRounds {
     }
     try (OfflineRuns offline = offline(server, servers, scene);
         HostLoad _ = hostLoad.get()) {
-      Thread.sleep(measured.dividedBy(8));
+      Thread.sleep(requests.length(rate).dividedBy(8));
       long before = offline.runs();
       long stops = server.preemptions().runs();
       int evictions = server.sharing().overview().seen().overlimitEntries();

@@ -29,4 +29,11 @@ class ArrivalsTest {
     assertEquals(1_000, (int) times.stream().filter(time -> time < SECOND).count(), 150);
     assertEquals(2_000, (int) times.stream().filter(time -> time >= 2 * SECOND).count(), 200);
   }
+
+  @Test
+  void regular_comesAtEqualIntervalsFromTheBeginningOn() {
+    assertEquals(
+        List.of(0L, SECOND / 4, SECOND / 2, 3 * SECOND / 4, SECOND), Arrivals.regular(4, SECOND));
+    assertEquals(301, Arrivals.regular(3, 100 * SECOND).size(), "rounding does not add up");
+  }
 }

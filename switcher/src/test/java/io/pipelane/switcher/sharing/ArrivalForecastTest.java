@@ -1,10 +1,14 @@
 package io.pipelane.switcher.sharing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ArrivalForecastTest {
   private static final long GAP = 10_000_000;
@@ -14,10 +18,24 @@ class ArrivalForecastTest {
   private long now = 5;
 
   private void regular(int requests) {
+    every(GAP, requests);
+  }
+
+  private void every(long gap, int requests) {
     for (int i = 0; i < requests; i++) {
-      now += GAP;
+      now += gap;
       forecast.arrived(now);
     }
+  }
+
+  /** Requests at a gap, until the next one is foretold; how many that took. */
+  private int everyUntilForetold(long gap) {
+    int requests = 0;
+    while (forecast.next() == null) {
+      every(gap, 1);
+      requests++;
+    }
+    return requests;
   }
 
   @Test
@@ -34,6 +52,54 @@ class ArrivalForecastTest {
     assertEquals(0, forecast.waitNanos(SEGMENT, now + SEGMENT), "there is time");
     assertTrue(forecast.waitNanos(SEGMENT, now + GAP - SEGMENT / 2) >= SEGMENT / 2);
     assertEquals(0, forecast.waitNanos(SEGMENT, now + 2 * GAP), "it did not come");
+  }
+
+  /** To the nanosecond: equal gaps have no deviation, so a request is late as soon as it is due. */
+  @Test
+  void waitNanos_equalGaps_isExactlyTheTimeUntilTheNextRequest() {
+    regular(5);
+    assertEquals(new ExpectedArrival(now + GAP, now + GAP), forecast.next());
+    assertEquals(0, forecast.waitNanos(SEGMENT, now + GAP - SEGMENT - 1), "it ends just before");
+    assertEquals(SEGMENT, forecast.waitNanos(SEGMENT, now + GAP - SEGMENT));
+    assertEquals(1, forecast.waitNanos(SEGMENT, now + GAP - 1));
+    assertEquals(0, forecast.waitNanos(SEGMENT, now + GAP), "it is late");
+    assertEquals(GAP, forecast.waitNanos(2 * GAP, now), "longer than a gap");
+    assertEquals(0, forecast.waitNanos(0, now + GAP - 1), "of unknown length");
+  }
+
+  /** What was foretold by the old gap is given up within a few requests, then learnt anew. */
+  @ParameterizedTest
+  @ValueSource(longs = {GAP / 5 * 2, GAP / 2 * 5})
+  void next_gapChanges_nothingIsForetoldUntilTheNewOneIsKnown(long gap) {
+    regular(50);
+    every(gap, 4);
+    assertNull(forecast.next(), "neither the old gap nor the new one");
+    int requests = everyUntilForetold(gap);
+    assertTrue(requests < 20, () -> "foretold again after " + requests);
+    every(gap, 50);
+    ExpectedArrival expected = Objects.requireNonNull(forecast.next());
+    assertTrue(Math.abs(expected.fromNanos() - now - gap) < gap / 50, expected::toString);
+    assertTrue(Math.abs(expected.untilNanos() - now - gap) < gap / 20, expected::toString);
+    assertEquals(0, forecast.waitNanos(SEGMENT, now + gap - 2 * SEGMENT));
+    assertTrue(forecast.waitNanos(SEGMENT, now + gap - SEGMENT / 2) >= SEGMENT / 4);
+  }
+
+  /** Of the same rate: what makes them foreseeable is their order. */
+  @Test
+  void next_gapsBecomeIrregular_nothingIsForetoldAfterThreeUntilTheyAreRegularAgain() {
+    regular(50);
+    for (int i = 1; i <= 40; i++) {
+      every(i % 2 == 0 ? 9 * GAP / 5 : GAP / 5, 1);
+      if (i >= 3) {
+        assertNull(forecast.next(), "after " + i);
+        assertEquals(0, forecast.waitNanos(SEGMENT, now + GAP - SEGMENT / 2));
+      }
+    }
+    assertEquals(100, forecast.perSecond(now), 10);
+    int requests = everyUntilForetold(GAP);
+    assertTrue(requests < 20, () -> "foretold again after " + requests);
+    every(GAP, 50);
+    assertTrue(forecast.waitNanos(SEGMENT, now + GAP - SEGMENT / 2) >= SEGMENT / 2);
   }
 
   @Test

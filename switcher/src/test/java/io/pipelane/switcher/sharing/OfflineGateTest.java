@@ -45,6 +45,30 @@ class OfflineGateTest {
     assertTrue(gate.mayBegin());
   }
 
+  /** By the arrivals alone: nothing is in flight when a segment asks. */
+  @Test
+  void onlineWorkComesRegularly_segmentThatWouldRunIntoTheNextRequestWaitsForIt() {
+    long gap = 10 * SEGMENT;
+    for (int i = 0; i < 20; i++) {
+      now.addAndGet(gap);
+      online.arrived(now.get());
+      online.begin(new Ignored()).completed(new InferenceTimings(0, 0, 0));
+    }
+    long due = now.get() + gap;
+    assertEquals(new ExpectedArrival(due, due), gate.expected());
+    assertEquals(0, gate.waitNanos(SEGMENT, now.get()), "there is time for more");
+    now.set(due - SEGMENT - 1);
+    assertEquals(0, gate.waitNanos(SEGMENT, now.get()), "and for one");
+    now.set(due - SEGMENT / 2);
+    assertEquals(SEGMENT / 2, gate.waitNanos(SEGMENT, now.get()));
+    assertEquals(0, gate.waitNanos(SEGMENT / 4, now.get()), "a shorter one ends before");
+    now.set(due);
+    assertEquals(0, gate.waitNanos(SEGMENT, now.get()), "nobody is waited for who is late");
+    gate.lift();
+    now.set(due - SEGMENT / 2);
+    assertEquals(0, gate.waitNanos(SEGMENT, now.get()), "nor on drain");
+  }
+
   /** Else both would wait for each other: it may be a held run's memory. */
   @Test
   void onlineWorkWaitsForMemory_opens() {
