@@ -57,6 +57,24 @@ class HostMemoryTest {
     assertEquals(OptionalDouble.of(0.75), host().taken());
   }
 
+  /** Swap has no figure of its own: that tasks wait for it says whether it hurts. */
+  @Test
+  void machineThatSwaps_hasPressureThoughMuchIsAvailable() throws IOException {
+    write("proc/pressure/memory", "some avg10=47.31 avg60=20.00 avg300=4.00 total=9\n");
+    write(
+        "proc/meminfo",
+        """
+        MemTotal:       24684092 kB
+        MemAvailable:   18513069 kB
+        SwapTotal:       8388604 kB
+        SwapFree:             12 kB
+        """);
+    assertEquals(OptionalDouble.of(0.4731), host().pressure());
+    assertEquals(0.25, host().taken().orElseThrow(), 1e-6);
+    write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+    assertEquals(OptionalDouble.of(0), host().pressure(), "full, but nobody waits for it");
+  }
+
   @Test
   void noFiles_nothingIsTold() {
     assertEquals(OptionalDouble.empty(), host().pressure());

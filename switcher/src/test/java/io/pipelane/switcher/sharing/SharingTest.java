@@ -351,6 +351,28 @@ class SharingTest {
     assertTrue(sharing.gate().mayBegin());
   }
 
+  /** As when it swaps: much of its memory is available, and so is the device's. */
+  @Test
+  void look_hostWaitsForMemoryAlone_evictsOfflineRunsAndTakesBackWhatTheyHeld() {
+    AtomicInteger ended = new AtomicInteger();
+    AtomicLong held = new AtomicLong();
+    OfflineRun run = () -> true;
+    sharing.gate().begin(run);
+    sharing.onEviction(new Held(held, ended));
+    sample = host(0.02, 0.2);
+    assertEquals(SharingState.HEALTHY, look());
+    sample = host(0.4, 0.2);
+    assertEquals(SharingState.OVERLIMIT, look());
+    assertTrue(
+        sharing.overview().seen().reason().startsWith("memory-pressure is 40.0 %"),
+        sharing.overview().seen()::reason);
+    assertEquals(1, ended.get());
+    sharing.gate().end(run);
+    held.set(4_096);
+    look();
+    assertEquals(4_096, sharing.overview().evictions().memoryBytes());
+  }
+
   @Test
   void look_hostMemoryFillsUp_takesNoNewOfflineWorkThenStopsIt() {
     sample = host(0, 0.98);
