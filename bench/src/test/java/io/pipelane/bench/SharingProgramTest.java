@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,5 +75,27 @@ class SharingProgramTest {
     assertTrue(beside.at("/offline_per_s/median").isNumber(), beside.toString());
     String table = program.output();
     assertTrue(table.contains("p99 ms") && table.contains("100/s regular, gates"), table);
+  }
+
+  /** One call measures every share, and their figures can be drawn over the shares. */
+  @Test
+  void sharing_severalShares_areCasesOfOneCallAndALineOfADrawing() throws Exception {
+    JsonNode cases = share("--rate=50", "--requests=20", "--way=SHARES", "--share=10,100");
+
+    assertTrue(named(cases, "50/s, shares 10 %").at("/p99_to_alone/median").asDouble() > 0);
+    assertTrue(named(cases, "50/s, shares 100 %").at("/p99_to_alone/median").asDouble() > 0);
+    Path svg = folder.resolve("shares.svg");
+    int status =
+        program.execute(
+            "plot",
+            "--from=" + folder.resolve("result.json"),
+            "--column=p99_to_alone,oversold_share",
+            "--across=shares (\\d+) %",
+            "--title=By share",
+            "--svg=" + svg);
+
+    assertEquals(0, status, program::output);
+    String drawn = Files.readString(svg);
+    assertTrue(drawn.contains(">50/s, p99_to_alone<") && drawn.contains(">50/s, oversold_share<"));
   }
 }

@@ -133,6 +133,52 @@ class SimulatedBenchmarksTest {
     assertTrue(drawn.contains(">100/s<") && drawn.contains(">shares 50 %<"), drawn);
   }
 
+  /** As the paper draws what offline work and online work have of each other by share. */
+  @Test
+  void plot_acrossANumberOfTheNames_drawsALineForWhatIsLeftOfThem() throws Exception {
+    Path sharing =
+        Files.writeString(
+            folder.resolve("shares.json"),
+            """
+            {"cases": [
+              {"case": "100/s, alone", "p99_to_alone": {"median": 1}},
+              {"case": "100/s, shares 10 %", "p99_to_alone": {"median": 1.1},
+                "oversold_share": {"median": 0.2}},
+              {"case": "100/s, shares 100 %", "p99_to_alone": {"median": 2},
+                "oversold_share": {"median": 0.8}},
+              {"case": "250/s, shares 10 %", "p99_to_alone": {"median": 1.2}}]}
+            """);
+    Path svg = folder.resolve("plot.svg");
+    List<String> arguments =
+        List.of(
+            "plot",
+            "--from=" + sharing,
+            "--column=p99_to_alone,oversold_share",
+            "--title=By share",
+            "--svg=" + svg);
+
+    BenchProgram program = new BenchProgram(folder);
+    int status = program.execute(with(arguments, "--across=shares (\\d+) %"));
+
+    assertEquals(0, status, program::output);
+    String drawn = Files.readString(svg);
+    assertTrue(drawn.contains(">100/s, p99_to_alone<"), drawn);
+    assertTrue(drawn.contains(">100/s, oversold_share<"), drawn);
+    assertTrue(drawn.contains(">250/s, p99_to_alone<"), drawn);
+    assertTrue(drawn.contains(">100</text>"), "up to all of the multiprocessors: " + drawn);
+    assertEquals(3, drawn.split("<polyline", -1).length - 1, drawn);
+    assertEquals(1, program.execute(with(arguments, "--across=no number")));
+    assertTrue(program.output().contains("one group"), program.output());
+    assertEquals(1, program.execute(with(arguments, "--across=gates (\\d+) %")));
+    assertTrue(program.output().contains("no case of"), program.output());
+  }
+
+  private static String[] with(List<String> arguments, String more) {
+    List<String> all = new ArrayList<>(arguments);
+    all.add(more);
+    return all.toArray(String[]::new);
+  }
+
   private JsonNode simulate(String... arguments) throws Exception {
     Path json = folder.resolve("simulated.json");
     List<String> all = new ArrayList<>(List.of(arguments));

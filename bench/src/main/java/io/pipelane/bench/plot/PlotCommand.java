@@ -8,7 +8,9 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -16,7 +18,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "plot",
     description = {
-      "Draws figures that another program wrote with --json, as bars.",
+      "Draws figures that another program wrote with --json, as bars, or as lines with --across.",
       "Of one column, cases are groups by what is before the first comma of their "
           + "names, with a bar for what is behind it; of several, each case is a group with a "
           + "bar for each column."
@@ -24,6 +26,9 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class PlotCommand implements Callable<Integer> {
+  /** What is left at a name's ends where a part of it is taken out. */
+  private static final Pattern SEPARATORS = Pattern.compile("^[, ]+|[, ]+$");
+
   @Option(
       names = "--from",
       split = ",",
@@ -48,6 +53,15 @@ public final class PlotCommand implements Callable<Integer> {
   private Pattern chosen = Pattern.compile(".*");
 
   @Option(
+      names = "--across",
+      paramLabel = "REGEX",
+      description =
+          "Draw lines over a number in the cases' names, the group of this, such as 'shares (\\d+) %%'"
+              + " for shares of the multiprocessors; a line for what is left of the names, and for"
+              + " each column of several. Cases without it are not drawn.")
+  private @Nullable Pattern across;
+
+  @Option(
       names = "--title",
       paramLabel = "TEXT",
       required = true,
@@ -59,27 +73,62 @@ public final class PlotCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    BarPlot plot = new BarPlot(title);
+    BarPlot bars = new BarPlot(title);
+    LinePlot lines = new LinePlot(title);
     Set<String> drawn = new HashSet<>();
     for (Path file : files) {
       SavedResults results = SavedResults.read(file);
       List<String> cases = new ArrayList<>(results.cases());
-      cases.removeIf(name -> !chosen.matcher(name).matches());
+      cases.removeIf(name -> !chosen.matcher(name).matches() || number(name).isEmpty());
       for (String name : cases) {
         for (String column : columns) {
           OptionalDouble value = results.value(name, column);
-          if (value.isPresent() && drawn.add(name + "\n" + column)) {
-            draw(plot, name, column, value.getAsDouble());
+          if (value.isEmpty() || !drawn.add(name + "\n" + column)) {
+            continue;
+          }
+          if (across == null) {
+            draw(bars, name, column, value.getAsDouble());
+          } else {
+            double x = number(name).getAsDouble();
+            lines.add(line(across, name, column), x, value.getAsDouble());
           }
         }
       }
     }
     if (drawn.isEmpty()) {
       throw new IllegalArgumentException(
-          "no case of %s that matches %s has any of %s".formatted(files, chosen, columns));
+          "no case of %s that matches %s%s has any of %s"
+              .formatted(files, chosen, across == null ? "" : " and " + across, columns));
     }
-    plot.write(svg);
+    if (across == null) {
+      bars.write(svg);
+    } else {
+      lines.write(svg);
+    }
     return 0;
+  }
+
+  /** What lines are drawn over; of bars anything. */
+  private OptionalDouble number(String name) {
+    if (across == null) {
+      return OptionalDouble.of(0);
+    }
+    Matcher matcher = across.matcher(name);
+    if (matcher.groupCount() != 1) {
+      throw new IllegalArgumentException("--across has one group, which is a number: " + across);
+    }
+    return matcher.find()
+        ? OptionalDouble.of(Double.parseDouble(matcher.group(1)))
+        : OptionalDouble.empty();
+  }
+
+  /** What is left of a case's name, and the column where there are several. */
+  private String line(Pattern without, String name, String column) {
+    String rest = SEPARATORS.matcher(without.matcher(name).replaceFirst("")).replaceAll("");
+    if (columns.size() == 1) {
+      return rest.isEmpty() ? column : rest;
+    }
+    return rest.isEmpty() ? column : rest + ", " + column;
   }
 
   private void draw(BarPlot plot, String name, String column, double value) {
