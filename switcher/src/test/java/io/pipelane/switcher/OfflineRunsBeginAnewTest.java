@@ -10,14 +10,23 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -39,6 +48,7 @@ class OfflineRunsBeginAnewTest {
   private final AtomicInteger runs = new AtomicInteger();
   private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch mayGoOn = new CountDownLatch(1);
+  private final Watched watched = new Watched();
   private final Switcher switcher = open();
 
   private Switcher open() {
@@ -56,15 +66,57 @@ class OfflineRunsBeginAnewTest {
             ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
             PipelaneConfig.defaults().scheduling(),
             new SharingSettings(
-                PipelaneConfig.of(Map.of("sharing.offline-memory-percent", "100")).sharing(),
-                DeviceMonitor.none("nobody looks")));
+                PipelaneConfig.of(
+                        Map.of(
+                            "sharing.offline-memory-percent",
+                            "100",
+                            "sharing.period",
+                            "2ms",
+                            "sharing.overlimit-period",
+                            "10ms"))
+                    .sharing(),
+                watched));
     Switcher opened = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     opened.register(offline);
     opened.register(online);
-    while (opened.sharing().overview().seen().state() != SharingState.HEALTHY) {
-      Thread.onSpinWait(); // The device is looked at by a thread of its own.
-    }
+    await(opened, SharingState.HEALTHY);
     return opened;
+  }
+
+  /** The device is looked at by a thread of its own. */
+  private static void await(Switcher watching, SharingState state) {
+    while (watching.sharing().overview().seen().state() != state) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** A device that is as full as the test says. */
+  private static final class Watched implements DeviceMonitor {
+    volatile double taken = 0.5;
+
+    @Override
+    public DeviceSample sample() {
+      return new DeviceSample(
+          Work.UNKNOWN, Memory.ofDevice(OptionalDouble.of(taken)), Health.UNKNOWN);
+    }
+
+    @Override
+    public List<DeviceError> errors() {
+      return List.of();
+    }
+
+    @Override
+    public OptionalLong memoryBytes() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public String source() {
+      return "a test";
+    }
+
+    @Override
+    public void close() {}
   }
 
   @AfterEach
@@ -102,6 +154,33 @@ class OfflineRunsBeginAnewTest {
     assertEquals(1, first.answers());
     assertEquals(3, runs.get(), "one of them twice");
     assertEquals(1, switcher.sharing().overview().offline().madeWay());
+  }
+
+  /** Nobody online asks for it: the device is to have it back. */
+  @Test
+  void offlineRun_deviceRunsOutOfMemory_givesAllOfItsPagesBackAndBeginsAnewOnceThatIsOver()
+      throws Exception {
+    sessions.beforeRun = this::waitInFirstRun;
+    Call call = new Call();
+    switcher.submit(Call.request(offline.version(), 1f).offline(), call);
+    begun.await();
+    watched.taken = 1;
+    await(switcher, SharingState.OVERLIMIT);
+    mayGoOn.countDown();
+    while (switcher.sharing().overview().evictions().memoryReturns() == 0) {
+      Thread.onSpinWait();
+    }
+    Evictions evictions = switcher.sharing().overview().evictions();
+    assertEquals(192 << 10, evictions.memoryBytes());
+    assertEquals(1, evictions.memoryReturns());
+    assertEquals(1, evictions.stops());
+    assertEquals(device.pages().total(), device.pages().free());
+    assertEquals(0, call.answers());
+    switcher.verify();
+    watched.taken = 0.5;
+    assertArrayEquals(new float[] {7, 7}, call.await());
+    assertEquals(2, runs.get(), "the second time from its begin to its end");
+    assertEquals(1, call.answers());
   }
 
   /** Its caller hears of the end as of any. */

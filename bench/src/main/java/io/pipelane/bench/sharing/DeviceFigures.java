@@ -14,6 +14,7 @@ import java.util.function.Function;
 final class DeviceFigures {
   private static final double PERCENT = 100;
   private static final double NANOS_A_MILLI = 1e6;
+  private static final double BYTES_A_MEGABYTE = 1e6;
 
   private DeviceFigures() {}
 
@@ -41,7 +42,15 @@ final class DeviceFigures {
           SharingColumns.MEAN_STOP,
           evictions.stopNanos() / NANOS_A_MILLI / evictions.stops());
     }
-    if (evictions.memoryBytes() > 0) {
+    if (evictions.memoryReturns() > 0) {
+      double returns = evictions.memoryReturns();
+      results.add(name, SharingColumns.MEMORY_RETURNS, returns);
+      results.add(
+          name, SharingColumns.MEAN_RETURNED, evictions.memoryBytes() / BYTES_A_MEGABYTE / returns);
+      results.add(
+          name,
+          SharingColumns.MEAN_MEMORY_RETURN,
+          evictions.memoryNanos() / NANOS_A_MILLI / returns);
       results.add(
           name,
           SharingColumns.LONGEST_MEMORY_RETURN,

@@ -27,6 +27,10 @@ final class SharingColumns {
   static final Column OVERLIMITS = new Column("evictions", "evictions", 0);
   static final Column LONGEST_STOP = new Column("longest_stop_ms", "longest stop ms", 2);
   static final Column MEAN_STOP = new Column("mean_stop_ms", "mean stop ms", 2);
+  static final Column MEMORY_RETURNS = new Column("memory_returns", "memory returns", 0);
+  static final Column MEAN_RETURNED = new Column("mean_returned_mb", "mean returned MB", 1);
+  static final Column MEAN_MEMORY_RETURN =
+      new Column("mean_memory_return_ms", "mean memory return ms", 2);
   static final Column LONGEST_MEMORY_RETURN =
       new Column("longest_memory_return_ms", "longest memory return ms", 2);
   static final Column UTILIZATION = new Column("utilization_percent", "utilization %", 0);
@@ -57,6 +61,9 @@ final class SharingColumns {
           OVERLIMITS,
           LONGEST_STOP,
           MEAN_STOP,
+          MEMORY_RETURNS,
+          MEAN_RETURNED,
+          MEAN_MEMORY_RETURN,
           LONGEST_MEMORY_RETURN,
           UTILIZATION,
           ACTIVITY,
@@ -88,9 +95,10 @@ final class SharingColumns {
               + " under CUDA's Multi-Process Service, as is online work alone in that call. On the processor a share is a lane like any.",
           "stops: times that an offline run was stopped at a gate; evictions: that the device was"
               + " over its limit and stopped all; longest and mean stop: from that order until no"
-              + " offline run went on, of all orders since the server's start that met one, and"
-              + " memory return: what taking back what no run held took then. utilization: of the time, that in which something"
-              + " ran; activity: of the multiprocessors or cores, those that were busy; memory: what is"
+              + " offline run went on, of all orders since the server's start that met one. memory"
+              + " returns: times that memory came back then which offline work alone used, how much"
+              + " and how fast, from the last run's stop on; of the server's start on as well."
+              + " utilization: of the time, that in which something ran; activity: of the multiprocessors or cores, those that were busy; memory: what is"
               + " taken; means of the device's monitor.",
           "oversold: the time that offline runs would have taken alone, over the time they had, sum"
               + " over sum (MuxFlow's equation 3 as its text defines it); it is their rate over their"

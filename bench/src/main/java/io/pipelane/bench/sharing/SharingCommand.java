@@ -9,7 +9,6 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -133,12 +132,22 @@ public final class SharingCommand implements Callable<Integer> {
   private int hostThreads;
 
   @Option(
+      names = "--memory-overload",
+      description =
+          "Again and again take so much of the host's memory beside offline work that the device is"
+              + " over its limit for it, and give it back once what offline work held has come back"
+              + " (sharing.host-memory, which is set for this, like sharing.overlimit-period).")
+  private boolean memoryOverload;
+
+  @Option(
       names = "--offline-env",
       paramLabel = "NAME=VALUE",
       description =
           "Environment of the process of way processes, beside this one's, such as"
               + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; may be repeated.")
   private Map<String, String> offlineEnvironment = Map.of();
+
+  private Neighbours neighbours = new Neighbours(0, false, PipelaneConfig.defaults().sharing());
 
   @Option(names = OfflineProcess.OPTION, hidden = true)
   private @Nullable Path offlineProcess;
@@ -157,10 +166,11 @@ public final class SharingCommand implements Callable<Integer> {
     requireSensible();
     Path work = options.work();
     Pair pair = Pair.of(chosen.models(work, accelerated), online, offline, maxSlowdown);
+    neighbours = new Neighbours(hostThreads, memoryOverload, PipelaneConfig.of(settings).sharing());
     OnlineRequests sent = new OnlineRequests(rates, arrivals, this::length);
     Results results = new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
     SharingRounds rounds =
-        new SharingRounds(pair, sent, callers, lanes, this::hostLoad, options.warmup(), results);
+        new SharingRounds(pair, sent, callers, lanes, neighbours, options.warmup(), results);
     if (offlineProcess != null) {
       workOffline(rounds, pair, work.resolve("offline"), offlineProcess);
       return 0;
@@ -248,11 +258,6 @@ public final class SharingCommand implements Callable<Integer> {
     }
   }
 
-  private HostLoad hostLoad() {
-    SharingConfig sharing = PipelaneConfig.of(settings).sharing();
-    return new HostLoad(hostThreads, sharing.offlineNice(), sharing.offlineProcessors());
-  }
-
   /** Of a measurement at a rate. */
   private Duration length(double rate) {
     return requests > 0 ? Duration.ofNanos((long) (requests / rate * 1e9)) : options.length();
@@ -293,6 +298,8 @@ public final class SharingCommand implements Callable<Integer> {
 
   private LocalPipelane start(Path models, Path work, Scene scene)
       throws IOException, InterruptedException {
-    return SharedServer.start(accelerated, models, work, scene, lanes, settings);
+    Map<String, String> all = new HashMap<>(neighbours.settings());
+    all.putAll(settings);
+    return SharedServer.start(accelerated, models, work, scene, lanes, all);
   }
 }

@@ -8,7 +8,6 @@ import io.pipelane.bench.measure.PairedRounds.Interval;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
-import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.StatusException;
@@ -21,7 +20,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +36,7 @@ final class SharingRounds {
   private final OnlineRequests requests;
   private final int callers;
   private final int lanes;
-  private final Supplier<HostLoad> hostLoad;
+  private final Neighbours neighbours;
   private final Duration warmup;
   private final Results results;
   private final Map<String, PairedRounds> toAlone = new LinkedHashMap<>();
@@ -68,21 +66,21 @@ final class SharingRounds {
    * @param requests online
    * @param callers of offline work
    * @param lanes inferences at a time
-   * @param hostLoad beside offline work, of the host's processors
+   * @param neighbours beside offline work
    */
   SharingRounds(
       Pair pair,
       OnlineRequests requests,
       int callers,
       int lanes,
-      Supplier<HostLoad> hostLoad,
+      Neighbours neighbours,
       Duration warmup,
       Results results) {
     this.pair = pair;
     this.requests = requests;
     this.callers = callers;
     this.lanes = lanes;
-    this.hostLoad = hostLoad;
+    this.neighbours = neighbours;
     this.warmup = warmup;
     this.results = results;
   }
@@ -130,6 +128,9 @@ final class SharingRounds {
       for (double rate : requests.rates()) {
         measure(server, servers, scene, rate, offlineAlone, seed, alone);
       }
+      if (scene.equals(Scene.ALONE)) {
+        neighbours.usual();
+      }
       return server.runtimeVersion();
     }
   }
@@ -150,8 +151,10 @@ final class SharingRounds {
   /** One after the other, and together: lanes have sessions of their own on some devices. */
   private void warm(LocalPipelane server, Servers servers, Scene scene, long seed)
       throws Exception {
-    for (AskedModel asked : List.of(pair.online(), pair.offline())) {
-      Run run = server.caller(asked, Priority.ONLINE);
+    for (Run run :
+        List.of(
+            server.caller(pair.online(), Priority.ONLINE),
+            server.caller(pair.offline(), scene.way().offline()))) {
       for (int i = 0; i < WARMING_RUNS; i++) {
         run.run();
       }
@@ -218,7 +221,7 @@ final class SharingRounds {
       return;
     }
     try (OfflineRuns offline = offline(server, servers, scene);
-        HostLoad _ = hostLoad.get()) {
+        Neighbours.Load _ = neighbours.begin(server.sharing())) {
       Thread.sleep(requests.length(rate).dividedBy(8));
       long before = offline.runs();
       long stops = server.preemptions().runs();

@@ -17,18 +17,24 @@ class DeviceFiguresTest {
       List.of(
           SharingColumns.LONGEST_STOP,
           SharingColumns.MEAN_STOP,
+          SharingColumns.MEMORY_RETURNS,
+          SharingColumns.MEAN_RETURNED,
+          SharingColumns.MEAN_MEMORY_RETURN,
           SharingColumns.LONGEST_MEMORY_RETURN);
 
   private final Results results =
       new Results(SharingColumns.TITLE, SharingColumns.ALL, SharingColumns.NOTES);
 
   @Test
-  void evictions_areTheLongestStopTheMeanOneAndTheMemorysReturnInMillis() {
+  void evictions_areTheLongestStopTheMeanOneAndWhatMemoryCameBackInWhatTime() {
     DeviceFigures.add(
-        results, "gates", new Evictions(4, 2_000_000, 900_000, 5_000_000, 3_000_000, 4_096));
+        results, "gates", new Evictions(4, 2_000_000, 900_000, 2, 5_000_000, 3_000_000, 6_000_000));
 
     assertEquals(0.9, results.median("gates", SharingColumns.LONGEST_STOP).orElseThrow());
     assertEquals(0.5, results.median("gates", SharingColumns.MEAN_STOP).orElseThrow());
+    assertEquals(2, results.median("gates", SharingColumns.MEMORY_RETURNS).orElseThrow());
+    assertEquals(3.0, results.median("gates", SharingColumns.MEAN_RETURNED).orElseThrow());
+    assertEquals(2.5, results.median("gates", SharingColumns.MEAN_MEMORY_RETURN).orElseThrow());
     assertEquals(3.0, results.median("gates", SharingColumns.LONGEST_MEMORY_RETURN).orElseThrow());
     assertTrue(SharingColumns.ALL.containsAll(FIGURES), "every one has a column");
   }
@@ -50,7 +56,7 @@ class DeviceFiguresTest {
 
   @Test
   void evictions_thatMetNoRun_haveNoFigures() {
-    DeviceFigures.add(results, "gates", new Evictions(0, 0, 0, 0, 0, 0));
+    DeviceFigures.add(results, "gates", new Evictions(0, 0, 0, 0, 0, 0, 0));
 
     for (Column column : FIGURES) {
       assertTrue(results.median("gates", column).isEmpty(), column.heading());

@@ -47,6 +47,6 @@ public final class SharedDevices {
             OptionalDouble.of(0.3),
             OptionalDouble.of(0.45),
             OptionalDouble.of(1.02)),
-        new Evictions(2, 900_000, 500_000, 3_000_000, 2_000_000, 4_096));
+        new Evictions(2, 900_000, 500_000, 1, 3_000_000, 2_000_000, 4_096));
   }
 }

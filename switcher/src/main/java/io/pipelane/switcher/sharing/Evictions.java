@@ -6,7 +6,8 @@ package io.pipelane.switcher.sharing;
  * @param stops orders to stop that met a run under way
  * @param stopNanos from those orders until all offline runs stood at their gates, all together
  * @param longestStopNanos of one
- * @param memoryNanos that taking back what no run held took then, all together
+ * @param memoryReturns times that memory came back then
+ * @param memoryNanos that taking back what no run held took, all together
  * @param longestMemoryNanos of one time
  * @param memoryBytes that were taken back
  */
@@ -14,16 +15,18 @@ public record Evictions(
     long stops,
     long stopNanos,
     long longestStopNanos,
+    long memoryReturns,
     long memoryNanos,
     long longestMemoryNanos,
     long memoryBytes) {
-  static final Evictions NONE = new Evictions(0, 0, 0, 0, 0, 0);
+  static final Evictions NONE = new Evictions(0, 0, 0, 0, 0, 0, 0);
 
   Evictions withStop(long nanos) {
     return new Evictions(
         stops + 1,
         stopNanos + nanos,
         Math.max(longestStopNanos, nanos),
+        memoryReturns,
         memoryNanos,
         longestMemoryNanos,
         memoryBytes);
@@ -34,6 +37,7 @@ public record Evictions(
         stops,
         stopNanos,
         longestStopNanos,
+        memoryReturns + 1,
         memoryNanos + nanos,
         Math.max(longestMemoryNanos, nanos),
         memoryBytes + bytes);

@@ -213,7 +213,7 @@ class SharingTest {
     now.addAndGet(100_000);
     assertFalse(sharing.watchEviction());
     assertEquals(
-        new Evictions(1, 400_000, 400_000, 2_000_000, 2_000_000, 4_096),
+        new Evictions(1, 400_000, 400_000, 1, 2_000_000, 2_000_000, 4_096),
         sharing.overview().evictions());
     look();
     assertEquals(1, sharing.overview().evictions().stops(), "it is told once");
@@ -258,7 +258,7 @@ class SharingTest {
     held.set(4_096);
     assertFalse(sharing.watchEviction());
     assertEquals(
-        new Evictions(1, 0, 0, 3_000_000, 3_000_000, 4_096), sharing.overview().evictions());
+        new Evictions(1, 0, 0, 1, 3_000_000, 3_000_000, 4_096), sharing.overview().evictions());
     look();
     assertEquals(1, ended.get(), "who has ended is told nothing");
   }
