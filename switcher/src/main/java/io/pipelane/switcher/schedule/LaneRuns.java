@@ -163,8 +163,7 @@ final class LaneRuns {
   }
 
   private void runInLane(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
-    long expected = history.of(request.key()).peakBytes();
-    long needed = expected;
+    long needed = history.of(request.key()).peakBytes();
     boolean ran = false;
     while (!ran) {
       try (LaneLease lane = enter(request.request(), needed, lease, turn)) {
@@ -172,7 +171,7 @@ final class LaneRuns {
         try {
           lease.begin();
           worker.run(request.request(), lease, lane, request.handler(), caller);
-          needed = lane.region().peakBytes();
+          history.toTell(request.key()).took(lane.region().peakBytes());
           ran = true;
         } catch (OutOfDeviceMemoryException e) {
           long larger = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
@@ -181,9 +180,6 @@ final class LaneRuns {
           }
           needed = larger;
         }
-      }
-      if (needed > expected) {
-        history.toTell(request.key()).took(needed);
       }
     }
   }

@@ -13,6 +13,9 @@ final class PastRuns {
   /** Before so many runs their times say little: sessions are built, code is compiled. */
   private static final int FIRST_RUNS = 3;
 
+  /** A peak is forgotten once so many runs one after another have taken less than half of it. */
+  private static final int SMALLER_RUNS = 32;
+
   /** What was once the best time is forgotten by so much a run. */
   private static final double FORGETTING = 1.02;
 
@@ -23,6 +26,8 @@ final class PastRuns {
   private volatile double least; // 0 until a few have run with all weights there.
   private double best = Double.POSITIVE_INFINITY;
   private volatile long peakBytes;
+  private int smallerRuns;
+  private long smallerPeakBytes;
 
   /** A run has computed for so long, with all weights there; those without count no longer. */
   synchronized void ran(long nanos) {
@@ -60,9 +65,21 @@ final class PastRuns {
     }
   }
 
-  /** A run has taken so much of its lane. */
+  /** A run that has come to its end has taken so much of its lane. */
   synchronized void took(long bytes) {
-    peakBytes = Math.max(peakBytes, bytes);
+    if (bytes >= peakBytes / 2) {
+      peakBytes = Math.max(peakBytes, bytes);
+      smallerRuns = 0;
+      smallerPeakBytes = 0;
+      return;
+    }
+    smallerPeakBytes = Math.max(smallerPeakBytes, bytes);
+    smallerRuns++;
+    if (smallerRuns == SMALLER_RUNS) {
+      peakBytes = smallerPeakBytes;
+      smallerRuns = 0;
+      smallerPeakBytes = 0;
+    }
   }
 
   /** The usual time; 0 when none has run, so that it is soon known. */
@@ -90,7 +107,7 @@ final class PastRuns {
     return sorted[sorted.length / 2];
   }
 
-  /** Bytes that a run took at most; 0 when none has been seen. */
+  /** Bytes that the latest runs took at most; 0 when none has been seen. */
   long peakBytes() {
     return peakBytes;
   }
