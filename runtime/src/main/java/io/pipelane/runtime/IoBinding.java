@@ -18,6 +18,8 @@ public final class IoBinding implements AutoCloseable {
   private final OrtApi api;
   private final OrtSession session;
   private final long binding;
+  private final long runOptions;
+  private volatile boolean isEnded;
   private final Arena arena = Arena.ofShared();
   private final Map<String, Long> names = new HashMap<>();
   private final Map<String, Stretch> stretches = new HashMap<>();
@@ -30,6 +32,12 @@ public final class IoBinding implements AutoCloseable {
     this.api = environment.api();
     this.session = session;
     this.binding = api.get(OrtApi.CREATE_IO_BINDING, session.address());
+    try {
+      this.runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
+    } catch (RuntimeException e) {
+      api.invoke(OrtApi.RELEASE_IO_BINDING, binding);
+      throw e;
+    }
   }
 
   /**
@@ -83,7 +91,7 @@ public final class IoBinding implements AutoCloseable {
    * @throws io.pipelane.config.StatusException when the run fails
    */
   public void run(GateListener listener) {
-    run(listener, session.runOptions());
+    run(listener, runOptions);
   }
 
   /**
@@ -98,6 +106,20 @@ public final class IoBinding implements AutoCloseable {
   private void run(GateListener listener, long runOptions) {
     GateOperator.listening(
         listener, () -> api.call(OrtApi.RUN_WITH_BINDING, session.address(), runOptions, binding));
+  }
+
+  /**
+   * Has the {@link #run} that is under way fail before its next node, one within a loop too; it
+   * runs nothing more. For any thread, before {@link #close}.
+   */
+  public void end() {
+    isEnded = true;
+    api.call(OrtApi.RUN_OPTIONS_SET_TERMINATE, runOptions);
+  }
+
+  /** Whether {@link #end} has been called. */
+  public boolean isEnded() {
+    return isEnded;
   }
 
   /** What the last run returned, in the order in which outputs were first wanted; close each. */
@@ -126,6 +148,7 @@ public final class IoBinding implements AutoCloseable {
   @Override
   public void close() {
     api.invoke(OrtApi.RELEASE_IO_BINDING, binding);
+    api.invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
     arena.close();
   }
 

@@ -50,6 +50,7 @@ final class OrtApi {
   static final int SESSION_GET_INPUT_NAME = 36;
   static final int SESSION_GET_OUTPUT_NAME = 37;
   static final int CREATE_RUN_OPTIONS = 39;
+  static final int RUN_OPTIONS_SET_TERMINATE = 46;
   static final int CREATE_TENSOR_AS_VALUE = 48;
   static final int CREATE_TENSOR_WITH_DATA_AS_VALUE = 49;
   static final int GET_TENSOR_MUTABLE_DATA = 51;

@@ -30,7 +30,6 @@ public final class OrtSession implements AutoCloseable {
   private final OrtEnvironment environment;
   private final ExecutionProvider provider;
   private final long session;
-  private final long runOptions;
   private final long enqueueOptions;
   private final List<TensorSpec> inputs;
   private final List<TensorSpec> outputs;
@@ -38,15 +37,10 @@ public final class OrtSession implements AutoCloseable {
   private final Set<String> hostOutputs;
 
   private OrtSession(
-      OrtEnvironment environment,
-      long session,
-      long runOptions,
-      long enqueueOptions,
-      ExecutionProvider provider) {
+      OrtEnvironment environment, long session, long enqueueOptions, ExecutionProvider provider) {
     this.environment = environment;
     this.provider = provider;
     this.session = session;
-    this.runOptions = runOptions;
     this.enqueueOptions = enqueueOptions;
     inputs =
         specs(
@@ -118,17 +112,12 @@ public final class OrtSession implements AutoCloseable {
   private static OrtSession described(
       OrtEnvironment environment, long session, SessionSettings settings) {
     OrtApi api = environment.api();
-    long runOptions = 0;
     long enqueueOptions = 0;
     try {
-      runOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
       enqueueOptions = api.create(OrtApi.CREATE_RUN_OPTIONS);
       leaveAsynchronous(api, enqueueOptions);
-      return new OrtSession(environment, session, runOptions, enqueueOptions, settings.provider());
+      return new OrtSession(environment, session, enqueueOptions, settings.provider());
     } catch (RuntimeException e) {
-      if (runOptions != 0) {
-        api.invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
-      }
       if (enqueueOptions != 0) {
         api.invoke(OrtApi.RELEASE_RUN_OPTIONS, enqueueOptions);
       }
@@ -195,10 +184,6 @@ public final class OrtSession implements AutoCloseable {
     return session;
   }
 
-  long runOptions() {
-    return runOptions;
-  }
-
   /** Options of a run that returns once its work is enqueued. */
   long enqueueOptions() {
     return enqueueOptions;
@@ -213,7 +198,6 @@ public final class OrtSession implements AutoCloseable {
     if (provider instanceof ExecutionProvider.Cuda) {
       awaitDevice();
     }
-    environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, runOptions);
     environment.api().invoke(OrtApi.RELEASE_RUN_OPTIONS, enqueueOptions);
     environment.api().invoke(OrtApi.RELEASE_SESSION, session);
   }

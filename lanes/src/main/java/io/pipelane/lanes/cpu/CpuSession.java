@@ -30,6 +30,9 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A session whose weights lie in an address range of the device, ready to run in any lane.
@@ -142,7 +145,7 @@ final class CpuSession implements ModelSession {
       memory.allocatingFrom(
           target,
           () -> {
-            runBound(binding, invocation, region, clock);
+            runBound(binding, invocation, region, clock, weights);
             return this;
           });
       reusable = true;
@@ -152,7 +155,11 @@ final class CpuSession implements ModelSession {
   }
 
   private void runBound(
-      IoBinding binding, Invocation invocation, EphemeralRegion region, SegmentClock clock) {
+      IoBinding binding,
+      Invocation invocation,
+      EphemeralRegion region,
+      SegmentClock clock,
+      WeightArrivals weights) {
     List<Long> copies = new ArrayList<>(invocation.inputs().size());
     try {
       for (InputTensor input : invocation.inputs()) {
@@ -160,12 +167,27 @@ final class CpuSession implements ModelSession {
       }
       invocation.outputs().forEach(binding::output);
       clock.begin();
-      binding.run(clock);
+      compute(binding, clock, weights);
       clock.end();
       copyOut(binding, invocation);
     } finally {
       binding.clearOutputs();
       copies.forEach(memory::free);
+    }
+  }
+
+  private static void compute(IoBinding binding, SegmentClock clock, WeightArrivals weights) {
+    AtomicReference<@Nullable StatusException> reason = new AtomicReference<>();
+    Consumer<StatusException> end =
+        why -> {
+          reason.set(why);
+          binding.end();
+        };
+    try (WeightArrivals.Here _ = weights.computesHere(end)) {
+      binding.run(clock);
+    } catch (StatusException e) {
+      @Nullable StatusException ended = reason.get();
+      throw ended == null ? e : ended;
     }
   }
 
@@ -225,7 +247,7 @@ final class CpuSession implements ModelSession {
   }
 
   private void giveBack(IoBinding binding, boolean reusable) {
-    if (!reusable) {
+    if (!reusable || binding.isEnded()) {
       binding.close();
       return;
     }

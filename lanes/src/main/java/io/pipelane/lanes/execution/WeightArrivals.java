@@ -3,6 +3,7 @@ package io.pipelane.lanes.execution;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** The weights of one run, some of which may still be on their way. Belongs to the run's thread. */
 public interface WeightArrivals {
@@ -75,6 +76,24 @@ public interface WeightArrivals {
     default void computed() {}
 
     /** The run is over there; the stop word is used no longer. */
+    @Override
+    void close();
+  }
+
+  /**
+   * The run is about to compute on its own thread, where it can be ended between two gates.
+   *
+   * @param end has it fail soon, as nobody wants it any more, with a reason; called on any thread,
+   *     and no more once what is returned is closed; returns at once
+   */
+  default Here computesHere(Consumer<StatusException> end) {
+    return () -> {};
+  }
+
+  /** The time in which a run can be ended on its own thread. */
+  @FunctionalInterface
+  interface Here extends AutoCloseable {
+    /** The run has ended. */
     @Override
     void close();
   }

@@ -9,6 +9,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -150,6 +151,11 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   @Override
   public Elsewhere computesElsewhere(StopWord word) {
     return control.computesElsewhere(word);
+  }
+
+  @Override
+  public Here computesHere(Consumer<StatusException> end) {
+    return control.computesHere(end);
   }
 
   /** How many segments the run has. */

@@ -3,6 +3,8 @@ package io.pipelane.switcher.memory;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+import io.pipelane.lanes.execution.WeightArrivals.Here;
+import java.util.function.Consumer;
 
 /** Says when a run may compute its segments. Told on the run's thread. */
 public interface RunControl {
@@ -38,6 +40,15 @@ public interface RunControl {
    * @throws StatusException to end the run before that
    */
   Elsewhere computesElsewhere(StopWord word);
+
+  /**
+   * The run computes on its own thread from now on.
+   *
+   * @param end has it fail soon, with a reason, until what is returned is closed
+   */
+  default Here computesHere(Consumer<StatusException> end) {
+    return () -> {};
+  }
 
   /**
    * One that goes before it waits for the memory that the run holds: it ends at its next gate, and

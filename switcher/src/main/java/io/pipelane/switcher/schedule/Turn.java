@@ -3,12 +3,14 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
+import io.pipelane.lanes.execution.WeightArrivals.Here;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OfflineRun;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,7 @@ final class Turn implements RunControl, OfflineRun {
   private final Turns turns;
   private final Condition given;
   private final ThreadInLine line;
+  private final RunHere here = new RunHere();
   private volatile @Nullable RunProgress run; // Written by the thread.
   private boolean isOvertaking; // Of the thread, as it begins a run.
   private boolean waitsForMemory;
@@ -108,6 +111,10 @@ final class Turn implements RunControl, OfflineRun {
   private void runIsUnwanted() {
     turns.lock.lock();
     try {
+      @Nullable RunProgress running = run;
+      if (running != null) {
+        here.endIfUnwanted(running.request());
+      }
       if (elsewhere != null) {
         elsewhere.endIfUnwanted();
       } else if (turns.paused.contains(this)) {
@@ -464,6 +471,11 @@ final class Turn implements RunControl, OfflineRun {
       run.giveWay();
     }
     return run;
+  }
+
+  @Override
+  public Here computesHere(Consumer<StatusException> end) {
+    return here.begin(progress().request(), end);
   }
 
   /** The run is over; one that was stopped behind its last gate has no turn. */

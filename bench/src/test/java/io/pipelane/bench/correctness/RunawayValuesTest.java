@@ -1,0 +1,140 @@
+package io.pipelane.bench.correctness;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.bench.model.NoopModel;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.demo.protocol.InferenceClient;
+import io.pipelane.server.PipelaneServer;
+import io.pipelane.switcher.memory.Ledger;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Values that ask for more memory or time than there is cost nobody else the model or a lane. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Timeout(120)
+class RunawayValuesTest {
+  private static final int LANES = 2;
+  private static final String FOR_EVER = "1000000000000000";
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private PipelaneServer server;
+
+  @BeforeAll
+  void start(@TempDir Path folder) throws Exception {
+    Path repository = folder.resolve("repository");
+    ValueModels.write(repository);
+    NoopModel.write(repository);
+    server =
+        PipelaneServer.start(
+            PipelaneConfig.of(
+                Map.of(
+                    "repository.path", repository.toString(),
+                    "repository.cache", folder.resolve("cache").toString(),
+                    "device.memory", "4MiB",
+                    "device.working-memory", "64MiB",
+                    "device.lanes", Integer.toString(LANES),
+                    "server.http-port", "0")));
+    server.imports().get(2, TimeUnit.MINUTES);
+  }
+
+  @AfterAll
+  void stop() {
+    http.close();
+    server.close();
+  }
+
+  private static String count(String to) {
+    return "{\"inputs\":[{\"name\":\"n\",\"datatype\":\"INT64\",\"shape\":[1],\"data\":[%s]}]}"
+        .formatted(to);
+  }
+
+  private static String repeat(String times) {
+    return ("{\"inputs\":[{\"name\":\"n\",\"datatype\":\"INT64\",\"shape\":[1],\"data\":[%s]},"
+            + "{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[0]}]}")
+        .formatted(times);
+  }
+
+  private HttpResponse<String> infer(String model, String body) throws Exception {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(server.url() + "/v2/models/" + model + "/infer"))
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  @Test
+  void aValueThatAsksForTooMuchMemory_leavesTheModelToOthers() throws Exception {
+    assertEquals(200, infer(ValueModels.COUNT, count("3")).statusCode());
+    Ledger before = server.switcher().memory().weights();
+    for (String tooMuch : List.of("1000000000000000000", "100000000")) {
+      HttpResponse<String> refused = infer(ValueModels.COUNT, count(tooMuch));
+      assertEquals(507, refused.statusCode(), refused::body);
+      HttpResponse<String> answered = infer(ValueModels.COUNT, count("3"));
+      assertEquals(200, answered.statusCode(), answered::body);
+      assertTrue(answered.body().contains("[0,1,2]"), answered::body);
+    }
+    server.switcher().verify();
+    assertEquals(before, server.switcher().memory().weights());
+  }
+
+  @Test
+  void runsThatWouldNeverEnd_endWhenTheirCallersHaveGone() throws Exception {
+    HttpResponse<String> twice = infer(ValueModels.REPEAT, repeat("2"));
+    assertTrue(twice.body().contains("\"data\":[2.0]"), twice::body);
+    List<Socket> callers = new ArrayList<>();
+    for (int lane = 0; lane < LANES; lane++) {
+      callers.add(ask(repeat(FOR_EVER)));
+    }
+    awaitLanesInUse(LANES);
+    for (Socket caller : callers) {
+      caller.close();
+    }
+    awaitLanesInUse(0);
+    HttpResponse<String> next = infer(ValueModels.REPEAT, repeat("3"));
+    assertTrue(next.body().contains("\"data\":[3.0]"), next::body);
+    try (InferenceClient client = new InferenceClient(URI.create(server.url()))) {
+      assertEquals(1, client.infer(NoopModel.NAME, NoopModel.inputs()).size());
+    }
+    server.switcher().verify();
+  }
+
+  /** A caller that waits for an answer. */
+  private Socket ask(String body) throws IOException {
+    URI url = URI.create(server.url());
+    Socket socket = new Socket(url.getHost(), url.getPort());
+    socket
+        .getOutputStream()
+        .write(
+            ("POST /v2/models/%s/infer HTTP/1.1\r\nHost: %s:%d\r\nContent-Length: %d\r\n\r\n%s")
+                .formatted(
+                    ValueModels.REPEAT, url.getHost(), url.getPort(), body.length(), body)
+                .getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
+  private void awaitLanesInUse(int lanes) {
+    while (server.switcher().memory().lanes().inUse() != lanes) {
+      Thread.onSpinWait();
+    }
+  }
+}
