@@ -4,7 +4,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.URL;
 import java.nio.file.Files;
@@ -60,7 +59,11 @@ public final class OrtLibrary {
       }
       return library;
     } catch (IOException e) {
-      throw new UncheckedIOException("ONNX Runtime cannot be unpacked to " + cache, e);
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "repository.cache: ONNX Runtime cannot be unpacked to %s (%s); name a folder that can be written"
+              .formatted(cache, e),
+          e);
     }
   }
 

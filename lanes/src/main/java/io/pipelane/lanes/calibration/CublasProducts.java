@@ -2,6 +2,7 @@ package io.pipelane.lanes.calibration;
 
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
+import io.pipelane.lanes.cuda.driver.JCudaLibraries;
 import java.util.function.LongSupplier;
 import jcuda.Pointer;
 import jcuda.driver.CUdeviceptr;
@@ -33,7 +34,7 @@ final class CublasProducts {
    */
   ProductRate measure() {
     cublasHandle handle = new cublasHandle();
-    check(JCublas2.cublasCreate(handle), "cublasCreate");
+    check(JCudaLibraries.load(() -> JCublas2.cublasCreate(handle)), "cublasCreate");
     long bytes = (long) WIDTH * WIDTH * Float.BYTES;
     try (PersistentMemory.Account account = memory.open("calibration", 4 * bytes)) {
       check(

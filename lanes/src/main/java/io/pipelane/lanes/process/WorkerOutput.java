@@ -16,6 +16,10 @@ import java.util.regex.Pattern;
 final class WorkerOutput {
   private static final System.Logger LOG = System.getLogger(WorkerOutput.class.getName());
   private static final Pattern FRAME = Pattern.compile("\\s+(at |\\.\\.\\. \\d+ ).*");
+
+  /** What the JVM's report of its own end says first of all: the signal, or what was missing. */
+  private static final Pattern REASON = Pattern.compile("SIG[A-Z]+ \\(|[Mm]emory|Internal Error");
+
   private static final int LONGEST_LINE = 500;
 
   /** A child of the process may have its output still, and never end. */
@@ -61,9 +65,14 @@ final class WorkerOutput {
 
   private synchronized void add(String line) {
     LOG.log(Level.INFO, name + ": " + line);
-    if (!line.isBlank() && !FRAME.matcher(line).matches()) {
-      last = line.strip();
+    if (!line.isBlank() && !FRAME.matcher(line).matches() && !isAboutTheReport(line)) {
+      last = line.replaceFirst("^#", "").strip();
     }
+  }
+
+  /** Whether a line of the JVM's report of its own end says something else than why. */
+  private static boolean isAboutTheReport(String line) {
+    return line.startsWith("#") && !REASON.matcher(line).find();
   }
 
   /** The last line that says something, which no line of a stack does; empty when there is none. */

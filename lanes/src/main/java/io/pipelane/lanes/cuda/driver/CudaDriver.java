@@ -114,7 +114,7 @@ public final class CudaDriver {
   private static void initialise() {
     int result;
     try {
-      result = JCudaDriver.cuInit(0);
+      result = JCudaLibraries.load(() -> JCudaDriver.cuInit(0));
     } catch (LinkageError e) {
       String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
       throw unavailable("JCuda cannot be loaded: " + reason, e);
