@@ -74,12 +74,23 @@ final class ImportCommand implements Subcommand {
         refused++;
       }
     }
+    for (String name : unknown(scan)) {
+      out.println(name + ": there is no such model in " + root);
+      refused++;
+    }
     for (Registered found : scan.registered()) {
       if (wanted(found.version().model())) {
         refused += report(importer, found, out) ? 0 : 1;
       }
     }
     return refused == 0 ? 0 : 1;
+  }
+
+  private List<String> unknown(RepositoryScan scan) {
+    List<String> unknown = new ArrayList<>(names);
+    scan.problems().forEach(problem -> unknown.remove(problem.model()));
+    scan.registered().forEach(found -> unknown.remove(found.version().model()));
+    return unknown;
   }
 
   private boolean wanted(String model) {

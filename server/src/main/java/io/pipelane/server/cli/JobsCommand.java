@@ -82,7 +82,7 @@ final class JobsCommand implements Subcommand {
   }
 
   /** The same as without a subcommand. */
-  @Command(name = "list", description = "List the jobs.", mixinStandardHelpOptions = true)
+  @Command(name = "list", description = "List the jobs.")
   static final class ListJobs implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private ServerAddress address = new ServerAddress();
@@ -98,8 +98,7 @@ final class JobsCommand implements Subcommand {
       name = "submit",
       description =
           "Have a model answer every line of a file. Files are named as they lie in the server's"
-              + " jobs.folder.",
-      mixinStandardHelpOptions = true)
+              + " jobs.folder.")
   static final class Submit implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private ServerAddress address = new ServerAddress();
@@ -169,7 +168,7 @@ final class JobsCommand implements Subcommand {
   }
 
   /** Shows a job. */
-  @Command(name = "show", description = "Show a job.", mixinStandardHelpOptions = true)
+  @Command(name = "show", description = "Show a job.")
   static final class Show implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private ServerAddress address = new ServerAddress();
@@ -188,8 +187,7 @@ final class JobsCommand implements Subcommand {
   /** Cancels a job. */
   @Command(
       name = "cancel",
-      description = "Cancel a job, or forget one that has ended; its output stays.",
-      mixinStandardHelpOptions = true)
+      description = "Cancel a job, or forget one that has ended; its output stays.")
   static final class Cancel implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private ServerAddress address = new ServerAddress();

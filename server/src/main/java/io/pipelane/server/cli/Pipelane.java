@@ -77,6 +77,7 @@ public final class Pipelane implements Runnable {
               .description("Show this help.")
               .build());
     }
+    subcommand.getSubcommands().values().forEach(Pipelane::withHelp);
   }
 
   @Override

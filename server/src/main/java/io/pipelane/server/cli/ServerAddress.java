@@ -30,10 +30,23 @@ final class ServerAddress {
       description = "Certificates, in PEM, of the authorities to trust instead of the JDK's.")
   private @Nullable Path authorities;
 
+  @Option(
+      names = "--cert",
+      paramLabel = "FILE",
+      description = "The client's own certificate, in PEM, for servers that ask for one.")
+  private @Nullable Path certificate;
+
+  @Option(
+      names = "--key",
+      paramLabel = "FILE",
+      description = "The key of --cert, in PEM (PKCS #8, not encrypted).")
+  private @Nullable Path certificateKey;
+
   ServerClient connect() {
+    boolean asJdk = authorities == null && certificate == null && certificateKey == null;
     return new ServerClient(
         url,
-        authorities == null ? null : ClientTrust.in(authorities),
+        asJdk ? null : ClientTls.of(authorities, certificate, certificateKey),
         keyFile == null ? null : key(keyFile));
   }
 

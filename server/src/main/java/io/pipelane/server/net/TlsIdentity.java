@@ -14,14 +14,14 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * Who the server is: a certificate, those that lead to its authority, and its key.
+ * Who a server or a client is: a certificate, those that lead to its authority, and its key.
  *
- * @param chain the server's own first
+ * @param chain its own first
  */
-record TlsIdentity(List<X509Certificate> chain, PrivateKey key) {
+public record TlsIdentity(List<X509Certificate> chain, PrivateKey key) {
   private static final byte[] SAMPLE = {1, 2, 3, 4};
 
-  TlsIdentity {
+  public TlsIdentity {
     chain = List.copyOf(chain);
   }
 
@@ -32,7 +32,8 @@ record TlsIdentity(List<X509Certificate> chain, PrivateKey key) {
    * @throws GeneralSecurityException when one is wrong, or the two do not belong together
    * @throws IllegalArgumentException when the key breaks off
    */
-  static TlsIdentity read(Path certificate, Path key) throws IOException, GeneralSecurityException {
+  public static TlsIdentity read(Path certificate, Path key)
+      throws IOException, GeneralSecurityException {
     List<X509Certificate> chain = certificates(certificate);
     PrivateKey secret =
         CertificateUtils.getPrivateKey(new ByteArrayInputStream(Files.readAllBytes(key)));
@@ -48,7 +49,8 @@ record TlsIdentity(List<X509Certificate> chain, PrivateKey key) {
    *
    * @throws CertificateException when there is none, or one is wrong
    */
-  static List<X509Certificate> certificates(Path file) throws IOException, CertificateException {
+  public static List<X509Certificate> certificates(Path file)
+      throws IOException, CertificateException {
     X509Certificate[] found =
         CertificateUtils.getX509Certificates(new ByteArrayInputStream(Files.readAllBytes(file)));
     if (found.length == 0) {

@@ -26,6 +26,25 @@ class PipelaneTest {
   }
 
   @Test
+  void help_ofSubcommandsOfSubcommands_isPrinted() {
+    Pipelane.commandLine()
+        .getSubcommands()
+        .forEach(
+            (name, command) ->
+                command
+                    .getSubcommands()
+                    .keySet()
+                    .forEach(
+                        nested -> {
+                          Outcome outcome = CommandLineFixture.run(name, nested, "--help");
+                          assertEquals(0, outcome.exitCode(), outcome::err);
+                          String usage = "Usage: pipelane " + name + " " + nested;
+                          assertTrue(outcome.out().startsWith(usage), outcome::out);
+                        }));
+    assertTrue(CommandLineFixture.run("jobs", "submit", "-h").out().contains("--version=VERSION"));
+  }
+
+  @Test
   void help_ofServe_namesEverySetting() {
     String help = CommandLineFixture.run("serve", "--help").out();
     Settings.all().forEach(s -> assertTrue(help.contains("--" + s.key()), s.key()));

@@ -24,7 +24,6 @@ import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.http.HttpSettings;
-import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
@@ -47,11 +46,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -68,38 +65,8 @@ class TlsTest {
     make("client");
   }
 
-  /** A certificate that signs itself, and its key. */
   private static void make(String name) throws Exception {
-    make(name, "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key");
-  }
-
-  private static void make(String name, String key) throws Exception {
-    List<String> command =
-        Stream.of(
-                "openssl req -x509 -days 2 -subj /CN=" + name,
-                "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 -out " + name + ".pem",
-                key)
-            .flatMap(line -> Stream.of(line.split(" ")))
-            .toList();
-    try {
-      Process process =
-          new ProcessBuilder(command)
-              .directory(folder.toFile())
-              .redirectErrorStream(true)
-              .redirectOutput(new File(folder.toFile(), name + ".log"))
-              .start();
-      assertEquals(0, process.waitFor(), () -> text(folder.resolve(name + ".log")));
-    } catch (IOException e) {
-      Assumptions.abort("openssl cannot be run: " + e.getMessage());
-    }
-  }
-
-  private static String text(Path file) {
-    try {
-      return Files.readString(file);
-    } catch (IOException e) {
-      return e.toString();
-    }
+    Certificates.make(folder, name);
   }
 
   private static Tls tls(boolean mutual) {
@@ -347,7 +314,7 @@ class TlsTest {
 
   @Test
   void certificateThatIsRenewedForTheSameKey_isShown() throws Exception {
-    make("renewed", "-key server.key");
+    Certificates.make(folder, "renewed", "-key server.key");
     try (Tls tls = rotating();
         HttpServer server = http(tls)) {
       shows(server, "server");
