@@ -144,7 +144,7 @@ public final class PipelaneServer implements AutoCloseable {
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
-              statistics,
+              () -> statistics.all(models.index()),
               devices::states,
               devices::hostTier,
               devices::workers,
@@ -215,10 +215,10 @@ public final class PipelaneServer implements AutoCloseable {
 
   /** Every request, where traces go anywhere; the configured share of them is taken after that. */
   private static TraceSettings traceSettings(TracingConfig config) {
-    return new TraceSettings(
-        config.endpoint().isPresent()
-            ? new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED)
-            : TraceSetting.OFF);
+    return config.endpoint().isPresent()
+        ? new TraceSettings(
+            new TraceSetting(TraceSetting.Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED))
+        : TraceSettings.nowhere();
   }
 
   private static SharedMemory sharedMemory(PipelaneConfig config) {

@@ -52,6 +52,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * What the scan found goes into service without sessions, so that it can be asked for at once;
    * they are built ahead, each under its model's `operation` lock, which keeps it registered.
    */
+  private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
+
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
   private static final String NO_FILES =
@@ -125,7 +127,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 Collectors.groupingBy(
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
     problems.forEach(
-        (name, reasons) -> models.exclusively(name, model -> model.problem(joined(reasons))));
+        (name, reasons) -> {
+          LOG.log(System.Logger.Level.WARNING, "{0} cannot be registered: {1}", name, joined(reasons));
+          models.exclusively(name, model -> model.problem(joined(reasons)));
+        });
     IgnoredKeys.warn(scan.registered());
     scan.registered()
         .forEach(found -> models.exclusively(found.version().model(), announce(found)));

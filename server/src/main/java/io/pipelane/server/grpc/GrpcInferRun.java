@@ -56,6 +56,9 @@ final class GrpcInferRun implements ResultHandler {
 
   /** Where the end of a run is told; called once, on an event loop or a codec thread. */
   interface Receiver {
+    /** The request's id, as soon as the message could be read; before its answer or error. */
+    default void parsed(String id) {}
+
     /** Serializes the answer before it returns: it reads memory that is given back then. */
     void answered(ModelInferResponse message, AnswerHeaders headers);
 
@@ -160,6 +163,7 @@ final class GrpcInferRun implements ResultHandler {
   }
 
   private void begin(ModelInferRequest message) {
+    receiver.parsed(message.getId());
     try {
       origin.caller().check(Demand.of(Role.INFER, message.getModelName()));
       parts

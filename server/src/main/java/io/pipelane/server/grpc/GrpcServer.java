@@ -1,9 +1,11 @@
 package io.pipelane.server.grpc;
 
+import io.grpc.BindableService;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.ProtoReflectionService;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.ChannelOption;
@@ -151,6 +153,7 @@ public final class GrpcServer implements AutoCloseable {
           .addService(InferenceGrpcService.of(parts, forwarding))
           .addService(health.service())
           .addService(ProtoReflectionServiceV1.newInstance())
+          .addService(olderReflection())
           .build()
           .start();
     } catch (IOException e) {
@@ -160,6 +163,12 @@ public final class GrpcServer implements AutoCloseable {
               .formatted(settings.host(), settings.port(), e.getMessage()),
           e);
     }
+  }
+
+  /** The only one that older tools ask. */
+  @SuppressWarnings("deprecation")
+  private static BindableService olderReflection() {
+    return ProtoReflectionService.newInstance();
   }
 
   private static ServerChannel listening(Class<? extends ServerChannel> type, int maxConnections) {

@@ -64,6 +64,12 @@ final class InferStream implements StreamObserver<IncomingMessage> {
     private @Nullable StreamAnswer early;
     private @Nullable GrpcInferRun run;
     private boolean done;
+    private volatile String id = "";
+
+    @Override
+    public void parsed(String id) {
+      this.id = id;
+    }
 
     @Override
     public void answered(ModelInferResponse message, AnswerHeaders headers) {
@@ -74,7 +80,12 @@ final class InferStream implements StreamObserver<IncomingMessage> {
     public void failed(StatusException error) {
       String reason = error.getMessage();
       String text = reason == null ? error.status().name() : reason;
-      end(this, ModelStreamInferResponse.newBuilder().setErrorMessage(text).build());
+      ModelStreamInferResponse.Builder answer =
+          ModelStreamInferResponse.newBuilder().setErrorMessage(text);
+      if (!id.isEmpty()) {
+        answer.setInferResponse(ModelInferResponse.newBuilder().setId(id));
+      }
+      end(this, answer.build());
     }
   }
 

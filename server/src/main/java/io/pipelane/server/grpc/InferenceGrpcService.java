@@ -152,8 +152,8 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.ofAny(request.getName()));
-          backend.resolve(request.getName(), request.getVersion());
-          return ModelReadyResponse.newBuilder().setReady(true).build();
+          boolean ready = backend.find(request.getName(), request.getVersion()) != null;
+          return ModelReadyResponse.newBuilder().setReady(ready).build();
         });
   }
 

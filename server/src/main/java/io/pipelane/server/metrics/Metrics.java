@@ -2,13 +2,14 @@ package io.pipelane.server.metrics;
 
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.host.HostTier;
-import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -18,7 +19,7 @@ import java.util.stream.Stream;
  * nothing for them. Safe for any thread; a scrape takes locks and belongs off the event loops.
  */
 public final class Metrics {
-  private final InferenceStatistics statistics;
+  private final Supplier<List<ModelCounters>> models;
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<HostTier.Statistics> hostTier;
   private final Supplier<WorkersOverview> workers;
@@ -27,17 +28,18 @@ public final class Metrics {
   private final Supplier<HostCounts> hosts;
 
   /**
+   * @param models what is counted of each
    * @param devices by name
    */
   public Metrics(
-      InferenceStatistics statistics,
+      Supplier<List<ModelCounters>> models,
       Supplier<Map<String, DeviceState>> devices,
       Supplier<HostTier.Statistics> hostTier,
       Supplier<WorkersOverview> workers,
       Supplier<JobCounts> jobs,
       Supplier<PlacementCounts> placement,
       Supplier<HostCounts> hosts) {
-    this.statistics = statistics;
+    this.models = models;
     this.devices = devices;
     this.hostTier = hostTier;
     this.workers = workers;
@@ -51,8 +53,7 @@ public final class Metrics {
     Map<String, DeviceState> states = devices.get();
     MetricSnapshot[] snapshots =
         Stream.of(
-                InferenceMetrics.of(
-                    statistics.all(), states.values().stream().map(DeviceState::queue)),
+                InferenceMetrics.of(models.get(), states.values().stream().map(DeviceState::queue)),
                 DeviceMetrics.of(states),
                 HostTierMetrics.of(hostTier.get()),
                 DeviceMetrics.workers(workers.get()),

@@ -142,7 +142,7 @@ public record Backend(
    */
   public List<ModelCounters> statisticsOf(String name, String version) {
     List<ModelCounters> counters =
-        statistics.all().stream()
+        statistics.all(catalog.index()).stream()
             .filter(model -> name.isEmpty() || model.version().model().equals(name))
             .filter(
                 model ->

@@ -65,7 +65,8 @@ public final class RequestTracing implements AutoCloseable {
    */
   public @Nullable RequestTrace begin(
       ModelVersion version, Function<String, @Nullable String> headers) {
-    if (!settings.isSampled(version.model())) {
+    TraceSampling sampling = settings.sampling(version.model());
+    if (!sampling.isDue()) {
       return null;
     }
     Context parent =
@@ -78,7 +79,7 @@ public final class RequestTracing implements AutoCloseable {
             .setAttribute(RequestTrace.MODEL, version.model())
             .setAttribute(RequestTrace.VERSION, version.version())
             .startSpan();
-    return span.isRecording() ? new RequestTrace(tracer, span) : null;
+    return span.isRecording() && sampling.take() ? new RequestTrace(tracer, span) : null;
   }
 
   /** Sends what is left, for a short time. */

@@ -19,11 +19,15 @@ final class TraceSampling {
     return new TraceSetting(setting.level(), setting.rate(), left.get());
   }
 
-  /** Counts a request, and says whether it is traced. */
-  boolean sample() {
-    if (setting.level() == Level.OFF || seen.getAndIncrement() % setting.rate() != 0) {
-      return false;
-    }
+  /** Counts a request, and says whether it is one of those that may be traced. */
+  boolean isDue() {
+    return setting.level() != Level.OFF
+        && left.get() != 0
+        && seen.getAndIncrement() % setting.rate() == 0;
+  }
+
+  /** Takes one of the count for a request that is traced; false where none is left. */
+  boolean take() {
     return setting.count() == TraceSetting.UNLIMITED
         || left.getAndUpdate(rest -> Math.max(0, rest - 1)) > 0;
   }

@@ -2,6 +2,7 @@ package io.pipelane.server.observability;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.observability.TraceSetting.Level;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,14 +22,25 @@ public final class TraceSettings {
   static final int MAXIMUM_MODELS = 10_000;
 
   private final TraceSetting initial;
+  private final boolean goesSomewhere;
   private volatile State state;
 
   /**
    * @param initial what holds for all models at first, and whatever is given up again
    */
   public TraceSettings(TraceSetting initial) {
+    this(initial, true);
+  }
+
+  private TraceSettings(TraceSetting initial, boolean goesSomewhere) {
     this.initial = initial;
+    this.goesSomewhere = goesSomewhere;
     this.state = new State(new TraceSampling(initial), Map.of());
+  }
+
+  /** Of a server whose traces would go nowhere: none can be asked for. */
+  public static TraceSettings nowhere() {
+    return new TraceSettings(TraceSetting.OFF, false);
   }
 
   private record Own(TraceChange change, TraceSampling sampling) {}
@@ -40,9 +52,9 @@ public final class TraceSettings {
     }
   }
 
-  /** Counts a request of a model, and says whether it is to be traced; once a request. */
-  public boolean isSampled(String model) {
-    return state.of(model).sample();
+  /** What says which requests of a model are traced, as it is now. */
+  TraceSampling sampling(String model) {
+    return state.of(model);
   }
 
   /** What holds for all models that have no setting of their own. */
@@ -66,8 +78,14 @@ public final class TraceSettings {
     return own == null ? TraceChange.NONE : own.change;
   }
 
-  /** Sets what holds for all models; those with a setting of their own follow in the rest. */
+  /**
+   * Sets what holds for all models; those with a setting of their own follow in the rest.
+   *
+   * @throws StatusException {@link Status#UNIMPLEMENTED} when traces are asked for that would go
+   *     nowhere
+   */
   public synchronized void set(TraceSetting setting) {
+    check(setting.level());
     Map<String, Own> models = new HashMap<>();
     state.models.forEach((model, own) -> models.put(model, own(own.change, setting)));
     state = new State(new TraceSampling(setting), Map.copyOf(models));
@@ -77,9 +95,11 @@ public final class TraceSettings {
    * Sets what one model has otherwise.
    *
    * @param change all of it, or {@link TraceChange#NONE} for nothing
-   * @throws StatusException when it is not valid, or too many models have one
+   * @throws StatusException when it is not valid, too many models have one, or traces are asked for
+   *     that would go nowhere
    */
   public synchronized void set(String model, TraceChange change) {
+    check(change.level());
     Map<String, Own> models = new HashMap<>(state.models);
     Own own = change.equals(TraceChange.NONE) ? null : own(change, state.all.now());
     replace(models, model, own);
@@ -90,6 +110,14 @@ public final class TraceSettings {
               .formatted(MAXIMUM_MODELS));
     }
     state = new State(state.all, Map.copyOf(models));
+  }
+
+  private void check(@Nullable Level level) {
+    if (level == Level.TIMESTAMPS && !goesSomewhere) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "trace_level TIMESTAMPS: the server has nowhere to send traces to; set tracing.endpoint");
+    }
   }
 
   private static void replace(Map<String, Own> models, String model, @Nullable Own own) {

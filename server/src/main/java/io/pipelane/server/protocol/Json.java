@@ -155,7 +155,14 @@ final class Json {
           Status.INVALID_ARGUMENT, "JSON beyond a limit" + where + ": " + limit, e);
     }
     return new StatusException(
-        Status.INVALID_ARGUMENT, "malformed JSON" + where + ": " + e.getOriginalMessage(), e);
+        Status.INVALID_ARGUMENT, "malformed JSON" + where + ": " + toldToClients(e), e);
+  }
+
+  /** Without what the library tells its own users. */
+  private static String toldToClients(JsonProcessingException e) {
+    return e.getOriginalMessage()
+        .replaceAll("(?s) \\(start marker at .*", "")
+        .replaceAll(": enable `[^`]*` to allow", " is not JSON");
   }
 
   private static String place(JsonLocation location) {

@@ -79,9 +79,12 @@ public final class StateSource {
         });
     weights.replaceAll((version, all) -> told(all, devicesOf.apply(version)));
     Map<ModelVersion, ModelCounters> requests = new HashMap<>();
-    statistics.all().forEach(counters -> requests.put(counters.version(), counters));
+    List<ModelCatalog.Entry> index = catalog.index();
+    statistics.all(index).stream()
+        .filter(ModelCounters::hasBeenAsked)
+        .forEach(counters -> requests.put(counters.version(), counters));
     List<Model> models =
-        catalog.index().stream()
+        index.stream()
             .filter(entry -> visible.test(entry.name()))
             .map(
                 entry -> {

@@ -1,18 +1,22 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The counters of every model version that has been asked for, since the start. They stay when a
- * version leaves service, so that no count ever falls. Safe for any thread.
+ * The counters of every model version that is in service or has been asked for, since the start.
+ * They stay when a version leaves service, so that no count falls, until the repository has it no
+ * more. Safe for any thread.
  */
 public final class InferenceStatistics {
   private static final Comparator<ModelCounters> BY_MODEL =
@@ -66,8 +70,24 @@ public final class InferenceStatistics {
     return tracing != null;
   }
 
-  /** Those that exist, ordered by name and version. */
-  public List<ModelCounters> all() {
+  /**
+   * The counters of what a repository has: of versions in service, asked or not, and of others that
+   * have been asked. Those of what it has no more are given up.
+   *
+   * @return ordered by name and version
+   */
+  public List<ModelCounters> all(List<ModelCatalog.Entry> repository) {
+    Set<ModelVersion> there = new HashSet<>();
+    for (ModelCatalog.Entry entry : repository) {
+      if (!entry.version().isEmpty()) {
+        ModelVersion version = new ModelVersion(entry.name(), Long.parseLong(entry.version()));
+        there.add(version);
+        if (entry.state() == ModelCatalog.State.READY) {
+          ModelCounters _ = of(version);
+        }
+      }
+    }
+    models.keySet().retainAll(there);
     return models.values().stream().sorted(BY_MODEL).toList();
   }
 }

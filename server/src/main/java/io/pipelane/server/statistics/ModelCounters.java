@@ -190,6 +190,11 @@ public final class ModelCounters {
     return version;
   }
 
+  /** Whether a request has begun, however it may end. */
+  public synchronized boolean hasBeenAsked() {
+    return begun > 0;
+  }
+
   /** Requests answered, from the beginning of their decoding to the end of their encoding. */
   public synchronized Total success() {
     return new Total(succeeded, successNanos);

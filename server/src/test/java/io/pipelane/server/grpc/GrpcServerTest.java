@@ -107,8 +107,8 @@ class GrpcServerTest {
       assertFalse(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
       ModelReadyRequest ready = ModelReadyRequest.newBuilder().setName("echo").build();
       assertTrue(client.modelReady(ready).getReady());
-      assertEquals(
-          Code.NOT_FOUND, code(() -> client.modelReady(ready.toBuilder().setVersion("7").build())));
+      assertFalse(client.modelReady(ready.toBuilder().setVersion("7").build()).getReady());
+      assertFalse(client.modelReady(ready.toBuilder().setName("nobody").build()).getReady());
       assertEquals(
           "pipelane", client.serverMetadata(ServerMetadataRequest.getDefaultInstance()).getName());
       ModelMetadataResponse metadata =
@@ -284,7 +284,9 @@ class GrpcServerTest {
       service.pending.get(1).complete();
       service.pending.get(0).complete();
       assertEquals("a", answers.take().getInferResponse().getId());
-      assertTrue(answers.take().getErrorMessage().contains("nobody"));
+      ModelStreamInferResponse refused = answers.take();
+      assertTrue(refused.getErrorMessage().contains("nobody"));
+      assertEquals("b", refused.getInferResponse().getId());
       ModelInferResponse last = answers.take().getInferResponse();
       assertEquals("c", last.getId());
       assertEquals(raw("echo", 2, 2, 2, 2).getRawInputContents(0), last.getRawOutputContents(0));

@@ -180,7 +180,7 @@ class WebPageInBrowserTest {
             InstantSource.system());
     Metrics metrics =
         new Metrics(
-            statistics,
+            () -> statistics.all(catalog.index()),
             Map::of,
             () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,

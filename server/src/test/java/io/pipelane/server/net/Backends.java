@@ -72,7 +72,7 @@ public final class Backends {
       Supplier<JobCounts> jobCounts) {
     Metrics metrics =
         new Metrics(
-            statistics,
+            () -> statistics.all(catalog.index()),
             Map::of,
             () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.observability.TraceSetting.Level;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,7 +16,36 @@ class TraceSettingsTest {
   private final TraceSettings settings = new TraceSettings(TraceSetting.OFF);
 
   private int sampledOf(String model, int requests) {
-    return (int) IntStream.range(0, requests).filter(_ -> settings.isSampled(model)).count();
+    return (int) IntStream.range(0, requests).filter(_ -> isSampled(model)).count();
+  }
+
+  private boolean isSampled(String model) {
+    TraceSampling sampling = settings.sampling(model);
+    return sampling.isDue() && sampling.take();
+  }
+
+  @Test
+  void requestsThatAreNotTracedAfterAll_leaveTheCount() {
+    settings.set(new TraceSetting(Level.TIMESTAMPS, 1, 3));
+    for (int i = 0; i < 5; i++) {
+      assertTrue(settings.sampling("a").isDue());
+    }
+    assertEquals(3, settings.setting().count());
+    assertEquals(3, sampledOf("a", 100));
+  }
+
+  @Test
+  void whereTracesGoNowhere_noneCanBeAskedFor() {
+    TraceSettings nowhere = TraceSettings.nowhere();
+    TraceSetting all = new TraceSetting(Level.TIMESTAMPS, 1, TraceSetting.UNLIMITED);
+    TraceChange one = new TraceChange(Level.TIMESTAMPS, null, null);
+    assertEquals(
+        Status.UNIMPLEMENTED, assertThrows(StatusException.class, () -> nowhere.set(all)).status());
+    assertEquals(
+        Status.UNIMPLEMENTED,
+        assertThrows(StatusException.class, () -> nowhere.set("a", one)).status());
+    nowhere.set(new TraceSetting(Level.OFF, 7, TraceSetting.UNLIMITED));
+    assertEquals(7, nowhere.setting().rate());
   }
 
   @Test
@@ -26,7 +56,7 @@ class TraceSettingsTest {
   @Test
   void oneRequestInSoManyIsTraced() {
     settings.set(new TraceSetting(Level.TIMESTAMPS, 10, TraceSetting.UNLIMITED));
-    assertTrue(settings.isSampled("a"), "the first of ten");
+    assertTrue(isSampled("a"), "the first of ten");
     assertEquals(0, sampledOf("b", 9), "models without a setting are counted together");
     assertEquals(10, sampledOf("a", 100));
   }
@@ -44,7 +74,7 @@ class TraceSettingsTest {
   void aModelsOwnSettingOverridesAndFollowsInTheRest() {
     settings.set("a", new TraceChange(Level.TIMESTAMPS, null, null));
     assertEquals(1, sampledOf("a", 1000));
-    assertFalse(settings.isSampled("b"));
+    assertFalse(isSampled("b"));
     settings.set(new TraceSetting(Level.OFF, 2, TraceSetting.UNLIMITED));
     assertEquals(500, sampledOf("a", 1000));
     assertEquals(new TraceSetting(Level.TIMESTAMPS, 2, -1), settings.setting("a"));
