@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code bench sharing}, whole servers and all, as short as it can be. */
-@Timeout(120)
+@Timeout(240)
 class SharingProgramTest {
   private static final String[] LATENCIES = {"mean_ms", "p50_ms", "p99_ms", "p999_ms"};
   private static final String[] RATIOS = {"mean_to_alone", "p50_to_alone", "p99_to_alone"};
