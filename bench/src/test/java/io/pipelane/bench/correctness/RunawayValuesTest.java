@@ -48,12 +48,18 @@ class RunawayValuesTest {
         PipelaneServer.start(
             PipelaneConfig.of(
                 Map.of(
-                    "repository.path", repository.toString(),
-                    "repository.cache", folder.resolve("cache").toString(),
-                    "device.memory", "4MiB",
-                    "device.working-memory", "64MiB",
-                    "device.lanes", Integer.toString(LANES),
-                    "server.http-port", "0")));
+                    "repository.path",
+                    repository.toString(),
+                    "repository.cache",
+                    folder.resolve("cache").toString(),
+                    "device.memory",
+                    "4MiB",
+                    "device.working-memory",
+                    "64MiB",
+                    "device.lanes",
+                    Integer.toString(LANES),
+                    "server.http-port",
+                    "0")));
     server.imports().get(2, TimeUnit.MINUTES);
   }
 
@@ -126,8 +132,7 @@ class RunawayValuesTest {
         .getOutputStream()
         .write(
             ("POST /v2/models/%s/infer HTTP/1.1\r\nHost: %s:%d\r\nContent-Length: %d\r\n\r\n%s")
-                .formatted(
-                    ValueModels.REPEAT, url.getHost(), url.getPort(), body.length(), body)
+                .formatted(ValueModels.REPEAT, url.getHost(), url.getPort(), body.length(), body)
                 .getBytes(StandardCharsets.US_ASCII));
     return socket;
   }

@@ -128,7 +128,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
     problems.forEach(
         (name, reasons) -> {
-          LOG.log(System.Logger.Level.WARNING, "{0} cannot be registered: {1}", name, joined(reasons));
+          LOG.log(
+              System.Logger.Level.WARNING, "{0} cannot be registered: {1}", name, joined(reasons));
           models.exclusively(name, model -> model.problem(joined(reasons)));
         });
     IgnoredKeys.warn(scan.registered());
