@@ -6,11 +6,13 @@ import io.pipelane.modelstore.ModelVersion;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
 
 /** A version on its way into a repository. Used by one thread; its methods block. */
@@ -83,8 +85,8 @@ public final class IncomingVersion implements AutoCloseable {
    *
    * @param expected the SHA-256 of what was sent, as the sender knows it
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has come, when it
-   *     cannot be unpacked, or when the version has come there meanwhile; {@link
-   *     Status#UNAVAILABLE} when somebody has deleted some of it
+   *     cannot be unpacked or is no version's folder, or when the version has come there meanwhile;
+   *     {@link Status#UNAVAILABLE} when somebody has deleted some of it
    */
   public Stored finish(Optional<byte[]> expected) throws IOException {
     byte[] found = digest.digest();
@@ -100,10 +102,39 @@ public final class IncomingVersion implements AutoCloseable {
     int files =
         switch (form) {
           case MODEL -> 1;
-          case ZIP -> ZipFolder.unpack(draft.beside(PACKED_FILE), draft.content(), writer.limit());
+          case ZIP -> unpack();
         };
     writer.publish(draft.content(), version, files);
     return new Stored(version, bytes, text);
+  }
+
+  private int unpack() throws IOException {
+    int files = ZipFolder.unpack(draft.beside(PACKED_FILE), draft.content(), writer.limit());
+    requireServable();
+    return files;
+  }
+
+  /** Refuses what could be stored but never be served, or not as its sender means it. */
+  private void requireServable() throws IOException {
+    String model = writer.modelFile(version.model());
+    if (!Files.isRegularFile(draft.content().resolve(model))) {
+      throw refused(
+          "it has no %s at its top; pack what lies in the version's folder, not the folder"
+              .formatted(model));
+    }
+    for (String options : List.of(ModelOptionsFile.NAME, TritonConfigFile.NAME)) {
+      if (Files.exists(draft.content().resolve(options))) {
+        throw refused(
+            "it has %s, which is read from the model's folder alone and counts for all versions;"
+                    .formatted(options)
+                + " leave it out here and put it there");
+      }
+    }
+  }
+
+  private StatusException refused(String reason) {
+    return new StatusException(
+        Status.INVALID_ARGUMENT, "the ZIP file of %s is refused: %s".formatted(version, reason));
   }
 
   private static MessageDigest sha256() {

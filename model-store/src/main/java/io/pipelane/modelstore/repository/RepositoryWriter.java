@@ -130,6 +130,12 @@ public final class RepositoryWriter {
     return CarriedModel.write(draft(), model, files);
   }
 
+  /** The name that a model's file has in each of its versions' folders. */
+  String modelFile(String model) throws IOException {
+    return TritonConfigFile.read(root.resolve(model).resolve(TritonConfigFile.NAME), model)
+        .modelFile();
+  }
+
   private Path target(ModelVersion version) {
     requireName(version.model());
     return folder(version).resolve(Long.toString(version.version()));

@@ -116,6 +116,27 @@ class RepositoryWriterTest {
     assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx")));
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"3/model.onnx", "net.onnx"})
+  void zip_withoutTheModelAtItsTop_isRefused(String name) throws IOException {
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(Map.of(name, CONTENT))));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pipelane.yaml", "config.pbtxt"})
+  void zip_withOptionsThatWouldNotCount_isRefused(String name) throws IOException {
+    Map<String, byte[]> files = Map.of("model.onnx", CONTENT, name, CONTENT);
+    assertEquals(Status.INVALID_ARGUMENT, refused(Form.ZIP, zip(files)));
+  }
+
+  @Test
+  void zip_hasTheFileThatItsModelNames() throws IOException {
+    Path folder = Files.createDirectory(root.resolve(VERSION.model()));
+    Files.writeString(folder.resolve("config.pbtxt"), "default_model_filename: \"net.onnx\"");
+    store(Form.ZIP, zip(Map.of("net.onnx", CONTENT)), Optional.empty());
+    assertArrayEquals(CONTENT, Files.readAllBytes(folder.resolve("3/net.onnx")));
+  }
+
   @Test
   void draft_isNoModel() throws IOException {
     try (IncomingVersion incoming = writer().receive(VERSION, Form.MODEL)) {
@@ -289,7 +310,7 @@ class RepositoryWriterTest {
             new Random(3),
             folder -> flushed.add(folder.getFileName() + " " + Files.exists(target)));
     try (IncomingVersion incoming = recording.receive(VERSION, Form.ZIP)) {
-      incoming.write(ByteBuffer.wrap(zip(Map.of("x/y/w", CONTENT))));
+      incoming.write(ByteBuffer.wrap(zip(Map.of("model.onnx", CONTENT, "x/y/w", CONTENT))));
       incoming.finish(Optional.empty());
     }
     assertEquals(
