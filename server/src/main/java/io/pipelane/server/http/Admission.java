@@ -109,7 +109,11 @@ final class Admission {
   }
 
   private void checkPage(RequestHead head) {
-    String host = head.headers().get(HttpHeaderNames.HOST);
+    if (head.hasSeveralHosts()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "the request has several Host fields; send one");
+    }
+    String host = head.host();
     if (host != null && !host.equals(knownHost)) {
       foreign.checkHost(host);
       knownHost = host;

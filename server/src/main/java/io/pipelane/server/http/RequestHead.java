@@ -9,11 +9,14 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What the server heeds of a request's head.
  *
+ * @param target path and query
+ * @param host that the request is for; null where it does not say
  * @param contentLength -1 where the head gives none
  * @param statesKeepAlive whether the client wants to be told that the connection stays open
  * @param expectation what it says after {@code Expect}, null where nothing
@@ -22,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 record RequestHead(
     HttpMethod method,
     String target,
+    @Nullable String host,
     HttpHeaders headers,
     long contentLength,
     boolean isChunked,
@@ -36,9 +40,11 @@ record RequestHead(
     String length = headers.get(HttpHeaderNames.CONTENT_LENGTH);
     boolean keepsAlive = HttpUtil.isKeepAlive(request);
     boolean old = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
+    RequestTarget target = RequestTarget.of(request.uri());
     return new RequestHead(
         request.method(),
-        request.uri(),
+        target.path(),
+        target.authority() == null ? headers.get(HttpHeaderNames.HOST) : target.authority(),
         headers,
         length == null || request.decoderResult().isFailure() ? -1 : parseLength(length),
         HttpUtil.isTransferEncodingChunked(request),
@@ -50,6 +56,15 @@ record RequestHead(
 
   boolean isHead() {
     return method.equals(HttpMethod.HEAD);
+  }
+
+  /** Whether it names its host more than once, so that who looks at one may miss the other. */
+  boolean hasSeveralHosts() {
+    Iterator<String> hosts = headers.valueStringIterator(HttpHeaderNames.HOST);
+    if (hosts.hasNext()) {
+      hosts.next();
+    }
+    return hosts.hasNext();
   }
 
   /** Whether the body is said to be a ZIP file. */

@@ -4,11 +4,13 @@ import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValidationUtil;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,10 +26,21 @@ final class RequestLineCheck extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelRead(ChannelHandlerContext context, Object message) {
-    if (message instanceof Http2HeadersFrame frame && !isSound(frame.headers())) {
-      throw new DecoderException("a request without a sound method and path");
+    if (message instanceof Http2HeadersFrame frame) {
+      if (!isSound(frame.headers())) {
+        throw new DecoderException("a request without a sound method and path");
+      }
+      dropRepeatedHost(frame.headers());
     }
     context.fireChannelRead(message);
+  }
+
+  /** A host that says what the authority says would be a second one (RFC 9113, 8.3.1). */
+  private static void dropRepeatedHost(Http2Headers headers) {
+    CharSequence host = headers.get(HttpHeaderNames.HOST);
+    if (host != null && AsciiString.contentEqualsIgnoreCase(host, headers.authority())) {
+      headers.remove(HttpHeaderNames.HOST);
+    }
   }
 
   /** Whether it makes a request line, or has neither method nor status, as trailers have. */

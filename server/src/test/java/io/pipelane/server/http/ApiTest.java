@@ -211,7 +211,7 @@ class ApiTest {
             "/v2/repository/models/a/drop",
             "//v2",
             "*",
-            "http://h/v2",
+            "ftp://h/v2",
             "/v2/models/a/b/c/d");
     for (String path : paths) {
       assertEquals(404, get(path).status(), path);
