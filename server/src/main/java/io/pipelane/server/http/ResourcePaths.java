@@ -161,6 +161,14 @@ final class ResourcePaths {
     if (path.size() == 1 && path.getFirst().equals("index")) {
       return onPost(new Route.Index());
     }
+    if (isOfNamedRepository(path)) {
+      throw new StatusException(
+          Status.NOT_FOUND,
+          "there is one repository, which has no name; leave \"%s\" out: /v2/repository/%s"
+              .formatted(
+                  UriPath.shorten(path.getFirst()),
+                  UriPath.shorten(String.join("/", path.subList(1, path.size())))));
+    }
     if (path.size() < 3 || path.size() > 4 || !path.getFirst().equals("models")) {
       return null;
     }
@@ -173,6 +181,15 @@ final class ResourcePaths {
       case "unload" -> onPost(new Route.Unload(name));
       case "versions" -> onGet(new Route.Versions(name)).andPost(new Route.ChooseVersions(name));
       default -> null;
+    };
+  }
+
+  /** Whether a path is served, but for a repository's name in front. */
+  private static boolean isOfNamedRepository(List<String> path) {
+    return switch (path.size()) {
+      case 2 -> path.get(1).equals("index");
+      case 4 -> path.get(1).equals("models") && path.get(3).matches("load|unload");
+      default -> false;
     };
   }
 

@@ -1,8 +1,12 @@
 package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +30,18 @@ class ResourcePathsTest {
       })
   void paths_areCalledWithWhatTheyAllow(String path, String allowed) {
     assertEquals(allowed, ResourcePaths.find(path).allowed());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/v2/repository/r/index, /v2/repository/index",
+    "/v2/repository/r/models/a/load, /v2/repository/models/a/load",
+    "/v2/repository/models/models/a/unload, /v2/repository/models/a/unload"
+  })
+  void nameOfARepository_isToBeLeftOut(String path, String instead) {
+    StatusException error = assertThrows(StatusException.class, () -> ResourcePaths.find(path));
+    assertEquals(Status.NOT_FOUND, error.status());
+    assertTrue(String.valueOf(error.getMessage()).endsWith(" " + instead), error.getMessage());
   }
 
   @Test
