@@ -101,6 +101,7 @@ final class InferMessageReader {
               .formatted(message.getId().length(), MAXIMUM_ID_LENGTH));
     }
     checkParameters("the request", message.getParametersMap());
+    RegionParameters.refuseIn("the request", message.getParametersMap());
     boolean raw = message.getRawInputContentsCount() > 0;
     int sent = 0;
     for (InferInputTensor input : message.getInputsList()) {
@@ -154,15 +155,21 @@ final class InferMessageReader {
           "parameter \"sequence_id\" has %d characters, the limit is %d"
               .formatted(text.length(), LONGEST_SEQUENCE_ID));
     }
+    boolean starts = isSet("sequence_start");
+    boolean ends = isSet("sequence_end");
     return text.isEmpty() || text.equals("0")
         ? Optional.empty()
-        : Optional.of(new SequenceStep(text, isSet("sequence_start"), isSet("sequence_end")));
+        : Optional.of(new SequenceStep(text, starts, ends));
   }
 
   private boolean isSet(String parameter) {
-    return message
-        .getParametersOrDefault(parameter, InferParameter.getDefaultInstance())
-        .getBoolParam();
+    InferParameter flag =
+        message.getParametersOrDefault(parameter, InferParameter.getDefaultInstance());
+    return switch (flag.getParameterChoiceCase()) {
+      case PARAMETERCHOICE_NOT_SET -> false;
+      case BOOL_PARAM -> flag.getBoolParam();
+      default -> throw invalid("parameter \"" + parameter + "\" must be true or false");
+    };
   }
 
   /** How long the caller waits, as the parameter {@code timeout} says; 0 where it does not. */

@@ -1,7 +1,9 @@
 package io.pipelane.server.grpc;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.InferParameter;
 import io.pipelane.server.shared.RegionPart;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -21,12 +23,15 @@ final class RegionParameters {
    * What they say; null for a tensor that is sent.
    *
    * @param label what the tensor is called in error messages
-   * @throws io.pipelane.config.StatusException when they do not fit together
+   * @throws StatusException when they do not fit together
    */
   static @Nullable RegionPart of(String label, Map<String, InferParameter> parameters) {
     InferParameter region = parameters.get(REGION);
-    if (region == null) {
+    if (region == null && !parameters.containsKey(SIZE)) {
       return null;
+    }
+    if (region == null) {
+      throw needsBoth(label);
     }
     if (!region.hasStringParam()) {
       throw InferMessageReader.invalid(label + ": parameter \"" + REGION + "\" must be a string");
@@ -38,9 +43,23 @@ final class RegionParameters {
   private static long size(String label, Map<String, InferParameter> parameters) {
     long size = number(label, parameters, SIZE, -1);
     if (size < 0) {
-      throw InferMessageReader.invalid(label + " needs both " + REGION + " and " + SIZE);
+      throw needsBoth(label);
     }
     return size;
+  }
+
+  private static StatusException needsBoth(String label) {
+    return InferMessageReader.invalid(label + " needs both " + REGION + " and " + SIZE);
+  }
+
+  /** Refuses them where there is no tensor that could lie there. */
+  static void refuseIn(String label, Map<String, InferParameter> parameters) {
+    for (String name : List.of(REGION, SIZE, OFFSET)) {
+      if (parameters.containsKey(name)) {
+        throw InferMessageReader.invalid(
+            "%s: parameter \"%s\" belongs to an input or an output".formatted(label, name));
+      }
+    }
   }
 
   private static long number(

@@ -52,6 +52,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Single inferences over a real connection. */
 @Timeout(60)
@@ -279,6 +280,45 @@ class GrpcInferTest {
         "allowed are online, offline");
     assertRefused(
         raw("echo", 1, 2, 3, 4).toBuilder().addRawInputContents(four).build(), "2 raw_input");
+  }
+
+  @Test
+  void contentsBesideSharedMemory_areRefused() {
+    ModelInferRequest both =
+        ModelInferRequest.newBuilder()
+            .setModelName("echo")
+            .addInputs(
+                Inferences.input("x", "FP32", 1, 4)
+                    .setContents(InferTensorContents.newBuilder().addFp32Contents(1))
+                    .putAllParameters(RegionParameters.of(new RegionPart("r", 0, 16), 16)))
+            .build();
+    assertRefused(both, "both contents and a shared_memory_region");
+  }
+
+  /** As over HTTP: what is said of a region that is not named, or where no tensor is. */
+  @Test
+  void halfOfAPlaceInSharedMemory_isRefused() {
+    InferParameter size = InferParameter.newBuilder().setInt64Param(16).build();
+    ModelInferRequest request = raw("echo", 1, 2, 3, 4);
+    ModelInferRequest.Builder ofInput = request.toBuilder();
+    ofInput.getInputsBuilder(0).putParameters("shared_memory_byte_size", size);
+    assertRefused(ofInput.build(), "needs both shared_memory_region and");
+    ModelInferRequest.Builder ofOutput = request.toBuilder();
+    ofOutput.addOutputsBuilder().setName("y_x").putParameters("shared_memory_byte_size", size);
+    assertRefused(ofOutput.build(), "needs both shared_memory_region and");
+    assertRefused(
+        request.toBuilder().putParameters("shared_memory_offset", size).build(),
+        "belongs to an input or an output");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"sequence_start", "sequence_end"})
+  void stepOfASequence_isSaidByABool(String name) {
+    assertRefused(
+        raw("echo", 1, 2, 3, 4).toBuilder()
+            .putParameters(name, InferParameter.newBuilder().setStringParam("true").build())
+            .build(),
+        "\"%s\" must be true or false".formatted(name));
   }
 
   private void assertRefused(ModelInferRequest request, String reason) {
