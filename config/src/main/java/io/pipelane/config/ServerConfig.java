@@ -61,8 +61,8 @@ public record ServerConfig(
         int maxConnections,
     @Key(
             about =
-                "How long a connection may be silent, or a request may come at less than 1 KiB a"
-                    + " second, before it is closed",
+                "How long a connection may be silent, or a request come or an answer be taken at"
+                    + " less than 1 KiB a second, before it is closed",
             standard = "60s",
             min = "1s",
             max = "24h")

@@ -3,19 +3,24 @@ package io.pipelane.server.grpc;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.pipelane.server.net.AnswerPace;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Counts a listening channel's open connections and closes those beyond a limit, before anything is
- * made for them. Stands before what takes connections on.
+ * made for them; the others must take their answers at a pace. Stands before what takes connections
+ * on.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // nothing follows from a close
 final class ConnectionCount extends ChannelInboundHandlerAdapter {
   private final int limit;
+  private final Duration idleTimeout;
   private final AtomicInteger open = new AtomicInteger();
 
-  ConnectionCount(int limit) {
+  ConnectionCount(int limit, Duration idleTimeout) {
     this.limit = limit;
+    this.idleTimeout = idleTimeout;
   }
 
   @Override
@@ -27,6 +32,7 @@ final class ConnectionCount extends ChannelInboundHandlerAdapter {
       return;
     }
     connection.closeFuture().addListener(_ -> open.decrementAndGet());
+    connection.pipeline().addLast(new AnswerPace(idleTimeout));
     context.fireChannelRead(accepted);
   }
 }

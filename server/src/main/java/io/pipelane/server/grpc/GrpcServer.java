@@ -132,7 +132,7 @@ public final class GrpcServer implements AutoCloseable {
       return builder
           .bossEventLoopGroup(loops)
           .workerEventLoopGroup(loops)
-          .channelFactory(() -> listening(transport.serverChannel(), settings.maxConnections()))
+          .channelFactory(() -> listening(transport.serverChannel(), settings))
           .withChildOption(ChannelOption.TCP_NODELAY, true)
           .directExecutor()
           .decompressorRegistry(
@@ -171,9 +171,12 @@ public final class GrpcServer implements AutoCloseable {
     return ProtoReflectionService.newInstance();
   }
 
-  private static ServerChannel listening(Class<? extends ServerChannel> type, int maxConnections) {
+  private static ServerChannel listening(
+      Class<? extends ServerChannel> type, GrpcSettings settings) {
     ServerChannel channel = new ReflectiveChannelFactory<ServerChannel>(type).newChannel();
-    channel.pipeline().addLast(new ConnectionCount(maxConnections));
+    channel
+        .pipeline()
+        .addLast(new ConnectionCount(settings.maxConnections(), settings.idleTimeout()));
     return channel;
   }
 

@@ -9,6 +9,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import io.pipelane.server.net.LeastPace;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,9 +28,6 @@ final class MessagePace extends ServerStreamTracer.Factory implements ServerInte
    * whatever the call does meanwhile.
    */
 
-  /** Slower than any link; more than who only wants to hold a call sends. */
-  static final int LEAST_BYTES_PER_SECOND = 1 << 10;
-
   private static final Context.Key<Call> CALL = Context.key("pace");
 
   private final Set<Call> unfinished = ConcurrentHashMap.newKeySet();
@@ -41,7 +39,7 @@ final class MessagePace extends ServerStreamTracer.Factory implements ServerInte
    * @param period after which {@link #look} is called, each time
    */
   MessagePace(Duration period) {
-    this.leastBytes = Math.max(1, LEAST_BYTES_PER_SECOND * period.toMillis() / 1_000);
+    this.leastBytes = LeastPace.bytesIn(period);
   }
 
   @Override
@@ -122,7 +120,7 @@ final class MessagePace extends ServerStreamTracer.Factory implements ServerInte
         ending.cancel(
             new TimeoutException(
                 "the message comes slower than %d bytes a second"
-                    .formatted(LEAST_BYTES_PER_SECOND)));
+                    .formatted(LeastPace.BYTES_PER_SECOND)));
       }
     }
   }

@@ -11,6 +11,7 @@ import io.netty.handler.codec.http2.Http2MultiplexHandler;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2StreamFrameToHttpObjectCodec;
 import io.netty.handler.timeout.IdleStateHandler;
+import io.pipelane.server.net.AnswerPace;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.time.Duration;
@@ -66,6 +67,7 @@ final class ConnectionSetup {
 
   /** Readies a new connection, whose protocol shows with its first bytes. */
   void begin(Channel channel) {
+    channel.pipeline().addLast(new AnswerPace(settings.idleTimeout()));
     settings
         .tls()
         .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.concurrent.ScheduledFuture;
+import io.pipelane.server.net.LeastPace;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +24,6 @@ final class RequestPace extends ChannelInboundHandlerAdapter {
   /** What handlers behind are told of a request that is too slow. */
   record TooSlow() {}
 
-  /** Slower than any link; more than who only wants to hold a connection sends. */
-  static final int LEAST_BYTES_PER_SECOND = 1 << 10;
-
   private final Duration period;
   private final long leastBytes;
   private long request;
@@ -41,7 +39,7 @@ final class RequestPace extends ChannelInboundHandlerAdapter {
    */
   RequestPace(Duration period) {
     this.period = period;
-    this.leastBytes = Math.max(1, LEAST_BYTES_PER_SECOND * period.toMillis() / 1_000);
+    this.leastBytes = LeastPace.bytesIn(period);
   }
 
   @Override

@@ -39,7 +39,7 @@ class GrpcFramesFuzzTest {
   private static final String UNKNOWN = "2";
 
   /** A message behind its flag and length. */
-  private static byte[] message() {
+  static byte[] message() {
     byte[] message = Inferences.raw("echo", 1, 2, 3, 4).toByteArray();
     return ByteBuffer.allocate(PREFIX + message.length)
         .put((byte) 0)
@@ -48,7 +48,7 @@ class GrpcFramesFuzzTest {
         .array();
   }
 
-  private static List<byte[]> call(int stream, String method, byte[] body) {
+  static List<byte[]> call(int stream, String method, byte[] body) {
     return Http2Frames.request(
         stream,
         body,

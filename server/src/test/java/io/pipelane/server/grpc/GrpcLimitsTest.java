@@ -21,6 +21,7 @@ import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Http2Frames;
 import io.pipelane.server.net.Transport;
 import java.io.IOException;
 import java.io.InputStream;
@@ -107,6 +108,25 @@ class GrpcLimitsTest {
           new Metadata());
       call.request(1);
       assertEquals(Status.Code.CANCELLED, ended.get(30, TimeUnit.SECONDS).getCode());
+    }
+  }
+
+  @Test
+  void callWhoseAnswerIsNotTaken_isEnded() throws Exception {
+    try (GrpcConversation conversation =
+            new GrpcConversation(EchoService.inline(), Duration.ofMillis(300));
+        Socket socket = connect(conversation.server)) {
+      socket.getOutputStream().write(Http2Frames.preface());
+      socket.getOutputStream().write(Http2Frames.settings(0));
+      byte[] call =
+          Http2Frames.joined(
+              GrpcFramesFuzzTest.call(1, "ModelInfer", GrpcFramesFuzzTest.message()));
+      socket.getOutputStream().write(call);
+      int type = Http2Frames.skip(socket.getInputStream());
+      while (type >= 0 && type != Http2Frames.RST_STREAM) {
+        type = Http2Frames.skip(socket.getInputStream());
+      }
+      assertEquals(Http2Frames.RST_STREAM, type);
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.net.LeastPace;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -60,7 +61,7 @@ class RequestPaceTest {
   @Test
   void bodyThatComesOverASlowLink_isTaken() {
     try (conversation) {
-      drip(0, REQUEST.length, 2 * RequestPace.LEAST_BYTES_PER_SECOND);
+      drip(0, REQUEST.length, 2 * LeastPace.BYTES_PER_SECOND);
       assertEquals(200, conversation.onlyReply().status());
     }
   }

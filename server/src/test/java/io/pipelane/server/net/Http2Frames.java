@@ -1,6 +1,10 @@
 package io.pipelane.server.net;
 
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -11,12 +15,15 @@ import java.util.Random;
 public final class Http2Frames {
   public static final int DATA = 0;
   public static final int HEADERS = 1;
+  public static final int RST_STREAM = 3;
+  public static final int PING = 6;
   public static final int CONTINUATION = 9;
 
   private static final int END_STREAM = 1;
   private static final int END_HEADERS = 4;
   private static final int PADDED = 8;
   private static final int SETTINGS = 4;
+  private static final int INITIAL_WINDOW = 4;
   private static final int HEAD = 9;
 
   private Http2Frames() {}
@@ -29,6 +36,32 @@ public final class Http2Frames {
   /** A client's settings, all of them standard. */
   public static byte[] settings() {
     return frame(SETTINGS, 0, 0, new byte[0]);
+  }
+
+  /** Settings that allow so many bytes of each answer before the client has said more. */
+  public static byte[] settings(int window) {
+    byte[] setting = ByteBuffer.allocate(6).putShort((short) INITIAL_WINDOW).putInt(window).array();
+    return frame(SETTINGS, 0, 0, setting);
+  }
+
+  /** What the other side answers at once. */
+  public static byte[] ping() {
+    return frame(PING, 0, 0, new byte[8]);
+  }
+
+  /** Takes the next frame from a connection: its type, or -1 at the connection's end. */
+  public static int skip(InputStream in) throws IOException {
+    try {
+      byte[] head = in.readNBytes(HEAD);
+      if (head.length < HEAD) {
+        return -1;
+      }
+      ByteBuffer frame = ByteBuffer.wrap(head);
+      in.skipNBytes((frame.get() & 0xff) << 16 | (frame.getShort() & 0xffff));
+      return frame.get();
+    } catch (EOFException | SocketException closed) {
+      return -1;
+    }
   }
 
   static byte[] frame(int type, int flags, int stream, byte[] payload) {
