@@ -41,6 +41,9 @@ import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
@@ -157,6 +160,27 @@ class GrpcServerTest {
     for (String service : List.of("", GRPCInferenceServiceGrpc.SERVICE_NAME)) {
       HealthCheckRequest request = HealthCheckRequest.newBuilder().setService(service).build();
       assertEquals(expected, health.check(request).getStatus(), service);
+    }
+  }
+
+  /** Neither counts as a request, so that what asks for them keeps no model from giving way. */
+  @Test
+  void healthAndMetadata_areNoUseOfAModel() throws Exception {
+    InferenceStatistics statistics = new InferenceStatistics();
+    InferenceService unused =
+        (request, _) -> {
+          throw new AssertionError("asked for an inference: " + request);
+        };
+    try (GrpcConversation conversation =
+        new GrpcConversation(catalog -> Backends.of(catalog, unused, statistics))) {
+      var client = conversation.client();
+      assertHealth(ServingStatus.SERVING, conversation);
+      assertTrue(client.serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+      assertTrue(client.serverReady(ServerReadyRequest.getDefaultInstance()).getReady());
+      assertTrue(
+          client.modelReady(ModelReadyRequest.newBuilder().setName("echo").build()).getReady());
+      var _ = client.modelMetadata(ModelMetadataRequest.newBuilder().setName("echo").build());
+      assertEquals(List.of(), statistics.all());
     }
   }
 

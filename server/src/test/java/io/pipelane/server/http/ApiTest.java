@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.switcher.InferenceService;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -160,6 +162,29 @@ class ApiTest {
       assertTrue(conversation.activity.drain().isDone());
       assertEquals(503, conversation.send(Requests.get("/v2/health/ready")).onlyReply().status());
     }
+  }
+
+  /** Neither counts as a request, so that what asks for them keeps no model from giving way. */
+  @Test
+  void healthAndScrapes_areNoUseOfAModel() {
+    InferenceStatistics statistics = new InferenceStatistics();
+    InferenceService unused =
+        (request, _) -> {
+          throw new AssertionError("asked for an inference: " + request);
+        };
+    Backend backend = Backends.of(FakeCatalog.usual(), unused, statistics);
+    for (String path :
+        List.of(
+            "/v2/health/live",
+            "/v2/health/ready",
+            "/v2/models/echo/ready",
+            "/v2/models/echo",
+            "/metrics")) {
+      try (Conversation conversation = new Conversation(backend, Runnable::run)) {
+        assertEquals(200, conversation.send(Requests.get(path)).onlyReply().status(), path);
+      }
+    }
+    assertEquals(List.of(), statistics.all());
   }
 
   @Test

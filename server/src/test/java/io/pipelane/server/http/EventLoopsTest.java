@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -10,7 +11,9 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
+import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.LogSettingsRequest;
 import io.pipelane.protocol.grpc.ModelConfigRequest;
@@ -26,20 +29,28 @@ import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.grpc.GrpcSettings;
+import io.pipelane.server.jobs.Jobs;
+import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.LoopWatch;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.shared.SharedMemory;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.switcher.InferenceService;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.lang.foreign.Arena;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -193,12 +204,19 @@ class EventLoopsTest {
     Files.write(folder.resolve("tensors"), new byte[64]);
     FakeCatalog catalog = FakeCatalog.usual();
     catalog.loading.complete(null);
+    catalog.unloads = true;
+    Path repository = Files.createDirectory(folder.resolve("repository"));
+    catalog.writer = new RepositoryWriter(repository, new ByteSize(1 << 20), new Random(7));
     try (ExecutorService lane = Executors.newSingleThreadExecutor();
         SharedMemory memory = SharedMemory.in(folder, 1024);
+        Jobs jobs = jobs(catalog, new EchoService(lane));
         LoopWatch watch = new LoopWatch()) {
-      Backend backend = Backends.sharing(catalog, new EchoService(lane), memory);
+      Backend backend = withJobs(Backends.sharing(catalog, new EchoService(lane), memory), jobs);
       try (HttpServer server = start(backend)) {
         askEverything(server);
+        manageModels(server);
+        askForJobs(server);
+        followEvents(server);
         try (Http2Client client = new Http2Client(server.address())) {
           byte[] body = INFER.getBytes(StandardCharsets.UTF_8);
           assertEquals(200, client.post("/v2/models/echo/infer", body).status());
@@ -232,14 +250,75 @@ class EventLoopsTest {
             "/v2/models/echo/config",
             "/v2/models/stats",
             "/v2/pipelane/state",
+            "/v2/pipelane/samples",
+            "/v2/hosts",
             "/v2/trace/setting",
             "/v2/logging",
             "/v2/workers")) {
       assertEquals(200, ask(server, "GET", path, "").status(), path);
     }
     assertEquals(200, ask(server, "POST", "/v2/repository/index", "").status());
-    assertEquals(200, ask(server, "POST", "/v2/repository/models/echo/load", "").status());
-    assertEquals(501, ask(server, "PUT", "/v2/repository/models/echo/versions/3", "x").status());
+  }
+
+  private static void manageModels(HttpServer server) throws IOException {
+    String model = "/v2/repository/models/echo";
+    assertEquals(200, ask(server, "POST", model + "/load", "").status());
+    assertEquals(200, ask(server, "POST", model + "/unload", "").status());
+    assertEquals(200, ask(server, "GET", model + "/versions", "").status());
+    assertEquals(200, ask(server, "POST", model + "/versions", "{\"default\":\"1\"}").status());
+    assertEquals(201, ask(server, "PUT", model + "/versions/3", "x").status());
+    assertEquals(200, ask(server, "GET", model + "/versions/3", "").status());
+    assertEquals(501, ask(server, "DELETE", model + "/versions/3", "").status());
+  }
+
+  private static void askForJobs(HttpServer server) throws IOException {
+    String job = "{\"model\":\"echo\",\"output_file\":\"o\",\"items\":[" + INFER + "]}";
+    Reply submitted = ask(server, "POST", "/v2/jobs", job);
+    assertEquals(200, submitted.status(), submitted.text());
+    String one = "/v2/jobs/" + submitted.text().replaceAll(".*\"id\":\"(\\w+)\".*", "$1");
+    assertEquals(200, ask(server, "GET", "/v2/jobs", "").status());
+    assertEquals(200, ask(server, "GET", one, "").status());
+    assertEquals(200, ask(server, "DELETE", one, "").status());
+  }
+
+  private static void followEvents(HttpServer server) throws IOException {
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      String request = Requests.get("/v2/pipelane/events");
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      BufferedReader lines =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+      String line = lines.readLine();
+      while (line != null && !line.startsWith("data: ")) {
+        line = lines.readLine();
+      }
+      assertNotNull(line, "an event comes");
+    }
+  }
+
+  private Jobs jobs(FakeCatalog catalog, InferenceService service) throws IOException {
+    Path files = Files.createDirectory(folder.resolve("jobs"));
+    return Jobs.open(
+        new JobsSettings(files, 1, 3, 1, 3, 1 << 10, Duration.ofMillis(1), 0, Optional.empty()),
+        catalog,
+        service,
+        new InferenceStatistics(),
+        new Random(1),
+        Clock.systemUTC(),
+        Optional.empty());
+  }
+
+  private static Backend withJobs(Backend backend, Jobs jobs) {
+    return new Backend(
+        backend.catalog(),
+        backend.service(),
+        backend.statistics(),
+        backend.metrics(),
+        backend.state(),
+        backend.access(),
+        Optional.of(jobs),
+        backend.observation(),
+        backend.sharedMemory());
   }
 
   @Test
