@@ -20,6 +20,7 @@ public final class Report {
   private final List<Results> further;
   private final Map<String, String> provenance;
   private final Map<String, String> flags;
+  private final String command;
 
   /**
    * A report of the state of things now.
@@ -27,18 +28,21 @@ public final class Report {
    * @param further tables below, each with a title of its own
    * @param device what is to be known of it, by name
    * @param flags what the program was told, by name
+   * @param command how it was called, as a shell takes it
    */
   public Report(
       Results results,
       List<Results> further,
       String runtimeVersion,
       Map<String, String> device,
-      Map<String, String> flags) {
+      Map<String, String> flags,
+      String command) {
     this.results = results;
     this.further = List.copyOf(further);
     this.provenance = new LinkedHashMap<>(Provenance.now(runtimeVersion));
     this.provenance.putAll(device);
     this.flags = Map.copyOf(flags);
+    this.command = command;
   }
 
   /** Prints a table of medians with its notes. */
@@ -105,6 +109,7 @@ public final class Report {
     page.append("\n| | |\n|---|---|\n");
     provenance.forEach((name, value) -> page.append(cells(List.of(name, value))));
     page.append(cells(List.of("flags", flags.toString())));
+    page.append("\nMade by:\n\n    ").append(command).append('\n');
     Files.writeString(file, page);
   }
 

@@ -6,6 +6,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -71,7 +73,7 @@ public final class ReportOptions {
         flags.put(option.longestName().substring(2), option.getValue().toString());
       }
     }
-    Report report = new Report(results, further, runtimeVersion, device, flags);
+    Report report = new Report(results, further, runtimeVersion, device, flags, command(spec));
     report.print(spec.commandLine().getOut());
     if (json != null) {
       report.writeJson(json);
@@ -79,5 +81,20 @@ public final class ReportOptions {
     if (markdown != null) {
       report.writeMarkdown(markdown);
     }
+  }
+
+  private static String command(CommandSpec spec) {
+    CommandSpec program = spec.root();
+    return Stream.concat(
+            Stream.of("bin/" + program.name()),
+            program.commandLine().getParseResult().originalArgs().stream())
+        .map(ReportOptions::quoted)
+        .collect(Collectors.joining(" "));
+  }
+
+  private static String quoted(String argument) {
+    return argument.matches("[\\w./:,=%+@-]+")
+        ? argument
+        : "'" + argument.replace("'", "'\\''") + "'";
   }
 }

@@ -23,7 +23,7 @@ class ReportTest {
   private final Results results =
       new Results("A title", List.of(RATE, LATENCY), List.of("How to read it."));
   private final Report report =
-      new Report(results, List.of(), "1.2.3", Map.of(), Map.of("rounds", "3"));
+      new Report(results, List.of(), "1.2.3", Map.of(), Map.of("rounds", "3"), "bin/x");
 
   @TempDir private Path folder;
 
@@ -99,5 +99,6 @@ class ReportTest {
     assertTrue(page.contains("| one | 4.0 | - |\n"), page);
     assertTrue(page.contains("- How to read it.\n"), page);
     assertTrue(page.contains("| onnxruntime | 1.2.3 |\n"), page);
+    assertTrue(page.endsWith("\nMade by:\n\n    bin/x\n"), page);
   }
 }
