@@ -59,13 +59,15 @@ final class ModelOptionsFile {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} naming key, value and what is allowed
    */
   static ModelOptions read(Path file) throws IOException {
-    if (!Files.exists(file)) {
-      return ModelOptions.DEFAULT;
-    }
+    return Files.exists(file) ? parse(bytes(file)) : ModelOptions.DEFAULT;
+  }
+
+  /** What a file holds that may be one of options. */
+  static byte[] bytes(Path file) throws IOException {
     if (!Files.isRegularFile(file) || Files.size(file) > MAXIMUM_BYTES) {
       throw refused("is no file of at most " + MAXIMUM_BYTES + " bytes");
     }
-    return parse(Files.readAllBytes(file));
+    return Files.readAllBytes(file);
   }
 
   static ModelOptions parse(byte[] yaml) {

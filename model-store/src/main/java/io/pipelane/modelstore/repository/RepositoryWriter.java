@@ -98,7 +98,17 @@ public final class RepositoryWriter {
     }
   }
 
-  private Draft draft() {
+  /**
+   * A model's options.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed
+   */
+  public StoredOptions options(String model) {
+    requireName(model);
+    return new StoredOptions(this, model, root.resolve(model));
+  }
+
+  Draft draft() {
     try {
       return Draft.create(root, names);
     } catch (IOException e) {
@@ -106,7 +116,7 @@ public final class RepositoryWriter {
     }
   }
 
-  private static StatusException unwritable(IOException cause) {
+  static StatusException unwritable(IOException cause) {
     return new StatusException(
         Status.UNAVAILABLE, "the repository cannot be written to: " + cause.getMessage(), cause);
   }
@@ -172,6 +182,27 @@ public final class RepositoryWriter {
     flush.flush(folder(version));
     flush.flush(root); // The model's folder may be new, be it another's who has not flushed it.
     LOG.log(Level.INFO, "{0} has been uploaded", version);
+  }
+
+  /** Puts a file, whose bytes are on disk, into a folder for good, in place of one of its name. */
+  void replace(Path file, Path folder) throws IOException {
+    Path target = folder.resolve(file.getFileName());
+    Files.move(file, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    flush.flush(folder);
+    flush.flush(root); // The model's folder may be new.
+    LOG.log(Level.INFO, "{0} has been written", target);
+  }
+
+  /**
+   * Refuses a path that a link leads out of the repository.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for one that does
+   */
+  void requireInside(Path path) throws IOException {
+    if (!path.toRealPath().startsWith(root.toRealPath())) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, path + " leads out of the repository; only files in it count");
+    }
   }
 
   /** Flushes a folder and all in it, the deepest first. */

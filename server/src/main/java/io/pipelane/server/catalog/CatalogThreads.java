@@ -10,6 +10,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * What a catalogue's work runs on: imports of the first scan on a few threads of their own; loads,
@@ -53,6 +54,15 @@ final class CatalogThreads {
   CompletableFuture<Void> operate(Runnable operation) {
     try {
       return CompletableFuture.runAsync(operation, operations);
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.failedFuture(stopped());
+    }
+  }
+
+  /** The same with an answer. */
+  <T> CompletableFuture<T> ask(Supplier<T> question) {
+    try {
+      return CompletableFuture.supplyAsync(question, operations);
     } catch (RejectedExecutionException e) {
       return CompletableFuture.failedFuture(stopped());
     }

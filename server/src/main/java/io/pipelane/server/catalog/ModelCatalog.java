@@ -143,6 +143,34 @@ public interface ModelCatalog {
         new StatusException(Status.UNIMPLEMENTED, "nothing may be deleted in this repository"));
   }
 
+  /**
+   * A model's options as the repository has them: its {@code pipelane.yaml}.
+   *
+   * @return fails with a {@link StatusException} where there are none
+   * @throws StatusException where nothing may be put into the repository, or the name is none
+   */
+  default CompletableFuture<byte[]> options(String name) {
+    throw optionsUnserved();
+  }
+
+  /**
+   * Puts other options in their place, which count from the model's next load on.
+   *
+   * @return completes when they are there; fails with a {@link StatusException}, and those before
+   *     have stayed then
+   * @throws StatusException as {@link #options}
+   */
+  default CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+    throw optionsUnserved();
+  }
+
+  private static StatusException optionsUnserved() {
+    return new StatusException(
+        Status.UNIMPLEMENTED,
+        "options of models are neither read nor written here; start the server with"
+            + " repository.upload, or change pipelane.yaml in the model's folder");
+  }
+
   /** The state of a version, named as in the protocol's repository extension. */
   enum State {
     LOADING,

@@ -233,6 +233,22 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         .orElseGet(() -> ModelCatalog.super.delete(name, version));
   }
 
+  @Override
+  public CompletableFuture<byte[]> options(String name) {
+    return writer
+        .map(from -> from.options(name))
+        .map(stored -> threads.ask(stored::read))
+        .orElseGet(() -> ModelCatalog.super.options(name));
+  }
+
+  @Override
+  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+    return writer
+        .map(into -> into.options(name))
+        .map(stored -> threads.operate(() -> stored.write(yaml)))
+        .orElseGet(() -> ModelCatalog.super.changeOptions(name, yaml));
+  }
+
   private void deleteNow(RepositoryWriter from, ModelVersion version) {
     models.exclusively(
         version.model(),

@@ -33,6 +33,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       UploadCommand.class,
       DeleteCommand.class,
       VersionsCommand.class,
+      OptionsCommand.class,
       KeyCommand.class,
       JobsCommand.class,
       VersionCommand.class

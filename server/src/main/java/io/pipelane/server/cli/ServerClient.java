@@ -1,6 +1,5 @@
 package io.pipelane.server.cli;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
@@ -88,6 +87,11 @@ final class ServerClient implements AutoCloseable {
     return send(HttpRequest.newBuilder(resolve(path)).GET());
   }
 
+  /** Fetches what is no JSON; otherwise like {@link #get}. */
+  byte[] bytes(String... path) {
+    return exchange(HttpRequest.newBuilder(resolve(path)).GET(), ANSWER_TIMEOUT);
+  }
+
   /** Posts JSON; otherwise like {@link #get}. */
   JsonNode post(JsonNode body, String... path) {
     return send(posted(body, path), ANSWER_TIMEOUT);
@@ -153,6 +157,15 @@ final class ServerClient implements AutoCloseable {
   }
 
   private JsonNode send(HttpRequest.Builder builder, Duration timeout) {
+    try {
+      return JSON.readTree(exchange(builder, timeout));
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.INTERNAL, server + " answered something that is not JSON", e);
+    }
+  }
+
+  private byte[] exchange(HttpRequest.Builder builder, Duration timeout) {
     if (key != null) {
       builder.header("Authorization", "Bearer " + key);
     }
@@ -163,7 +176,7 @@ final class ServerClient implements AutoCloseable {
       if (response.statusCode() / 100 != 2) {
         throw refused(response);
       }
-      return JSON.readTree(response.body());
+      return response.body();
     } catch (ConnectException | HttpConnectTimeoutException e) {
       throw new StatusException(
           Status.UNAVAILABLE,
@@ -176,9 +189,6 @@ final class ServerClient implements AutoCloseable {
                   + " and pipelane models tells what has come of it")
               .formatted(request.uri(), timeout.toMinutes()),
           e);
-    } catch (JsonProcessingException e) {
-      throw new StatusException(
-          Status.INTERNAL, request.uri() + " answered something that is not JSON", e);
     } catch (IOException e) {
       throw new StatusException(Status.UNAVAILABLE, request.uri() + " failed: " + e, e);
     } catch (InterruptedException e) {

@@ -456,4 +456,14 @@ public final class EnsembleCatalog implements ModelCatalog {
   public CompletableFuture<Void> delete(String name, String version) {
     return models.delete(name, version);
   }
+
+  @Override
+  public CompletableFuture<byte[]> options(String name) {
+    return models.options(name);
+  }
+
+  @Override
+  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+    return models.changeOptions(name, yaml);
+  }
 }

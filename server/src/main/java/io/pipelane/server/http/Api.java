@@ -307,6 +307,13 @@ final class Api {
         CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
         answerWhenDone(exchange, chosen, () -> answerVersions(exchange, name));
       }
+      case Route.Options(String name) -> {
+        CompletableFuture<byte[]> options = catalog.options(name);
+        answerWhenDone(
+            exchange, options.thenAccept(_ -> {}), () -> answerOptions(exchange, options.join()));
+      }
+      case Route.ChangeOptions(String name) ->
+          answerWhenDone(exchange, catalog.changeOptions(name, ByteBufUtil.getBytes(body)));
       case Route.StoredVersion(String name, String version) ->
           answerProgress(exchange, name, version);
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
@@ -352,6 +359,16 @@ final class Api {
     List<Entry> entries =
         catalog.index().stream().filter(entry -> entry.name().equals(name)).toList();
     answer(exchange, target -> VersionChoiceForm.write(target, name, choice, entries));
+  }
+
+  private static void answerOptions(Exchange exchange, byte[] yaml) {
+    exchange.answer(
+        Response.of(
+            HttpResponseStatus.OK,
+            Content.OPTIONS,
+            List.of(),
+            exchange.allocator(),
+            target -> target.writeBytes(yaml)));
   }
 
   private static void answer(Exchange exchange, Consumer<ByteBuf> writer) {

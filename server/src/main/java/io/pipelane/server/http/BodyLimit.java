@@ -28,6 +28,7 @@ record BodyLimit(int bytes, String name) {
       case Route.Index _,
           Route.Unload _,
           Route.ChooseVersions _,
+          Route.ChangeOptions _,
           Route.ChangeTraceSettings _,
           Route.ChangeLogSettings _,
           Route.RegisterSharedMemory _ ->
@@ -43,6 +44,7 @@ record BodyLimit(int bytes, String name) {
           Route.StoredVersion _,
           Route.Delete _,
           Route.Versions _,
+          Route.Options _,
           Route.Workers _,
           Route.Recycle _,
           Route.OtherHosts _,

@@ -179,6 +179,7 @@ final class ResourcePaths {
     return switch (path.get(2)) {
       case "load" -> onPost(new Route.Load(name));
       case "unload" -> onPost(new Route.Unload(name));
+      case "options" -> onGet(new Route.Options(name)).andPut(new Route.ChangeOptions(name));
       case "versions" -> onGet(new Route.Versions(name)).andPost(new Route.ChooseVersions(name));
       default -> null;
     };

@@ -47,6 +47,7 @@ record Response(
     MESSAGE(MessageInferences.MEDIA_TYPE),
     METRICS("text/plain; version=0.0.4; charset=utf-8"),
     VALUES("text/csv; charset=utf-8"),
+    OPTIONS("application/yaml"),
     EVENTS("text/event-stream"),
     PAGE("text/html; charset=utf-8"),
     STYLE("text/css; charset=utf-8"),

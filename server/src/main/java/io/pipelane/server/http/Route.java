@@ -45,6 +45,11 @@ sealed interface Route {
 
   record ChooseVersions(String model) implements Route {}
 
+  /** What is to hold for all of a model's versions. */
+  record Options(String model) implements Route {}
+
+  record ChangeOptions(String model) implements Route {}
+
   record Workers() implements Route {}
 
   record Recycle(int worker) implements Route {}
@@ -120,6 +125,8 @@ sealed interface Route {
       case TraceSettings(String model) -> Demand.ofObserver(model == null ? "" : model);
       case Versions(String model) -> Demand.ofObserver(model);
       case ChooseVersions(String model) -> Demand.of(Role.MANAGE, model);
+      case Options(String model) -> Demand.ofObserver(model);
+      case ChangeOptions(String model) -> Demand.of(Role.MANAGE, model);
       case ChangeTraceSettings(String model) ->
           Demand.of(Role.MANAGE, model == null ? Demand.ALL_MODELS : model);
       case SharedMemoryStatus _ -> Demand.ofObserver(Demand.ALL_MODELS);

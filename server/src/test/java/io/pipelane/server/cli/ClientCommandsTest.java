@@ -163,6 +163,21 @@ class ClientCommandsTest {
   }
 
   @Test
+  void options_areShownAsTheyAre_andChanged(@TempDir Path folder) throws IOException {
+    String yaml = "priority: offline # for the night\n";
+    answers.put("GET /v2/repository/models/encoder/options", yaml);
+    answers.put("PUT /v2/repository/models/encoder/options", "");
+    Outcome shown = run("options", "encoder");
+    assertEquals(0, shown.exitCode(), shown::err);
+    assertEquals(yaml, shown.out());
+    Path file = Files.writeString(folder.resolve("new.yaml"), "priority: online\n");
+    Outcome changed = run("options", "encoder", file.toString());
+    assertEquals(0, changed.exitCode(), changed::err);
+    assertEquals("priority: online\n", bodies.getLast());
+    assertEquals(1, run("options", "encoder", folder.resolve("none").toString()).exitCode());
+  }
+
+  @Test
   void unload_takesDependentsAlong() {
     answers.put("POST /v2/repository/models/chain/unload", "");
     assertEquals(0, run("unload", "chain").exitCode());

@@ -56,6 +56,8 @@ class AccessMatrixTest {
           "POST, /v2/repository/models/echo/unload, manage",
           "GET, /v2/repository/models/echo/versions, manage observe",
           "POST, /v2/repository/models/echo/versions, manage",
+          "GET, /v2/repository/models/echo/options, manage observe",
+          "PUT, /v2/repository/models/echo/options, manage",
           "GET, /v2/repository/models/echo/versions/2, manage observe",
           "PUT, /v2/repository/models/echo/versions/3, manage",
           "DELETE, /v2/repository/models/echo/versions/3, manage",

@@ -264,6 +264,8 @@ class EventLoopsTest {
     String model = "/v2/repository/models/echo";
     assertEquals(200, ask(server, "POST", model + "/load", "").status());
     assertEquals(200, ask(server, "POST", model + "/unload", "").status());
+    assertEquals(200, ask(server, "PUT", model + "/options", "priority: offline").status());
+    assertEquals(200, ask(server, "GET", model + "/options", "").status());
     assertEquals(200, ask(server, "GET", model + "/versions", "").status());
     assertEquals(200, ask(server, "POST", model + "/versions", "{\"default\":\"1\"}").status());
     assertEquals(201, ask(server, "PUT", model + "/versions/3", "x").status());

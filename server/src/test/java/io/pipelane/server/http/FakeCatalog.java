@@ -12,6 +12,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Limits;
 import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.modelstore.repository.StoredOptions;
 import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
@@ -218,6 +219,22 @@ public final class FakeCatalog implements ModelCatalog {
     return writer == null
         ? ModelCatalog.super.receive(name, version, form)
         : writer.receive(new ModelVersion(name, Long.parseLong(version)), form);
+  }
+
+  @Override
+  public CompletableFuture<byte[]> options(String name) {
+    return writer == null
+        ? ModelCatalog.super.options(name)
+        : CompletableFuture.supplyAsync(writer.options(name)::read);
+  }
+
+  @Override
+  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+    if (writer == null) {
+      return ModelCatalog.super.changeOptions(name, yaml);
+    }
+    StoredOptions stored = writer.options(name);
+    return CompletableFuture.runAsync(() -> stored.write(yaml));
   }
 
   @Override

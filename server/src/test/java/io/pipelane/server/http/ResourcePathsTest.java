@@ -23,6 +23,7 @@ class ResourcePathsTest {
         "/v2/logging | GET, HEAD, POST",
         "/v2/jobs | GET, HEAD, POST",
         "/v2/jobs/1 | GET, HEAD, DELETE",
+        "/v2/repository/models/a/options | GET, HEAD, PUT",
         "/v2/repository/models/a/versions | GET, HEAD, POST",
         "/v2/repository/models/a/versions/1 | GET, HEAD, PUT, DELETE",
         "/v2/cudasharedmemory/status | GET, HEAD",

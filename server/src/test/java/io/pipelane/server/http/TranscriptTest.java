@@ -31,6 +31,7 @@ class TranscriptTest {
           "load",
           "logging",
           "metadata",
+          "options",
           "page",
           "repository",
           "samples",

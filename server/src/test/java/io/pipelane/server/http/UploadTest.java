@@ -135,6 +135,30 @@ class UploadTest {
     assertTrue(refused.body().contains("repository.upload"), refused.body());
   }
 
+  private HttpResponse<String> options() throws IOException, InterruptedException {
+    URI uri = URI.create(server.url() + "/v2/repository/models/m/options");
+    return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+  }
+
+  @Test
+  void options_areWrittenAndRead() throws Exception {
+    assertEquals(404, options().statusCode());
+    String yaml = "priority: offline # for the night\n";
+    byte[] body = yaml.getBytes(StandardCharsets.UTF_8);
+    assertEquals(200, put("m/options", body).statusCode());
+    assertEquals(yaml, options().body());
+    assertEquals("application/yaml", options().headers().firstValue("content-type").orElse(""));
+    HttpResponse<String> refused =
+        put("m/options", "priority: never".getBytes(StandardCharsets.UTF_8));
+    assertEquals(400, refused.statusCode());
+    assertTrue(refused.body().contains("priority"), refused.body());
+    assertEquals(413, put("m/options", new byte[(256 << 10) + 1]).statusCode());
+    assertEquals(yaml, options().body());
+    catalog.writer = null;
+    assertEquals(501, options().statusCode());
+    assertEquals(501, put("m/options", body).statusCode());
+  }
+
   private HttpResponse<String> progress(String version) throws Exception {
     URI uri = URI.create(server.url() + "/v2/repository/models/m/versions/" + version);
     return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
