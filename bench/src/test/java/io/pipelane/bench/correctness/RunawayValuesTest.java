@@ -128,12 +128,10 @@ class RunawayValuesTest {
   private Socket ask(String body) throws IOException {
     URI url = URI.create(server.url());
     Socket socket = new Socket(url.getHost(), url.getPort());
-    socket
-        .getOutputStream()
-        .write(
-            ("POST /v2/models/%s/infer HTTP/1.1\r\nHost: %s:%d\r\nContent-Length: %d\r\n\r\n%s")
-                .formatted(ValueModels.REPEAT, url.getHost(), url.getPort(), body.length(), body)
-                .getBytes(StandardCharsets.US_ASCII));
+    String head =
+        "POST /v2/models/%s/infer HTTP/1.1\r\nHost: %s:%d\r\nContent-Length: %d\r\n\r\n"
+            .formatted(ValueModels.REPEAT, url.getHost(), url.getPort(), body.length());
+    socket.getOutputStream().write((head + body).getBytes(StandardCharsets.US_ASCII));
     return socket;
   }
 

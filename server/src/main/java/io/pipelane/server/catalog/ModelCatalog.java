@@ -7,7 +7,9 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -19,6 +21,19 @@ public interface ModelCatalog {
 
   /** Every known version, ordered by name and version. */
   List<Entry> index();
+
+  /** The versions of the index, and whether each is READY. */
+  default Map<ModelVersion, Boolean> versions() {
+    Map<ModelVersion, Boolean> versions = new HashMap<>();
+    for (Entry entry : index()) {
+      if (!entry.version().isEmpty()) {
+        versions.put(
+            new ModelVersion(entry.name(), Long.parseLong(entry.version())),
+            entry.state() == State.READY);
+      }
+    }
+    return versions;
+  }
 
   /**
    * The version that answers for a name.

@@ -142,7 +142,7 @@ public record Backend(
    */
   public List<ModelCounters> statisticsOf(String name, String version) {
     List<ModelCounters> counters =
-        statistics.all(catalog.index()).stream()
+        statistics.all(catalog.versions()).stream()
             .filter(model -> name.isEmpty() || model.version().model().equals(name))
             .filter(
                 model ->

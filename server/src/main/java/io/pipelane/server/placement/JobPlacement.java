@@ -396,7 +396,7 @@ public final class JobPlacement implements AutoCloseable {
     DeviceSlot own = slots.of(job.place().device());
     @Nullable PlacedJob other = own.next;
     if (other != null && other == wanted.job && own.job == null && own.reading().takesJobs()) {
-      other.mayStay(wanted.reading().usable());
+      other.giveTargetUp(wanted.reading().usable());
       job.target = own;
       own.next = job;
     }

@@ -129,11 +129,11 @@ public final class PlacedJob {
   /**
    * The device that it is to go to is not for it.
    *
-   * @param here whether it is to stay where it is, not to go to any other
+   * @param staysHere whether it is to stay where it is, not to go to any other
    */
-  void mayStay(boolean here) {
+  void giveTargetUp(boolean staysHere) {
     target = null;
-    mustMove = !here;
+    mustMove = !staysHere;
   }
 
   /** Whether it has left its device and waits for any. */

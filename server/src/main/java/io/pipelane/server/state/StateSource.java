@@ -79,12 +79,11 @@ public final class StateSource {
         });
     weights.replaceAll((version, all) -> told(all, devicesOf.apply(version)));
     Map<ModelVersion, ModelCounters> requests = new HashMap<>();
-    List<ModelCatalog.Entry> index = catalog.index();
-    statistics.all(index).stream()
+    statistics.all(catalog.versions()).stream()
         .filter(ModelCounters::hasBeenAsked)
         .forEach(counters -> requests.put(counters.version(), counters));
     List<Model> models =
-        index.stream()
+        catalog.index().stream()
             .filter(entry -> visible.test(entry.name()))
             .map(
                 entry -> {

@@ -1,14 +1,11 @@
 package io.pipelane.server.statistics;
 
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -74,20 +71,17 @@ public final class InferenceStatistics {
    * The counters of what a repository has: of versions in service, asked or not, and of others that
    * have been asked. Those of what it has no more are given up.
    *
+   * @param repository its versions, and whether each is in service
    * @return ordered by name and version
    */
-  public List<ModelCounters> all(List<ModelCatalog.Entry> repository) {
-    Set<ModelVersion> there = new HashSet<>();
-    for (ModelCatalog.Entry entry : repository) {
-      if (!entry.version().isEmpty()) {
-        ModelVersion version = new ModelVersion(entry.name(), Long.parseLong(entry.version()));
-        there.add(version);
-        if (entry.state() == ModelCatalog.State.READY) {
-          ModelCounters _ = of(version);
-        }
-      }
-    }
-    models.keySet().retainAll(there);
+  public List<ModelCounters> all(Map<ModelVersion, Boolean> repository) {
+    repository.forEach(
+        (version, isInService) -> {
+          if (isInService) {
+            ModelCounters _ = of(version);
+          }
+        });
+    models.keySet().retainAll(repository.keySet());
     return models.values().stream().sorted(BY_MODEL).toList();
   }
 }

@@ -12,7 +12,6 @@ import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostTier;
-import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
@@ -43,8 +42,7 @@ import org.junit.jupiter.api.Test;
 
 class MetricsTest {
   private static final ModelVersion MODEL = new ModelVersion("a \"b\"", 3);
-  private static final List<ModelCatalog.Entry> INDEX =
-      List.of(new ModelCatalog.Entry(MODEL.model(), "3", ModelCatalog.State.READY, ""));
+  private static final Map<ModelVersion, Boolean> REPOSITORY = Map.of(MODEL, true);
 
   private static final DeviceSample BUSY =
       new DeviceSample(
@@ -111,7 +109,7 @@ class MetricsTest {
   private List<String> scrape() throws IOException {
     ByteArrayOutputStream text = new ByteArrayOutputStream();
     new Metrics(
-            () -> statistics.all(INDEX),
+            () -> statistics.all(REPOSITORY),
             () -> Map.of("cpu", device()),
             () -> new HostTier.Statistics(11, 12, 13, 14, 15, 16, 17, 18),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),

@@ -4,34 +4,31 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.catalog.ModelCatalog.Entry;
-import io.pipelane.server.catalog.ModelCatalog.State;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class InferenceStatisticsTest {
-  private static final Entry READY = new Entry("a", "1", State.READY, "");
-  private static final Entry OUT_OF_SERVICE = new Entry("a", "2", State.UNAVAILABLE, "unloaded");
-  private static final Entry WITHOUT_VERSION = new Entry("b", "", State.UNAVAILABLE, "empty");
+  private static final ModelVersion FIRST = new ModelVersion("a", 1);
+  private static final ModelVersion SECOND = new ModelVersion("a", 2);
 
   private final InferenceStatistics statistics = new InferenceStatistics();
 
-  private List<ModelVersion> shown(Entry... repository) {
-    return statistics.all(List.of(repository)).stream().map(ModelCounters::version).toList();
+  private List<ModelVersion> shown(Map<ModelVersion, Boolean> repository) {
+    return statistics.all(repository).stream().map(ModelCounters::version).toList();
   }
 
   @Test
   void whatIsInServiceIsThere_thoughNobodyHasAsked() {
-    assertEquals(List.of(new ModelVersion("a", 1)), shown(OUT_OF_SERVICE, READY, WITHOUT_VERSION));
+    assertEquals(List.of(FIRST), shown(Map.of(SECOND, false, FIRST, true)));
   }
 
   @Test
   void whatHasBeenAsked_staysUntilTheRepositoryHasItNoMore() {
-    ModelVersion second = new ModelVersion("a", 2);
-    ModelCounters asked = statistics.of(second);
-    assertEquals(List.of(new ModelVersion("a", 1), second), shown(READY, OUT_OF_SERVICE));
-    assertSame(asked, statistics.of(second));
-    assertEquals(List.of(new ModelVersion("a", 1)), shown(READY));
-    assertEquals(List.of(), shown());
+    ModelCounters asked = statistics.of(SECOND);
+    assertEquals(List.of(FIRST, SECOND), shown(Map.of(FIRST, true, SECOND, false)));
+    assertSame(asked, statistics.of(SECOND));
+    assertEquals(List.of(FIRST), shown(Map.of(FIRST, true)));
+    assertEquals(List.of(), shown(Map.of()));
   }
 }
