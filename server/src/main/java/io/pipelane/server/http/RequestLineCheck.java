@@ -30,17 +30,22 @@ final class RequestLineCheck extends ChannelInboundHandlerAdapter {
       if (!isSound(frame.headers())) {
         throw new DecoderException("a request without a sound method and path");
       }
-      dropRepeatedHost(frame.headers());
+      if (!namesOneHost(frame.headers())) {
+        throw new DecoderException("a request whose host is not its authority");
+      }
     }
     context.fireChannelRead(message);
   }
 
-  /** A host that says what the authority says would be a second one (RFC 9113, 8.3.1). */
-  private static void dropRepeatedHost(Http2Headers headers) {
+  /** Drops a host that says what the authority says, which would be a second one. */
+  private static boolean namesOneHost(Http2Headers headers) {
     CharSequence host = headers.get(HttpHeaderNames.HOST);
-    if (host != null && AsciiString.contentEqualsIgnoreCase(host, headers.authority())) {
-      headers.remove(HttpHeaderNames.HOST);
+    CharSequence authority = headers.authority();
+    if (host == null || authority == null) {
+      return true;
     }
+    headers.remove(HttpHeaderNames.HOST);
+    return AsciiString.contentEqualsIgnoreCase(host, authority);
   }
 
   /** Whether it makes a request line, or has neither method nor status, as trailers have. */

@@ -108,6 +108,17 @@ class Http2Test {
   }
 
   @Test
+  void hostBesideTheAuthority_mustBeTheSame() throws Exception {
+    try (HttpServer server = start(EchoService.inline());
+        Http2Client client = new Http2Client(server.address())) {
+      Http2Headers same = Http2Client.request("GET", "/v2").set("host", "localhost");
+      assertEquals(200, client.open(same, true).status());
+      Http2Headers other = Http2Client.request("GET", "/v2").set("host", "evil.example");
+      assertEquals(Http2Error.CANCEL.code(), client.open(other, true).reset());
+    }
+  }
+
+  @Test
   void preface_byteByByte_isRecognised() throws Exception {
     try (HttpServer server = start(EchoService.inline());
         Socket socket = connect(server.address())) {
