@@ -32,7 +32,7 @@ class FaultsProgramsTest {
             .only("multi-gpu", "--models=4", "--rounds=1", "--seconds=0.5", "--warmup=0.1")
             .at("/cases");
 
-    assertEquals(7, cases.size());
+    assertEquals(9, cases.size());
     Set<String> lost = new HashSet<>();
     Set<String> spread = new HashSet<>();
     for (JsonNode result : cases) { // In the order of the first round's turns.
@@ -46,7 +46,14 @@ class FaultsProgramsTest {
       }
     }
     assertEquals(
-        Set.of("predicted", "predicted, without replicas", "round robin", "static"), spread);
+        Set.of(
+            "predicted",
+            "predicted, without replicas",
+            "round robin",
+            "static",
+            "first device asked alone",
+            "first device asked alone, nothing lent"),
+        spread);
     assertEquals(
         Set.of(
             "predicted, one device lost",

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -78,6 +79,7 @@ class SharingProgramTest {
   }
 
   /** One call measures every share, and their figures can be drawn over the shares. */
+  @Tag("long")
   @Test
   void sharing_severalShares_areCasesOfOneCallAndALineOfADrawing() throws Exception {
     JsonNode cases = share("--rate=50", "--requests=20", "--way=SHARES", "--share=10,100");

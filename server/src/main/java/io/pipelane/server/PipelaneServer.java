@@ -144,7 +144,7 @@ public final class PipelaneServer implements AutoCloseable {
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
-              () -> statistics.all(models.versions()),
+              () -> statistics.all(models::versions),
               devices::states,
               devices::hostTier,
               devices::workers,

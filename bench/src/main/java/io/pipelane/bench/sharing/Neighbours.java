@@ -4,6 +4,7 @@ import io.pipelane.config.SharingConfig;
 import io.pipelane.lanes.monitor.HostMemory;
 import io.pipelane.switcher.sharing.Sharing;
 import java.util.Map;
+import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /** What other programs take of the host while offline work runs. Used by one thread. */
@@ -38,7 +39,12 @@ final class Neighbours {
 
   /** What a server takes of the host's memory is there now, and nothing else. */
   void usual() {
-    usualPercent = (int) Math.ceil(PERCENT * HostMemory.ofThisMachine().taken().orElse(0));
+    OptionalDouble taken = HostMemory.ofThisMachine().taken();
+    if (takesMemory && taken.isEmpty()) {
+      throw new IllegalArgumentException(
+          "--memory-overload: the system does not say how much memory is taken");
+    }
+    usualPercent = (int) Math.ceil(PERCENT * taken.orElse(0));
   }
 
   /** What servers are told from then on, unless somebody knows better: their limits. */

@@ -277,6 +277,10 @@ public final class SharingCommand implements Callable<Integer> {
       throw new IllegalArgumentException("--share must be from 1 to 100: " + percents);
     }
     requireNotBesideMps();
+    if (memoryOverload && settings.containsKey("sharing.host-memory")) {
+      throw new IllegalArgumentException(
+          "--memory-overload sets sharing.host-memory by itself; leave out one of the two");
+    }
     if (callers < 1 || callers > 1_000 || lanes < 1 || lanes > 256) {
       throw new IllegalArgumentException(
           "--callers must be between 1 and 1000, --lanes between 1 and 256: "

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Values that ask for more memory or time than there is cost nobody else the model or a lane. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Timeout(120)
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RunawayValuesTest {
   private static final int LANES = 2;
   private static final String FOR_EVER = "1000000000000000";
@@ -137,7 +138,7 @@ class RunawayValuesTest {
 
   private void awaitLanesInUse(int lanes) {
     while (server.switcher().memory().lanes().inUse() != lanes) {
-      Thread.onSpinWait();
+      LockSupport.parkNanos(1_000_000);
     }
   }
 }

@@ -33,8 +33,9 @@ final class CublasProducts {
    * @throws IllegalStateException when it does not work here
    */
   ProductRate measure() {
+    JCudaLibraries.load(JCublas2.class);
     cublasHandle handle = new cublasHandle();
-    check(JCudaLibraries.load(() -> JCublas2.cublasCreate(handle)), "cublasCreate");
+    check(JCublas2.cublasCreate(handle), "cublasCreate");
     long bytes = (long) WIDTH * WIDTH * Float.BYTES;
     try (PersistentMemory.Account account = memory.open("calibration", 4 * bytes)) {
       check(

@@ -41,7 +41,8 @@ final class WorkerOutput {
         .start(() -> readAll(output));
   }
 
-  private void readAll(InputStream output) {
+  /** Reads on the calling thread until the end. */
+  void readAll(InputStream output) {
     try (BufferedReader reader =
         new BufferedReader(new InputStreamReader(output, StandardCharsets.UTF_8))) {
       for (String line = reader.readLine(); line != null; line = reader.readLine()) {

@@ -67,6 +67,7 @@ final class WorkerProcess {
   private final WorkerSettings settings;
   private final boolean computesBehindGates;
   private volatile boolean endsRuns;
+  private volatile boolean isOfflineAlone;
   private volatile @Nullable String verdict;
   private volatile @Nullable Long killedNanos;
   private volatile @Nullable Long dismissedNanos;
@@ -271,6 +272,7 @@ final class WorkerProcess {
 
   /** It runs offline work from now on, and nothing else: signals may end it. */
   synchronized void offlineAlone() {
+    isOfflineAlone = true;
     if (!unmapped) {
       area.setOfflineAlone();
     }
@@ -367,7 +369,7 @@ final class WorkerProcess {
       }
     }
     goneNanos = System.nanoTime();
-    if (process.exitValue() == WorkerArea.TOLD_TO_END) {
+    if (isOfflineAlone && process.exitValue() == WorkerArea.TOLD_TO_END) {
       underWay.accuseNobody();
     }
     output.awaitEnd();

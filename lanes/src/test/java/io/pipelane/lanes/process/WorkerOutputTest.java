@@ -9,8 +9,7 @@ import org.junit.jupiter.api.Test;
 class WorkerOutputTest {
   private static String lastOf(String text) {
     WorkerOutput output = new WorkerOutput("a worker");
-    output.read(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
-    output.awaitEnd();
+    output.readAll(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
     return output.lastLine();
   }
 

@@ -80,7 +80,7 @@ public final class AnswerPace extends ChannelOutboundHandlerAdapter {
     boolean tooSlow = taken < Math.min(leastBytes, owedBefore);
     owedBefore = owed;
     written = 0;
-    if (tooSlow || streamsAreTooSlow(context)) {
+    if (tooSlow || streamsAreTooSlow(context, owed < leastBytes)) {
       context
           .channel()
           .config()
@@ -96,12 +96,12 @@ public final class AnswerPace extends ChannelOutboundHandlerAdapter {
         : buffer.totalPendingWriteBytes() - buffer.currentProgress() + SendQueue.bytes(channel);
   }
 
-  private boolean streamsAreTooSlow(ChannelHandlerContext context) {
+  private boolean streamsAreTooSlow(ChannelHandlerContext context, boolean littleIsOwed) {
     if (streams == null) {
       Http2ConnectionHandler handler = context.pipeline().get(Http2ConnectionHandler.class);
       streams = handler == null ? null : new StreamPace(handler, leastBytes);
     }
     ChannelHandlerContext handler = context.pipeline().context(Http2ConnectionHandler.class);
-    return streams != null && handler != null && streams.look(handler);
+    return streams != null && handler != null && streams.look(handler, littleIsOwed);
   }
 }

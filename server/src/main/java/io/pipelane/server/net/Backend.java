@@ -142,12 +142,14 @@ public record Backend(
    */
   public List<ModelCounters> statisticsOf(String name, String version) {
     List<ModelCounters> counters =
-        statistics.all(catalog.versions()).stream()
-            .filter(model -> name.isEmpty() || model.version().model().equals(name))
-            .filter(
-                model ->
-                    version.isEmpty() || Long.toString(model.version().version()).equals(version))
-            .toList();
+        (name.isEmpty() ? statistics.all(catalog::versions) : statistics.all())
+            .stream()
+                .filter(model -> name.isEmpty() || model.version().model().equals(name))
+                .filter(
+                    model ->
+                        version.isEmpty()
+                            || Long.toString(model.version().version()).equals(version))
+                .toList();
     return counters.isEmpty() && !name.isEmpty()
         ? List.of(statistics.of(resolve(name, version).version()))
         : counters;

@@ -75,9 +75,12 @@ final class StreamPace {
    * Ends the streams that are too slow.
    *
    * @param context the handler's
+   * @param littleIsOwed whether the client's machine has taken what was sent, but for less than a
+   *     slow client takes: as long as it has not, that it takes it is what counts, as clients open
+   *     windows in large steps
    * @return whether the whole connection is
    */
-  boolean look(ChannelHandlerContext context) {
+  boolean look(ChannelHandlerContext context, boolean littleIsOwed) {
     Http2RemoteFlowController flow = handler.encoder().flowController();
     List<Http2Stream> queued = new ArrayList<>();
     List<Http2Stream> tooSlow = new ArrayList<>();
@@ -88,7 +91,7 @@ final class StreamPace {
             if (isQueued) {
               queued.add(stream);
             }
-            boolean isStuck = isQueued && flow.windowSize(stream) <= 0;
+            boolean isStuck = littleIsOwed && isQueued && flow.windowSize(stream) <= 0;
             if (allowance(stream).isTooLittle(isStuck, leastBytes)) {
               tooSlow.add(stream);
             }
@@ -99,7 +102,7 @@ final class StreamPace {
     }
     tooSlow.forEach(stream -> end(context, stream));
     Http2Stream whole = connection.connectionStream();
-    boolean isStuck = !queued.isEmpty() && flow.windowSize(whole) <= 0;
+    boolean isStuck = littleIsOwed && !queued.isEmpty() && flow.windowSize(whole) <= 0;
     return allowance(whole).isTooLittle(isStuck, leastBytes);
   }
 

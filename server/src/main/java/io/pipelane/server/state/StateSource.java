@@ -79,7 +79,7 @@ public final class StateSource {
         });
     weights.replaceAll((version, all) -> told(all, devicesOf.apply(version)));
     Map<ModelVersion, ModelCounters> requests = new HashMap<>();
-    statistics.all(catalog.versions()).stream()
+    statistics.all(catalog::versions).stream()
         .filter(ModelCounters::hasBeenAsked)
         .forEach(counters -> requests.put(counters.version(), counters));
     List<Model> models =

@@ -6,8 +6,10 @@ import io.pipelane.server.observability.RequestTracing;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,21 +69,28 @@ public final class InferenceStatistics {
     return tracing != null;
   }
 
+  /** The counters of versions that have been asked or shown, ordered by name and version. */
+  public List<ModelCounters> all() {
+    return models.values().stream().sorted(BY_MODEL).toList();
+  }
+
   /**
    * The counters of what a repository has: of versions in service, asked or not, and of others that
    * have been asked. Those of what it has no more are given up.
    *
-   * @param repository its versions, and whether each is in service
+   * @param repository gives its versions, and whether each is in service
    * @return ordered by name and version
    */
-  public List<ModelCounters> all(Map<ModelVersion, Boolean> repository) {
-    repository.forEach(
+  public List<ModelCounters> all(Supplier<Map<ModelVersion, Boolean>> repository) {
+    Set<ModelVersion> before = Set.copyOf(models.keySet()); // What comes meanwhile stays.
+    Map<ModelVersion, Boolean> there = repository.get();
+    there.forEach(
         (version, isInService) -> {
           if (isInService) {
             ModelCounters _ = of(version);
           }
         });
-    models.keySet().retainAll(repository.keySet());
-    return models.values().stream().sorted(BY_MODEL).toList();
+    before.stream().filter(version -> !there.containsKey(version)).forEach(models::remove);
+    return all();
   }
 }

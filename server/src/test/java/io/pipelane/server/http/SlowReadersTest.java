@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 /** Clients of HTTP/2 that let nothing be sent to them, on connections that are busy otherwise. */
 @Timeout(60)
 class SlowReadersTest {
-  private static final Duration PERIOD = Duration.ofMillis(300);
+  private static final Duration PERIOD = Duration.ofSeconds(1);
 
   private static HttpServer start() {
     HttpSettings settings =

@@ -180,7 +180,7 @@ class WebPageInBrowserTest {
             InstantSource.system());
     Metrics metrics =
         new Metrics(
-            () -> statistics.all(catalog.versions()),
+            () -> statistics.all(catalog::versions),
             Map::of,
             () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,

@@ -109,7 +109,7 @@ class MetricsTest {
   private List<String> scrape() throws IOException {
     ByteArrayOutputStream text = new ByteArrayOutputStream();
     new Metrics(
-            () -> statistics.all(REPOSITORY),
+            () -> statistics.all(() -> REPOSITORY),
             () -> Map.of("cpu", device()),
             () -> new HostTier.Statistics(11, 12, 13, 14, 15, 16, 17, 18),
             () -> new WorkersOverview(List.of(), 4, 2, "", 0),

@@ -72,7 +72,7 @@ public final class Backends {
       Supplier<JobCounts> jobCounts) {
     Metrics metrics =
         new Metrics(
-            () -> statistics.all(catalog.versions()),
+            () -> statistics.all(catalog::versions),
             Map::of,
             () -> HostTier.Statistics.NONE,
             () -> WorkersOverview.NONE,

@@ -15,12 +15,23 @@ class InferenceStatisticsTest {
   private final InferenceStatistics statistics = new InferenceStatistics();
 
   private List<ModelVersion> shown(Map<ModelVersion, Boolean> repository) {
-    return statistics.all(repository).stream().map(ModelCounters::version).toList();
+    return statistics.all(() -> repository).stream().map(ModelCounters::version).toList();
   }
 
   @Test
   void whatIsInServiceIsThere_thoughNobodyHasAsked() {
     assertEquals(List.of(FIRST), shown(Map.of(SECOND, false, FIRST, true)));
+  }
+
+  @Test
+  void whatIsAskedWhileTheRepositoryIsRead_stays() {
+    List<ModelCounters> shown =
+        statistics.all(
+            () -> {
+              ModelCounters _ = statistics.of(SECOND);
+              return Map.of(FIRST, true);
+            });
+    assertEquals(List.of(FIRST, SECOND), shown.stream().map(ModelCounters::version).toList());
   }
 
   @Test

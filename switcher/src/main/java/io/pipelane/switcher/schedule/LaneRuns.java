@@ -63,6 +63,11 @@ final class LaneRuns {
     return history.of(key).peakBytes();
   }
 
+  /** What runs like a request's have taken, or more where it has shown so itself. */
+  private long neededBytes(QueuedRequest request) {
+    return Math.max(expectedBytes(request.key()), request.neededOfLane());
+  }
+
   /**
    * Runs a request.
    *
@@ -86,7 +91,7 @@ final class LaneRuns {
   /** Returns false when the session has turned out larger than its room. */
   private boolean runWithRoom(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     turn.leave();
-    long laneBytes = history.of(request.key()).peakBytes();
+    long laneBytes = neededBytes(request);
     try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin();
         SessionRoom room = makeRoom(request.request(), laneBytes, lease)) {
       runInLane(request, lease, leaving(room, caller), turn);
@@ -163,7 +168,7 @@ final class LaneRuns {
   }
 
   private void runInLane(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
-    long needed = history.of(request.key()).peakBytes();
+    long needed = neededBytes(request);
     boolean ran = false;
     while (!ran) {
       try (LaneLease lane = enter(request.request(), needed, lease, turn)) {
@@ -179,6 +184,7 @@ final class LaneRuns {
             throw notForTheLane(request.request(), e);
           }
           needed = larger;
+          request.needsOfLane(larger);
         }
       }
     }

@@ -42,6 +42,7 @@ public final class QueuedRequest implements Ticket {
   private QueuedRequest polled = this;
   private volatile @Nullable StatusException withdrawal;
   private volatile Runnable whenUnwanted = () -> {};
+  private long neededOfLane; // Of the thread that runs it.
   private volatile boolean makesWay;
   private volatile boolean leavesShare;
   private final AtomicInteger endings = new AtomicInteger();
@@ -289,6 +290,16 @@ public final class QueuedRequest implements Ticket {
   /** Whether it is several that run as one. */
   boolean isBatch() {
     return polled != this && answers() > 1;
+  }
+
+  /** Its run has turned out to need so many bytes of a lane at least; not what others need. */
+  void needsOfLane(long bytes) {
+    neededOfLane = bytes;
+  }
+
+  /** What its run is known to need of a lane, beside what others have taken; 0 at first. */
+  long neededOfLane() {
+    return neededOfLane;
   }
 
   /** Claims the request for running; false when it was withdrawn before. */

@@ -114,7 +114,8 @@ public final class CudaDriver {
   private static void initialise() {
     int result;
     try {
-      result = JCudaLibraries.load(() -> JCudaDriver.cuInit(0));
+      JCudaLibraries.load(JCudaDriver.class);
+      result = JCudaDriver.cuInit(0);
     } catch (LinkageError e) {
       String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
       throw unavailable("JCuda cannot be loaded: " + reason, e);

@@ -2,10 +2,10 @@ package io.pipelane.lanes.cuda.driver;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.function.Supplier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Loads JCuda's native libraries. It unpacks them to files of fixed names in the system's folder
@@ -15,21 +15,39 @@ import java.util.function.Supplier;
 public final class JCudaLibraries {
   private static final System.Logger LOG = System.getLogger(JCudaLibraries.class.getName());
 
+  /**
+   * Loading takes a fraction of a second; whoever holds the lock for longer does something else.
+   */
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
   private JCudaLibraries() {}
 
   /**
-   * Makes the first call of a class of JCuda's, which loads its library.
+   * Initialises a class of JCuda's, which loads its library; waits a few seconds at most.
    *
-   * @return what the call returns
+   * @throws LinkageError when that cannot be loaded
    */
-  public static synchronized <T> T load(Supplier<T> firstCall) {
+  public static synchronized void load(Class<?> type) {
     try (FileChannel file =
-            FileChannel.open(lockFile(), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        FileLock _ = file.lock()) {
-      return firstCall.get();
+        FileChannel.open(lockFile(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      long begin = System.nanoTime();
+      while (file.tryLock() == null && System.nanoTime() - begin < PATIENCE_NANOS) {
+        LockSupport.parkNanos(LOOK_NANOS);
+      }
+      initialise(type);
     } catch (IOException e) {
       LOG.log(System.Logger.Level.DEBUG, "JCuda is loaded without a lock", e);
-      return firstCall.get();
+      initialise(type);
+    }
+  }
+
+  private static void initialise(Class<?> type) {
+    try {
+      Class<?> _ = Class.forName(type.getName(), true, type.getClassLoader());
+    } catch (ClassNotFoundException e) {
+      throw new LinkageError(type.getName(), e);
     }
   }
 

@@ -22,8 +22,11 @@ public final class WorkerArea implements AutoCloseable {
 
   public static final int REFUSED = 2;
 
-  /** The exit code of a worker of offline work that a signal has told to end. */
-  public static final int TOLD_TO_END = 3;
+  /**
+   * The exit code of a worker of offline work that a signal has told to end; no other end of a JVM
+   * or a worker has it.
+   */
+  public static final int TOLD_TO_END = 40;
 
   /** Where channels begin; in front of them lies what identifies the memory, and the hello. */
   public static final long CHANNELS_AT = 4096;
