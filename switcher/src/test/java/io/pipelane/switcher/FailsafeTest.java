@@ -89,6 +89,18 @@ class FailsafeTest {
     }
   }
 
+  /** It is refused, and begins anew only so often: what has been found out about it stays known. */
+  @Test
+  void runThatHasNoRoomBesideItsOwnSession_isRefused_andOthersOfItsShapesAreNot() {
+    sessions.constantBytes = 2 * MIB;
+    ImportedModel model = registered(1, WEIGHTS_MIB);
+    sessions.steps = _ -> WORKING_MIB - 1;
+    StatusException refused = assertThrows(StatusException.class, submit(model)::await);
+    assertEquals(Status.INSUFFICIENT_MEMORY, refused.status(), refused.toString());
+    sessions.steps = _ -> 1;
+    requireAnswer(model, submit(model));
+  }
+
   /** The arXiv text's figure 6, in MiB: C = 12, P = 1 and 1, E = 7 and 7, taken in steps. */
   @Test
   void twoRunsThatTakeInStepsMoreThanThereIs_bothGetDone() {

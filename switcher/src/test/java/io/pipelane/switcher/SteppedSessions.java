@@ -36,6 +36,9 @@ final class SteppedSessions implements SessionFactory {
   /** What a run does once it has taken so many. */
   volatile BiConsumer<String, Integer> taken = (structure, count) -> {};
 
+  /** What a session takes of working memory for as long as it is there. */
+  volatile long constantBytes;
+
   /** What building a session of a structure does first. */
   volatile Consumer<String> building = _ -> {};
 
@@ -55,6 +58,9 @@ final class SteppedSessions implements SessionFactory {
   public ModelSession gated(
       ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
     building.accept(model.plan().structureHash());
+    if (constantBytes > 0) {
+      long _ = memory.allocatingFrom(constants, () -> memory.allocate(constantBytes));
+    }
     return new Session(model.plan(), address);
   }
 
