@@ -10,6 +10,7 @@ import io.pipelane.modelstore.repository.VersionChoice;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -26,11 +27,9 @@ public interface ModelCatalog {
   default Map<ModelVersion, Boolean> versions() {
     Map<ModelVersion, Boolean> versions = new HashMap<>();
     for (Entry entry : index()) {
-      if (!entry.version().isEmpty()) {
-        versions.put(
-            new ModelVersion(entry.name(), Long.parseLong(entry.version())),
-            entry.state() == State.READY);
-      }
+      entry
+          .modelVersion()
+          .ifPresent(version -> versions.put(version, entry.state() == State.READY));
     }
     return versions;
   }
@@ -208,6 +207,13 @@ public interface ModelCatalog {
 
     public Entry(String name, String version, State state, String reason) {
       this(name, version, state, reason, List.of());
+    }
+
+    /** The version that it is about; none for a model without a usable one. */
+    public Optional<ModelVersion> modelVersion() {
+      return version.isEmpty()
+          ? Optional.empty()
+          : Optional.of(new ModelVersion(name, Long.parseLong(version)));
     }
   }
 }

@@ -87,7 +87,7 @@ public final class StateSource {
             .filter(entry -> visible.test(entry.name()))
             .map(
                 entry -> {
-                  Optional<ModelVersion> version = version(entry);
+                  Optional<ModelVersion> version = entry.modelVersion();
                   return new Model(
                       entry,
                       version.map(requests::get),
@@ -135,11 +135,5 @@ public final class StateSource {
     } catch (StatusException e) {
       return Optional.empty(); // It has left since.
     }
-  }
-
-  private static Optional<ModelVersion> version(ModelCatalog.Entry entry) {
-    return entry.version().isEmpty()
-        ? Optional.empty()
-        : Optional.of(new ModelVersion(entry.name(), Long.parseLong(entry.version())));
   }
 }
