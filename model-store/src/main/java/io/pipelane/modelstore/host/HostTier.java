@@ -203,7 +203,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
     boolean hasRoom = isHeld || heldBytes.get() + byteSize <= roomBytes();
     long read = 0;
     if (loader == null && hasRoom && !closed) {
-      read = touched(held.get(content, absent -> mapped(weights)), goesOn);
+      read = touched(mapped(content, weights), goesOn);
     } else if (loader != null && hasRoom && !isHeld && loading.isEmpty() && goesOn.getAsBoolean()) {
       await(weights, loader);
       read = held.asMap().containsKey(content) ? byteSize : 0;
@@ -237,16 +237,19 @@ public final class HostTier implements HostWeights, AutoCloseable {
     }
   }
 
+  /** What a path leads to now; where it leads to nothing, what was found there before. */
   private FileContent content(Path file) {
-    return contents.get(
-        file,
-        absent -> {
-          try {
-            return FileContent.of(absent);
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        });
+    try {
+      FileContent found = FileContent.of(file);
+      contents.put(file, found);
+      return found;
+    } catch (IOException e) {
+      FileContent before = contents.getIfPresent(file);
+      if (before == null) {
+        throw new UncheckedIOException(e);
+      }
+      return before;
+    }
   }
 
   private void await(Path weights, ExecutorService loader) {
@@ -310,7 +313,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
         return present.get();
       }
       if (loader == null) {
-        SharedWeights mapped = held.get(content, absent -> mapped(weights));
+        SharedWeights mapped = mapped(content, weights);
         if (mapped.retain()) {
           misses.increment();
           return new SharedSource(mapped);
@@ -356,6 +359,12 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private synchronized Filling next(FileContent content) {
     boolean soon = loading.isEmpty();
     return loading.computeIfAbsent(content, absent -> new Filling(soon));
+  }
+
+  private SharedWeights mapped(FileContent content, Path file) {
+    SharedWeights mapped = held.get(content, absent -> mapped(file));
+    held.cleanUp();
+    return mapped;
   }
 
   private SharedWeights mapped(Path file) {

@@ -24,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -91,6 +92,18 @@ class HostTierTest {
       Files.delete(file);
       try (WeightSource source = tier.open(file, FILE_BYTES)) {
         assertContent(source, 1);
+      }
+    }
+  }
+
+  @Test
+  void open_ofAFileThatWasReplaced_readsTheNewOne() throws IOException {
+    try (HostTier tier = tier(2 * FILE_BYTES)) {
+      open(tier, 1).close();
+      Path file = write(1);
+      Files.move(write(2), file, StandardCopyOption.REPLACE_EXISTING);
+      try (WeightSource source = tier.open(file, FILE_BYTES)) {
+        assertContent(source, 2);
       }
     }
   }
