@@ -1,6 +1,7 @@
 package io.pipelane.server.device;
 
 import io.pipelane.lanes.completion.ThreadEnd;
+import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.Demand;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -80,7 +81,7 @@ final class IdleReading implements AutoCloseable {
       long restNanos = LONGEST_PAUSE_NANOS;
       try {
         restNanos = step();
-      } catch (RuntimeException e) { // Whoever needs the file will say what is wrong with it.
+      } catch (RuntimeException e) { // The next look may find what this one did not.
         LOG.log(Level.WARNING, "reading weights ahead failed", e);
       }
       LockSupport.parkNanos(this, restNanos);
@@ -107,12 +108,7 @@ final class IdleReading implements AutoCloseable {
       return QUIET_NANOS - quiet;
     }
     for (Demand demand : mostWantedFirst()) {
-      long bytes =
-          reader.read(
-              demand.model().weights(),
-              demand.model().plan().weightBytes(),
-              () -> !closed && idle.getAsBoolean());
-      if (bytes > 0) {
+      if (read(demand.model()) > 0) {
         pauseNanos = PAUSE_NANOS;
         return Math.max(1, nanoClock.getAsLong() - now);
       }
@@ -120,6 +116,16 @@ final class IdleReading implements AutoCloseable {
     long rest = pauseNanos;
     pauseNanos = Math.min(LONGEST_PAUSE_NANOS, 2 * rest);
     return rest;
+  }
+
+  private long read(ImportedModel model) {
+    try {
+      return reader.read(
+          model.weights(), model.plan().weightBytes(), () -> !closed && idle.getAsBoolean());
+    } catch (RuntimeException e) { // Whoever needs the file will say what is wrong with it.
+      LOG.log(Level.WARNING, "{0} is not read ahead: {1}", model.version(), e);
+      return 0;
+    }
   }
 
   private List<Demand> mostWantedFirst() {

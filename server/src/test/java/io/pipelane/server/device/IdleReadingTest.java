@@ -7,6 +7,8 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.memory.Demand;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -22,6 +24,7 @@ class IdleReadingTest {
   private final List<Demand> demands = new ArrayList<>();
   private final List<String> read = new ArrayList<>();
   private final Set<Path> there = new HashSet<>();
+  private final Set<Path> unreadable = new HashSet<>();
   private int room = Integer.MAX_VALUE;
   private boolean idle = true;
   private boolean goesOn;
@@ -32,6 +35,9 @@ class IdleReadingTest {
   private long read(Path weights, long byteSize, BooleanSupplier going) {
     assertEquals(BYTES, byteSize);
     goesOn = going.getAsBoolean();
+    if (unreadable.contains(weights)) {
+      throw new UncheckedIOException(new IOException("on purpose"));
+    }
     if (there.size() == room || !there.add(weights)) {
       return 0;
     }
@@ -61,6 +67,16 @@ class IdleReadingTest {
   private void afterQuiet() {
     assertEquals(IdleReading.QUIET_NANOS, reading.step());
     now += IdleReading.QUIET_NANOS;
+  }
+
+  @Test
+  void step_fileThatCannotBeRead_theOthersAre() {
+    wanted("broken", 2);
+    wanted("sound", 1);
+    unreadable.add(Path.of("broken"));
+    afterQuiet();
+    assertEquals(READ_NANOS, reading.step());
+    assertEquals(List.of("sound"), read);
   }
 
   @Test
