@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +56,7 @@ final class FetchAhead {
   private final IdleMoves idleMoves;
   private final StagedPages staged;
   private final Consumer<Residency> whenOver;
-  private final Wishes wishes = new Wishes();
+  private final Wishes wishes;
   private final Pacing pacing;
   private final LongSupplier nanoClock;
   private final List<DeviceEvent> underWay = new ArrayList<>(MOST_UNDER_WAY);
@@ -66,6 +67,7 @@ final class FetchAhead {
    * Fetches nothing yet.
    *
    * @param pacing of what no request waits for
+   * @param nanosPerPage what copying a page takes
    * @param whenOver told a model when a page of it has arrived, on any thread
    */
   FetchAhead(
@@ -76,6 +78,7 @@ final class FetchAhead {
       IdleMoves idleMoves,
       StagedPages staged,
       Pacing pacing,
+      DoubleSupplier nanosPerPage,
       Consumer<Residency> whenOver,
       LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
@@ -86,6 +89,7 @@ final class FetchAhead {
     this.idleMoves = idleMoves;
     this.staged = staged;
     this.pacing = pacing;
+    this.wishes = new Wishes(nanosPerPage);
     this.whenOver = whenOver;
   }
 
@@ -152,8 +156,8 @@ final class FetchAhead {
     return idleMoves.due(nowNanos);
   }
 
-  void follow(IdleMoves.Planning solved, long nowNanos) {
-    idleMoves.follow(solved, nowNanos);
+  void follow(IdleMoves.Planning solved) {
+    idleMoves.follow(solved);
   }
 
   /** Notes that a model is wanted soon. */
@@ -200,8 +204,11 @@ final class FetchAhead {
   private boolean fetchWanted(Residency residency, Set<Residency> spared) {
     residency.lodged = false;
     long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
-    memory.counters.pagesWanted += fetched > 0 ? 1 : 0;
-    memory.counters.bytesWanted += fetched;
+    if (fetched > 0) {
+      wishes.sent(residency);
+      memory.counters.pagesWanted++;
+      memory.counters.bytesWanted += fetched;
+    }
     return fetched > 0;
   }
 

@@ -154,7 +154,7 @@ public final class IdleLink {
     try {
       pacing.begin();
       long now = nanoClock.getAsLong();
-      plan.ifPresent(solved -> fetchAhead.follow(solved, now));
+      plan.ifPresent(fetchAhead::follow);
       if (fetchOnDemand.isAwaited(Priority.ONLINE)) {
         return false; // Whoever waits for memory goes first.
       }

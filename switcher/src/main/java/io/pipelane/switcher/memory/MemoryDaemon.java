@@ -121,7 +121,16 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     Pacing pacing = new Pacing(device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
-            pages, copies, memory, peers, idleMoves, staged, pacing, this::transferOver, nanoClock);
+            pages,
+            copies,
+            memory,
+            peers,
+            idleMoves,
+            staged,
+            pacing,
+            stalls::pageNanos,
+            this::transferOver,
+            nanoClock);
     this.fetchOnDemand =
         new FetchOnDemand(
             changed,

@@ -316,7 +316,7 @@ class FetchAheadTest extends DaemonTest {
   }
 
   @Test
-  void wish_withDeadlines_theEarliestComesFirstAndLateOnesAreForgotten() {
+  void wish_withDeadlines_theEarliestComesFirst_thoseThatAreLateWhenThereIsTime() {
     ImportedModel later = registered("later", 1);
     ImportedModel sooner = registered("sooner", 1);
     ImportedModel late = registered("late", 1);
@@ -329,9 +329,29 @@ class FetchAheadTest extends DaemonTest {
     assertEquals(1, residentPages(sooner));
     assertTrue(fetch());
     device.completeAll();
+    assertTrue(fetch());
+    device.completeAll();
+    assertEquals(1, residentPages(late));
     assertEquals(1, residentPages(later));
     assertFalse(fetch());
-    assertEquals(0, residentPages(late));
+  }
+
+  /** A model that is asked all the time takes its pages back, and would have to give them again. */
+  @Test
+  void wish_doesNotFitBesideAHotModel_bringsEachPageInOnce() {
+    ImportedModel hot = registered("hot", 8);
+    ImportedModel wished = registered("wished", 6);
+    use(hot);
+    daemon.idleLink().wish(wished.version(), Optional.empty(), Priority.ONLINE);
+    for (int i = 0; i < 100; i++) {
+      clock.addAndGet(Duration.ofMillis(100).toNanos());
+      if (fetch()) {
+        device.completeAll();
+      }
+      use(hot);
+    }
+    assertEquals(6, daemon.counters().pagesWanted());
+    assertEquals(8, residentPages(hot));
   }
 
   @Test
