@@ -36,6 +36,7 @@ public final class Holdings {
   private final SortedSet<Holding> holders = new TreeSet<>(GIVING_WAY);
   private int created;
   private long uses;
+  private long returns;
 
   /**
    * Knows nobody yet.
@@ -89,6 +90,11 @@ public final class Holdings {
   /** Uses of all models so far. */
   long uses() {
     return uses;
+  }
+
+  /** How often a model has come to hold less than before. */
+  long returns() {
+    return returns;
   }
 
   /** Notes an online use. */
@@ -165,6 +171,7 @@ public final class Holdings {
   /** Notes how many leading pages a model holds from now on. */
   public void setPages(Holding holding, int pages) {
     holders.remove(holding);
+    returns += pages < holding.pages ? 1 : 0;
     holding.pages = pages;
     holding.publish();
     rank(holding);

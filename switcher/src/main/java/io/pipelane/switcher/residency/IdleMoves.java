@@ -2,11 +2,9 @@ package io.pipelane.switcher.residency;
 
 import io.pipelane.config.ResidencyConfig;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.DoubleSupplier;
@@ -26,6 +24,10 @@ public final class IdleMoves {
    * deal more than the page it takes the place of, when what it gains while rates last pays for its
    * copy, and when no more than a share of all pages have been moved since the latest plan. What is
    * held for other devices (PeerMemory) heeds the first two.
+   *
+   * A plan is made anew when rates have changed, when room has come free, or when the latest one
+   * was stopped by its share of moves: where nothing else happens, planned prefixes come all the
+   * same, a share each second.
    */
   private static final Duration PLAN_LASTS = Duration.ofSeconds(1);
   static final double WORTH_MOVING = 1.25;
@@ -37,13 +39,14 @@ public final class IdleMoves {
   private final DoubleSupplier nanosPerPage;
   private final double ratesLastSeconds;
   private final boolean plans;
-  private Deque<Aim> aims = new ArrayDeque<>();
+  private List<Aim> aims = new ArrayList<>();
   private long plannedNanos;
   private long plannedUses = -1;
+  private long plannedReturns;
   private int movesLeft;
 
-  /** A model that should hold so many pages, and what the first of those that it lacks gains. */
-  private record Aim(Holding holding, int pages, double gain) {
+  /** A model that should hold so many pages. */
+  private record Aim(Holding holding, int pages) {
     boolean isMet() {
       return holding.pages >= pages;
     }
@@ -74,17 +77,14 @@ public final class IdleMoves {
    */
   public Optional<Holding> next(
       long freePages, Predicate<Holding> mayGain, Predicate<Holding> mayGiveWay, long nowNanos) {
-    while (!aims.isEmpty() && aims.getFirst().isMet()) {
-      aims.removeFirst();
-    }
+    aims.removeIf(aim -> aim.isMet() || !holdings.has(aim.holding));
     Optional<Holding> best =
         movesLeft == 0
             ? Optional.empty()
             : aims.stream()
-                .filter(aim -> !aim.isMet() && holdings.has(aim.holding))
-                .filter(aim -> mayGain.test(aim.holding))
-                .findFirst()
                 .map(Aim::holding)
+                .filter(mayGain)
+                .max(Comparator.comparingDouble(into -> nextPageSaves(into, nowNanos)))
                 .filter(into -> isWorthIt(into, freePages, mayGiveWay, nowNanos));
     movesLeft -= best.isPresent() ? 1 : 0;
     return best;
@@ -98,7 +98,7 @@ public final class IdleMoves {
    */
   public boolean isWorthIt(
       Holding into, long freePages, Predicate<Holding> mayGiveWay, long nowNanos) {
-    double gain = savedPerSecond(into, into.pages, nowNanos);
+    double gain = nextPageSaves(into, nowNanos);
     double loss = 0;
     if (freePages == 0) {
       Optional<Holding> from = holdings.next(h -> h != into && mayGiveWay.test(h));
@@ -111,9 +111,9 @@ public final class IdleMoves {
         && (gain - loss) * ratesLastSeconds >= nanosPerPage.getAsDouble();
   }
 
-  /** Nanoseconds that a page saves each second. */
-  private static double savedPerSecond(Holding holding, int page, long nowNanos) {
-    return holding.keptForPerSecond(nowNanos) * holding.curve.gainNanos(page);
+  /** Nanoseconds that the first page which a model lacks would save each second. */
+  private static double nextPageSaves(Holding holding, long nowNanos) {
+    return holding.keptForPerSecond(nowNanos) * holding.curve.gainNanos(holding.pages);
   }
 
   /**
@@ -141,10 +141,11 @@ public final class IdleMoves {
   /** A plan to be solved and {@link #follow followed}, when the latest one is old. */
   public Optional<Planning> due(long nowNanos) {
     boolean fresh = plannedUses >= 0 && nowNanos - plannedNanos < PLAN_LASTS.toNanos();
-    if (fresh || plannedUses == holdings.uses() || !plans) {
+    if (fresh || !plans || !hasChanged()) {
       return Optional.empty();
     }
     plannedUses = holdings.uses();
+    plannedReturns = holdings.returns();
     plannedNanos = nowNanos;
     List<Holding> models =
         holdings.all().stream().filter(h -> !h.offline && h.unit() == null).toList();
@@ -155,19 +156,20 @@ public final class IdleMoves {
     return Optional.of(new Planning(models, demands, plannedPages(holdings.all())));
   }
 
+  /** Whether another plan could say something else than the latest, or have more moved. */
+  private boolean hasChanged() {
+    return plannedUses != holdings.uses()
+        || plannedReturns != holdings.returns()
+        || (movesLeft == 0 && aims.stream().anyMatch(aim -> !aim.isMet()));
+  }
+
   /** Follows a plan that has been solved. */
-  public void follow(Planning solved, long nowNanos) {
+  public void follow(Planning solved) {
     movesLeft = Math.max(LEAST_MOVES, capacityPages / SHARE_OF_PAGES_MOVED);
-    List<Aim> unmet = new ArrayList<>();
+    aims = new ArrayList<>();
     for (int i = 0; i < solved.prefixes.length; i++) {
-      Holding holding = solved.models.get(i);
-      if (holding.pages < solved.prefixes[i]) {
-        double gain = savedPerSecond(holding, holding.pages, nowNanos);
-        unmet.add(new Aim(holding, solved.prefixes[i], gain));
-      }
+      aims.add(new Aim(solved.models.get(i), solved.prefixes[i]));
     }
-    unmet.sort(Comparator.comparingDouble(Aim::gain).reversed());
-    aims = new ArrayDeque<>(unmet);
   }
 
   private long plannedPages(Collection<Holding> all) {

@@ -243,7 +243,7 @@ final class SimulatedMemory {
         .ifPresent(
             plan -> {
               plan.solve();
-              idleMoves.follow(plan, now);
+              idleMoves.follow(plan);
             });
     return idleMoves
         .next(freePages, h -> resident(h).isIdle(now), h -> resident(h).isIdle(now), now)

@@ -29,15 +29,27 @@ class IdlePrefetchTest {
     /** Pages that come by themselves. */
     long pagesFetched() {
       ImportedModel model = registered("a", 2, 2);
+      useOften(model);
+      daemon.evict(model.version(), 0);
+      fetch();
+      return daemon.counters().pagesPlanned();
+    }
+
+    void useOften(ImportedModel model) {
       for (int i = 0; i < 100; i++) {
         clock.addAndGet(Duration.ofMillis(100).toNanos());
         use(model);
       }
-      daemon.evict(model.version(), 0);
+    }
+
+    void fetch() {
       while (daemon.idleLink().fetchAhead(List.of())) {
         device.completeAll();
       }
-      return daemon.counters().pagesPlanned();
+    }
+
+    void aSecondLater() {
+      clock.addAndGet(Duration.ofSeconds(1).toNanos());
     }
   }
 
@@ -51,6 +63,32 @@ class IdlePrefetchTest {
     @Test
     void fetch_bringsItIn() {
       assertEquals(4, pagesFetched());
+    }
+
+    @Test
+    void fetch_moreThanOnePlanMoves_theRestComesWithTheNext() {
+      ImportedModel model = registered("a", 5, 5);
+      useOften(model);
+      daemon.evict(model.version(), 0);
+      fetch();
+      assertEquals(8, residentPages(model));
+      aSecondLater();
+      fetch();
+      assertEquals(10, residentPages(model));
+    }
+
+    @Test
+    void fetch_roomComesFreeThoughNobodyAsks_isFilled() {
+      ImportedModel often = registered("often", 6);
+      ImportedModel seldom = registered("seldom", 6);
+      useOften(often);
+      use(seldom);
+      fetch();
+      assertEquals(4, residentPages(often));
+      daemon.deregister(seldom.version());
+      aSecondLater();
+      fetch();
+      assertEquals(6, residentPages(often));
     }
   }
 
