@@ -2,7 +2,7 @@ package io.pipelane.lanes;
 
 import io.pipelane.modelstore.WeightSource;
 
-/** Brings weights onto the device in the background, one copy after another. */
+/** The device's engine for background copies of weights onto it, carried out one after another. */
 public interface CopyEngine {
   /**
    * Enqueues a copy of {@code bytes} from a source's {@code sourceOffset} to {@code rangeOffset} of

@@ -2,7 +2,7 @@ package io.pipelane.lanes;
 
 import java.util.List;
 
-/** What worker processes open a device by, as words of a command line. */
+/** The information, as words of a command line, by which worker processes open a device. */
 public interface DeviceExport {
   /** The process that has the device. */
   long process();

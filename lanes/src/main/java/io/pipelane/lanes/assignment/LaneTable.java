@@ -19,8 +19,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which job runs in which lane: Salus' lane assignment (Yu and Chowdhury, MLSys 2020, section 3.3.2
- * and Algorithm 1; in the event-driven form of arXiv 1902.04610). Not safe for several threads.
+ * Salus' assignment of jobs to lanes (Yu and Chowdhury, MLSys 2020, section 3.3.2 and Algorithm 1;
+ * in the event-driven form of arXiv 1902.04610). Not safe for several threads.
  *
  * <p>After every call the safety condition holds: <i>persistent + Σ lanes ≤ capacity</i>, where
  * persistent is what the jobs with a lane brought and what {@link #persistentChanged} said besides,
@@ -51,7 +51,7 @@ public final class LaneTable {
     }
   }
 
-  /** A job that is here. */
+  /** A job of the table. */
   private static final class Entry {
     Job job;
 

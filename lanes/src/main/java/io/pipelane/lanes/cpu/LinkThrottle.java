@@ -4,7 +4,8 @@ import io.pipelane.config.Bandwidth;
 import java.util.function.BooleanSupplier;
 
 /**
- * Makes copies take as long as they would over a slower link. Belongs to the copy engine's thread.
+ * A throttle that makes copies take as long as they would over a slower link. Belongs to the copy
+ * engine's thread.
  *
  * <p>The link is modelled in its own time: a copy begins when the one before it has ended or when
  * it was enqueued, whichever is later, and ends {@code bytes / bandwidth} after that. Waits that

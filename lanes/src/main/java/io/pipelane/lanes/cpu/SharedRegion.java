@@ -31,7 +31,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane, HostR
   private volatile SharedMemory memory;
   private boolean closed; // under the monitor
 
-  /** What a worker maps until it is gone. */
+  /** Memory that a worker maps until it is gone. */
   private record Mapped(SharedMemory memory, BooleanSupplier isGone) {}
 
   /**

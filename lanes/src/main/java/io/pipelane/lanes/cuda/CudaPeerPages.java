@@ -69,7 +69,7 @@ final class CudaPeerPages implements PeerPages, AutoCloseable {
       this.there = there;
     }
 
-    /** Told of stretches by the device's own addresses. */
+    /** A receiver of stretches by the device's own addresses. */
     interface Addressed {
       void at(long at, long address, long bytes);
     }

@@ -7,8 +7,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the variant in a range reads in place: pinned host memory, which the device reads at its own
- * addresses. Shown and hidden by one thread at a time; runs ask from others.
+ * The host memory that the variant in a range reads in place: pinned, so that the device reads it
+ * at its own addresses. Shown and hidden by one thread at a time; runs ask from others.
  */
 final class InPlaceWindow {
   /*

@@ -7,8 +7,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is left to map and unmap: ranges that somebody waits for, a few pages at a time, and what
- * nobody waits for. Belongs to the copy thread.
+ * The outstanding work of mapping and unmapping: ranges that somebody waits for, a few pages at a
+ * time, and what nobody waits for. Belongs to the copy thread.
  */
 final class MappingWork {
   /*

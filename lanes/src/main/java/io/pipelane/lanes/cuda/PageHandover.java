@@ -10,7 +10,7 @@ import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Hands device memory to worker processes that ask for it, as file descriptors: pages of weights,
+ * The server that hands device memory to worker processes as file descriptors: pages of weights,
  * all of them when they start, and of states, as their runs need them.
  */
 final class PageHandover implements AutoCloseable {

@@ -4,8 +4,8 @@ import io.pipelane.lanes.cuda.driver.Mappings;
 import java.util.BitSet;
 
 /**
- * What lies under the slots of one range and what should: brings the one to the other, where and
- * when it is told. Belongs to the copy thread.
+ * The actual and the planned memory under the slots of one range: brings the one to the other,
+ * where and when it is told. Belongs to the copy thread.
  */
 final class SlotMappings {
   /*
@@ -22,7 +22,7 @@ final class SlotMappings {
   /** Takes no longer than the copies that are on their way when a transfer begins (InFlight). */
   private static final int SHORT_RUN = 2;
 
-  /** Zeroes mapped memory; it is done when this returns. */
+  /** The zeroing of mapped memory; it is done when this returns. */
   @FunctionalInterface
   interface Zeroing {
     void zero(long address, long bytes);

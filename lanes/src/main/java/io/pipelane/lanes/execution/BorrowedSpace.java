@@ -4,8 +4,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What lanes have borrowed of a {@link Reserve} beyond their own memory, until no lane needs it.
- * Safe for any platform thread.
+ * The bytes that lanes have borrowed of a {@link Reserve} beyond their own memory, until no lane
+ * needs them. Safe for any platform thread.
  */
 public final class BorrowedSpace {
   /*
@@ -36,7 +36,10 @@ public final class BorrowedSpace {
     reserve = lender;
   }
 
-  /** While it is open, what was borrowed is not given back, though no lane may need it yet. */
+  /**
+   * A hold on borrowed bytes: while it is open, they are not given back, though no lane may need
+   * them yet.
+   */
   public interface Borrowing extends AutoCloseable {
     @Override
     void close();

@@ -3,7 +3,7 @@ package io.pipelane.lanes.execution;
 import java.lang.foreign.MemorySegment;
 
 /**
- * How many steps of a state have been made, written behind the outputs of each: the copy of the
+ * The number of steps that a state has made, written behind the outputs of each: the copy of the
  * state that is whole is the one that belongs to the number.
  *
  * @param word four bytes of the device's {@link io.pipelane.lanes.DeviceStates}

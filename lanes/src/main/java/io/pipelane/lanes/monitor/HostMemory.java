@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * How short the host is of memory, as Linux tells: of the machine, and of the control groups
- * (version 2) that this process is in. Safe for any thread.
+ * A reader of the host's memory pressure, as Linux tells it: that of the machine, and of the
+ * control groups (version 2) that this process is in. Safe for any thread.
  */
 public final class HostMemory {
   /*

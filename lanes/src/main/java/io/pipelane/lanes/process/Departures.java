@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * How workers leave: those whose post another has taken some time after that, others at once.
- * Belongs to the supervisor's thread; times are of the system's clock.
+ * The workers that are to leave: those whose post another has taken some time after that, others at
+ * once. Belongs to the supervisor's thread; times are of the system's clock.
  */
 final class Departures {
   /*

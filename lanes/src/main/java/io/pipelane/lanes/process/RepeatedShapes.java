@@ -33,8 +33,8 @@ final class RepeatedShapes {
   private static final int MOST_LOSSES = 2;
 
   /**
-   * How often there was a shape, how a standby should run it, once it should, and how many workers
-   * in a row were lost at that.
+   * A count of how often there was a shape, how a standby should run it, once it should, and how
+   * many workers in a row were lost at that.
    */
   private record Counted(int times, Message.@Nullable WarmUp told, int losses) {
     static final Counted NONE = new Counted(0, null, 0);

@@ -8,8 +8,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which threads have a worker run or build something, to say what it may be lost for. Safe for any
- * thread.
+ * The threads that have a worker run or build something, to say what it may be lost for. Safe for
+ * any thread.
  */
 final class UnderWay {
   /*

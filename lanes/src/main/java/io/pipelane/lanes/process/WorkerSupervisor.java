@@ -27,8 +27,9 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one worker active, another for offline work where that has one of its own, and others ready
- * to take over (PipeSwitch §4.4): starts them, replaces those that are lost, and hands over.
+ * The supervisor that keeps one worker active, another for offline work where that has one of its
+ * own, and others ready to take over (PipeSwitch §4.4): starts them, replaces those that are lost,
+ * and hands over.
  */
 final class WorkerSupervisor implements AutoCloseable {
   /*
@@ -70,7 +71,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private long closingSince;
 
   /**
-   * Nobody has a post, or nobody who may stay.
+   * A post that nobody has, or nobody who may stay.
    *
    * @param reason what became of the last one
    */

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Replays a model's segments for the shapes that they were captured with. Belongs to its lane's
- * thread.
+ * A run that replays a model's segments for the shapes that they were captured with. Belongs to its
+ * lane's thread.
  */
 final class CapturedRun implements RunForm, AutoCloseable {
   /*

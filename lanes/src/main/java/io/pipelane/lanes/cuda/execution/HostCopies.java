@@ -6,7 +6,7 @@ import io.pipelane.lanes.cuda.driver.CopyNode;
 import io.pipelane.lanes.cuda.driver.CopyNode.MemoryType;
 import java.util.List;
 
-/** Decides what becomes of a captured segment's copies. */
+/** The decision on a captured segment's copies. */
 final class HostCopies {
   /*
    * Tables of pointers and shapes that kernels read, a few hundred bytes each, are uploaded from

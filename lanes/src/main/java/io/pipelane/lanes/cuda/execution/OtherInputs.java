@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Makes a second request of the first: the same elements in the opposite order, so that indices and
+ * A second request made of the first: the same elements in the opposite order, so that indices and
  * masks stay what models expect of them; floats that read the same from both ends change their
  * sign.
  */

@@ -4,9 +4,9 @@ import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 
 /**
- * Waits, for a run whose segments are enqueued one by one, until one is over, or about to be where
- * it is known what it takes: the device then has the next in time and no gap. Belongs to its lane's
- * thread.
+ * The pacing of a run whose segments are enqueued one by one: waits until one is over, or about to
+ * be where it is known what it takes, so that the device has the next in time and no gap. Belongs
+ * to its lane's thread.
  */
 final class SegmentPace {
   /*

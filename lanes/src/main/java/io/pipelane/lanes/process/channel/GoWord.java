@@ -8,8 +8,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 
 /**
- * Whether the run of a lane may go on at its next gate, how fast, or not at all: written by the
- * server, heeded and answered by the worker that launches the run's segments.
+ * The word of shared memory that says whether the run of a lane may go on at its next gate, how
+ * fast, or not at all: written by the server, heeded and answered by the worker that launches the
+ * run's segments.
  */
 public final class GoWord {
   /*

@@ -7,7 +7,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 
-/** What the system does to this process when its server dies. */
+/** The system's treatment of this process when its server dies. */
 final class ServerDeath {
   /*
    * A process that is stopped (SIGSTOP, a debugger's end) does not see its standard input end, and

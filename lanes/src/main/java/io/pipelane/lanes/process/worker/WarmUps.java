@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Runs sessions that nobody has asked for yet, so that the first who does need not wait for what a
- * first run loads, compiles, tries out and captures. Safe for any platform thread.
+ * Runs of sessions that nobody has asked for yet, so that the first who does need not wait for what
+ * a first run loads, compiles, tries out and captures. Safe for any platform thread.
  */
 final class WarmUps {
   /*
@@ -64,7 +64,7 @@ final class WarmUps {
     this.steps = steps;
   }
 
-  /** What goes on apart from warm-ups. */
+  /** A stretch of work that goes on apart from warm-ups. */
   @FunctionalInterface
   interface Apart extends AutoCloseable {
     @Override
@@ -195,7 +195,9 @@ final class WarmUps {
     return isThere;
   }
 
-  /** Weights of zero are there at once, and gone when somebody else waits. */
+  /**
+   * The weights of zero of a warm-up, which are there at once, and gone when somebody else waits.
+   */
   private final class BlankWeights implements WeightArrivals {
     @Override
     public void await(int segment) {

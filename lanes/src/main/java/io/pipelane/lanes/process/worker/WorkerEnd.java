@@ -10,9 +10,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends this process when the server closes its standard input, or is gone, or when a worker of
- * offline work is told to end: what runs ends at its next gate, if it comes there, and the device
- * is given back before (MuxFlow §4.2). Safe for any thread.
+ * The end of this process when the server closes its standard input, or is gone, or when a worker
+ * of offline work is told to end: what runs ends at its next gate, if it comes there, and the
+ * device is given back before (MuxFlow §4.2). Safe for any thread.
  */
 final class WorkerEnd implements Runnable {
   /*
