@@ -17,7 +17,7 @@ import io.pipelane.switcher.worker.Worker;
 import java.util.function.Consumer;
 
 /**
- * How a model comes into service on a device, and out of it: who has to know of it, and in which
+ * The way of a model into service on a device, and out of it: who has to know of it, and in which
  * order. Safe for any platform thread; blocks.
  */
 final class Registration {

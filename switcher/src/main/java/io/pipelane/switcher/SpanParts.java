@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * What a device has of models that span several, which are switched in together or not at all
- * (PipeSwitch §4.5): brings it in, holds it for runs, and has it leave. Safe for any thread;
+ * A device's parts of models that span several, which are switched in together or not at all
+ * (PipeSwitch §4.5): brings them in, holds them for runs, and has them leave. Safe for any thread;
  * blocks.
  */
 public final class SpanParts {

@@ -15,7 +15,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy makes of whole jobs on one device, in no time: Salus' experiments (Yu and
+ * A simulator of whole jobs on one device under a policy, in no time: Salus' experiments (Yu and
  * Chowdhury, MLSys 2020, section 5). Lanes are assigned by the server's {@link
  * io.pipelane.lanes.assignment.LaneTable}, iterations are ordered by its policies, and both decide
  * when a job comes or ends and at the boundaries of iterations. The same jobs have the same history

@@ -14,7 +14,7 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What models' weights are worth on a device: how often each model is asked for, and how long runs
+ * The worth of models' weights on a device: how often each model is asked for, and how long runs
  * wait for what is missing. Changes nothing. Safe for any thread.
  */
 public final class Appraisal {

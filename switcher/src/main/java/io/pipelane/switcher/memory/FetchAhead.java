@@ -22,7 +22,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings weights in ahead of runs while the link has nothing else to do, page by page.
+ * The fetching of weights ahead of runs, page by page, while the link has nothing else to do.
  *
  * <p>Guarded by the memory daemon's lock.
  */

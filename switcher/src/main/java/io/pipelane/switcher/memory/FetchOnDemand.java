@@ -13,7 +13,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 
 /**
- * Brings weights in that a caller waits for, in the order in which callers came.
+ * The fetching of weights that a caller waits for, in the order in which callers came.
  *
  * <p>Guarded by the memory daemon's lock, which is given up while a caller waits.
  */

@@ -8,9 +8,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * What lanes have borrowed of the memory for weights: models that nobody computes with give way to
- * a run that needs more than was set aside for lanes (Salus' failsafe, short paper §2.2). Safe for
- * any platform thread.
+ * The bytes that lanes have borrowed of the memory for weights: models that nobody computes with
+ * give way to a run that needs more than was set aside for lanes (Salus' failsafe, short paper
+ * §2.2). Safe for any platform thread.
  */
 public final class LaneLoans implements Reserve {
   /*

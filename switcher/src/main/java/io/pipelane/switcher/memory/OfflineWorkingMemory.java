@@ -14,7 +14,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * What offline work may hold of the working memory: the lanes of its runs, and what sequences keep
+ * The working memory that offline work may hold: the lanes of its runs, and what sequences keep
  * between steps (MuxFlow §4.1, workload level). Safe for any platform thread.
  */
 public final class OfflineWorkingMemory implements Reservations {
@@ -39,7 +39,7 @@ public final class OfflineWorkingMemory implements Reservations {
   private long stuckBytes; // Of those of lanes.
   private long stateBytes;
 
-  /** What one run has; guarded by the lock. */
+  /** The memory of one run; guarded by the lock. */
   private static final class Held {
     long bytes;
     boolean stuck;

@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** What the memory daemon knows of one model's weights; guarded by the daemon's lock. */
+/** The memory daemon's record of one model's weights; guarded by the daemon's lock. */
 final class Residency {
   /*
    * The model's first pages, slot by slot, whether they are mounted or not; other models may hold

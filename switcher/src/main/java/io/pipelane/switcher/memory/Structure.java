@@ -32,7 +32,7 @@ public final class Structure {
 
   private final Key key;
 
-  /** What models have in common that can share: all that a session knows of them. */
+  /** The identity that models have in common that can share: all that a session knows of them. */
   record Key(
       String hash,
       long weightBytes,

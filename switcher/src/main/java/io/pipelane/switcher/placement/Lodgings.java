@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Says which device holds which models that others have no room for: where they save more than the
- * device's own would. Not safe for several threads.
+ * The choice of which device holds which models that others have no room for: where they save more
+ * than the device's own would. Not safe for several threads.
  */
 final class Lodgings {
   /*

@@ -426,7 +426,7 @@ final class MovingSequence {
     }
   }
 
-  /** A device was chosen that has no state of the sequence. */
+  /** The failure of a step for which a device was chosen that has no state of the sequence. */
   private static final class ElsewhereException extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }

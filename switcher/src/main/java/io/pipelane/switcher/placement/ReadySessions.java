@@ -19,8 +19,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the sessions of models that are asked for stand ready on a device that is not theirs, in each
- * of its lanes, so that it can take them over without building any. Not safe for several threads;
+ * The sessions that stand ready on devices that are not their models', in each lane, so that these
+ * can take over the models that are asked for without building any. Not safe for several threads;
  * blocks while one is built.
  */
 final class ReadySessions {
@@ -72,7 +72,9 @@ final class ReadySessions {
     members.forEach(member -> stays.put(member, new Stays(nanoClock.getAsLong())));
   }
 
-  /** How much of a device's working memory would be free if so much of it were taken, up to 1. */
+  /**
+   * The share of a device's working memory that would be free if so much of it were taken, up to 1.
+   */
   @FunctionalInterface
   interface FreeShare {
     double beside(Member member, long bytes);

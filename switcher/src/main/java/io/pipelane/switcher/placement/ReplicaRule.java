@@ -3,8 +3,8 @@ package io.pipelane.switcher.placement;
 import java.util.List;
 
 /**
- * Decides on which devices a model is kept: on one more once the waiting that this would save is
- * clearly worth more than the memory is to others, on one less once a device saves next to nothing.
+ * The rule by which devices keep a model: one more once the waiting that this would save is clearly
+ * worth more than the memory is to others, one less once a device saves next to nothing.
  */
 final class ReplicaRule {
   /*
@@ -49,19 +49,19 @@ final class ReplicaRule {
     double price();
   }
 
-  /** What is to be done. */
+  /** A change to be made. */
   sealed interface Change {
-    /** Nothing. */
+    /** No change. */
     record None() implements Change {}
 
     /**
-     * The model is to be on one device more.
+     * The change that the model is to be on one device more.
      *
      * @param gain what that saves beyond its price, in nanoseconds each second
      */
     record Open(int device, double gain) implements Change {}
 
-    /** The model is to be on one device less. */
+    /** The change that the model is to be on one device less. */
     record Close(int device) implements Change {}
   }
 

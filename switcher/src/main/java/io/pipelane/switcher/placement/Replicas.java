@@ -15,8 +15,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives models devices, and takes them away, as {@link ReplicaRule} says. Not safe for several
- * threads; blocks while a model is made ready on a device.
+ * The devices that models are given and lose again, as {@link ReplicaRule} says. Not safe for
+ * several threads; blocks while a model is made ready on a device.
  */
 final class Replicas {
   /*

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses the device that answers a request. Safe for any thread, and at once. */
+/** The choice of the device that answers a request. Safe for any thread, and at once. */
 final class Router {
   /*
    * A request is predicted to be answered after its wait for a lane, its stall as the weights lie

@@ -29,7 +29,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has models run in each lane where their sessions stand ready, so that what first runs load, try
+ * Runs of models in each lane where their sessions stand ready, so that what first runs load, try
  * out and capture is there when the device takes over. Not safe for several threads; waits for
  * nothing.
  */
@@ -108,7 +108,7 @@ final class RunsAhead {
   }
 
   /**
-   * What became of a session's first runs.
+   * The outcome of a session's first runs.
    *
    * @param begun of them, in the session that is there
    */
@@ -140,7 +140,7 @@ final class RunsAhead {
     }
   }
 
-  /** Runs of a model on a device, one of which may be under way. */
+  /** An attempt at runs of a model on a device, one of which may be under way. */
   private final class Attempt {
     final Route route;
     final Place place;
@@ -341,7 +341,7 @@ final class RunsAhead {
         .toList();
   }
 
-  /** Nobody reads it. */
+  /** An answer that nobody reads. */
   private static final class Answer implements ResultHandler {
     private final CompletableFuture<InferenceTimings> end = new CompletableFuture<>();
 

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * From where a sequence goes on whose device is lost: a state in host memory, and the steps since.
- * Safe for any thread.
+ * The record from which a sequence goes on whose device is lost: a state in host memory, and the
+ * steps since. Safe for any thread.
  */
 final class SequenceLog {
   /*

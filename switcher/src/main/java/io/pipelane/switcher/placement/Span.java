@@ -120,7 +120,7 @@ final class Span {
     }
   }
 
-  /** What is there of it on all devices. */
+  /** The span's parts that are there on all devices. */
   private final class SwitchedIn implements Hold {
     private final Map<Member, Hold> held;
 
@@ -157,7 +157,7 @@ final class Span {
     }
   }
 
-  /** Counts a run as its device's, from its coming to its end. */
+  /** A handler that counts a run as its device's, from its coming to its end. */
   private record Counted(
       Member member, Priority priority, long expectedNanos, ResultHandler handler)
       implements ForwardingHandler {

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Whether it pays to build sessions ahead on a device, by how long those stay that were. Not safe
- * for several threads.
+ * The lifetimes of sessions that were built ahead on a device, by which it is decided whether that
+ * pays. Not safe for several threads.
  */
 final class Stays {
   /*
@@ -32,7 +32,7 @@ final class Stays {
   private long restUntilNanos;
 
   /**
-   * What was built ahead.
+   * The sessions that were built ahead for a model.
    *
    * @param sessions that the model had then
    */

@@ -15,8 +15,9 @@ import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds how many of a device's pages, in the order in which a policy has them give way. Not
- * safe for several threads: the memory daemon's lock guards it, or a simulator's only thread.
+ * The models that hold a device's pages and how many, in the order in which a policy has them give
+ * way. Not safe for several threads: the memory daemon's lock guards it, or a simulator's only
+ * thread.
  */
 public final class Holdings {
   /*
@@ -225,7 +226,7 @@ public final class Holdings {
     return loss;
   }
 
-  /** Takes a number of a model's last pages, and tells {@link #setPages}. */
+  /** The way to take a number of a model's last pages; tells {@link #setPages}. */
   @FunctionalInterface
   public interface Taker {
     void take(Holding holding, int pages);

@@ -13,8 +13,9 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Predicate;
 
 /**
- * What to bring in while the link is idle: pages of planned prefixes that are missing, the most
- * valuable first; and whether a page is worth it at all. Belongs to whoever guards the holdings.
+ * The choice of what to bring in while the link is idle: pages of planned prefixes that are
+ * missing, the most valuable first; and whether a page is worth it at all. Belongs to whoever
+ * guards the holdings.
  */
 public final class IdleMoves {
   /*

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Chooses how many leading pages each model keeps so that the expected stall, Σ rate × stall, is
- * least within a number of pages in all.
+ * The choice of how many leading pages each model keeps so that the expected stall, Σ rate × stall,
+ * is least within a number of pages in all.
  *
  * <p>Pages are given one by one, each to the model where it gains most (Fox, Discrete optimization
  * via marginal analysis, Management Science 13, 1966): exact for the curves' lower convex

@@ -3,7 +3,7 @@ package io.pipelane.switcher.residency;
 import java.time.Duration;
 
 /**
- * How often something is used: a count of uses in which each counts half as much after every
+ * The frequency of use of something: a count of uses in which each counts half as much after every
  * half-life. Not safe for several threads.
  */
 public final class Usage {

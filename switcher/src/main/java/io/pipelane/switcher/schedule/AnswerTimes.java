@@ -10,8 +10,8 @@ import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
 /**
- * When requests are answered that come now, behind what runs and what their policy puts before
- * them. Guarded by the queue's lock, but for what is asked before it is taken.
+ * The times at which requests are answered that come now, behind what runs and what their policy
+ * puts before them. Guarded by the queue's lock, but for what is asked before it is taken.
  */
 final class AnswerTimes {
   /*

@@ -7,8 +7,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Finds requests that run together with one whose turn it is. Guarded by the queue's lock, which is
- * free while a thread waits here.
+ * The search for requests that run together with one whose turn it is. Guarded by the queue's lock,
+ * which is free while a thread waits here.
  */
 final class BatchGathering {
   /*

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.IntToLongFunction;
 
-/** How many of the requests that wait are worth running together. */
+/** The choice of how many of the requests that wait are worth running together. */
 final class BatchSizing {
   /*
    * With B requests before a lane and T(n) for a run of n, batches of n answer the last of them after

@@ -11,9 +11,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jobs, and models beside them, share the device evenly: of those that wait, the one runs next that
- * has used least. Its requests run in the order in which they came. What counts is the time that it
- * was served (Salus, MLSys version, §4.3), or the memory that it held over time (short paper, §3).
+ * The policy by which jobs, and models beside them, share the device evenly: of those that wait,
+ * the one runs next that has used least. Its requests run in the order in which they came. What
+ * counts is the time that it was served (Salus, MLSys version, §4.3), or the memory that it held
+ * over time (short paper, §3).
  */
 final class FairSharing implements SchedulingPolicy {
   /*

@@ -5,8 +5,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests run in the order in which they, or the offline jobs that they are of, came; but one that
- * does not fit beside those that run is skipped (Salus' PACK: MLSys version §4.1, short paper §3).
+ * The policy by which requests run in the order in which they, or the offline jobs that they are
+ * of, came; but one that does not fit beside those that run is skipped (Salus' PACK: MLSys version
+ * §4.1, short paper §3).
  */
 final class FirstThatFits implements SchedulingPolicy {
   /*

@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs requests whose weights somebody holds already, on threads of their own: a lane's thread may
- * wait for memory until such a run has ended. Safe for any thread.
+ * Runs of requests whose weights somebody holds already, on threads of their own: a lane's thread
+ * may wait for memory until such a run has ended. Safe for any thread.
  */
 final class HeldRuns {
   /*

@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs requests in lanes that have room for them. Safe for any platform thread. */
+/** Runs of requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
   /*
    * A run that outgrew its lane while other lanes held the rest is begun anew once a lane of what it

@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Finds by trial how many runs are to compute at once (Salus §3.3: the number of lanes from
- * measured benefit). Safe for any thread.
+ * The trial of how many runs are to compute at once (Salus §3.3: the number of lanes from measured
+ * benefit). Safe for any thread.
  */
 final class LaneTrial {
   /*

@@ -4,8 +4,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says what goes before a run: requests to which it gives its turn at a gate, and online runs that
- * wait for the memory of an online run's weights, which then ends at its next gate and begins anew.
+ * The rule that says what goes before a run: requests to which it gives its turn at a gate, and
+ * online runs that wait for the memory of an online run's weights, which then ends at its next gate
+ * and begins anew.
  *
  * @param queue has the policy, and the requests
  * @param room whether a request would find a lane now; asked with no lock held

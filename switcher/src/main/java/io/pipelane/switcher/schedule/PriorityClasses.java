@@ -10,8 +10,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Online requests run before offline ones, each class in the order of a policy of its own. Offline
- * ones take what is left over, and a share of the device's time where too little is left.
+ * The policy by which online requests run before offline ones, each class in the order of a policy
+ * of its own. Offline ones take what is left over, and a share of the device's time where too
+ * little is left.
  */
 final class PriorityClasses implements SchedulingPolicy {
   /*

@@ -21,7 +21,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs requests at once, on the thread that brings them, when that takes less time than to hand
+ * Runs of requests at once, on the thread that brings them, when that takes less time than to hand
  * them to a lane's thread and back. Safe for any platform thread.
  */
 final class ShortRuns {

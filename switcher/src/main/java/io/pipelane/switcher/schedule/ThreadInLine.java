@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a thread without a run comes by its next one: idle, it waits in the queue and then has a
+ * A thread without a run on the way to its next one: idle, it waits in the queue and then has a
  * turn; spare, it waits for a turn that it gives to the request or the paused run that is next.
  * Belongs to the {@link Turn}.
  */

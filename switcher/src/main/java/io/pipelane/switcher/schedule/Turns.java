@@ -11,9 +11,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who computes: as many lanes' threads at once as there are turns. A run gives its turn up at a
- * gate to a request that the policy puts before it, keeps its thread and its memory, and goes on
- * where it stopped. Safe for any thread.
+ * The turns at computing: as many lanes' threads compute at once as there are turns. A run gives
+ * its turn up at a gate to a request that the policy puts before it, keeps its thread and its
+ * memory, and goes on where it stopped. Safe for any thread.
  */
 final class Turns {
   /*

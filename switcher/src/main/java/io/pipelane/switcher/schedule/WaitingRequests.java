@@ -8,8 +8,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits, in the policy's order and within its bounds, and what comes out of it next, claimed
- * for running. Guarded by the queue's lock, but where it says so.
+ * The requests that wait, in the policy's order and within its bounds, and what comes out of them
+ * next, claimed for running. Guarded by the queue's lock, but where it says so.
  */
 final class WaitingRequests {
   /*

@@ -3,8 +3,9 @@ package io.pipelane.switcher.sharing;
 import java.util.function.LongSupplier;
 
 /**
- * Follows each eviction of offline work from its order to the last launch's end and to the return
- * of its memory. Belongs to the thread that looks at the device, but for {@link #evictions}.
+ * The watch over evictions of offline work: follows each from its order to the last launch's end
+ * and to the return of its memory. Belongs to the thread that looks at the device, but for {@link
+ * #evictions}.
  */
 final class EvictionWatch {
   /*
@@ -29,7 +30,7 @@ final class EvictionWatch {
   private long stoodNanos;
   private long takenBytes;
 
-  /** What is looked for. */
+  /** The event that the watch waits for. */
   private enum Awaited {
     NOTHING,
     /** That all runs stand. */

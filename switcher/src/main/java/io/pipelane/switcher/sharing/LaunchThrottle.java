@@ -1,8 +1,8 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How much of its own speed offline work may have, so that a device's load stays at a target: a PID
- * controller (MuxFlow §4.1, workload level). Belongs to one thread.
+ * The throttle of offline work's speed, so that a device's load stays at a target: a PID controller
+ * (MuxFlow §4.1, workload level). Belongs to one thread.
  */
 public final class LaunchThrottle {
   /*

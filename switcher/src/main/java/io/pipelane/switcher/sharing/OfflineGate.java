@@ -4,7 +4,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether offline work may go on: asked before a run begins, and at each of its gates before the
+ * The gate that offline work passes: asked before a run begins, and at each of its gates before the
  * next segment. Safe for any thread.
  */
 public final class OfflineGate {

@@ -5,8 +5,8 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /**
- * What online answers take while offline work stands, and whether others take too much longer. Not
- * safe for several threads, but for {@link #keepTo}.
+ * The times of online answers while offline work stands, and whether others take too much longer.
+ * Not safe for several threads, but for {@link #keepTo}.
  */
 final class OnlineAlone {
   /*

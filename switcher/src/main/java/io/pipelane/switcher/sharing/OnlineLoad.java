@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How busy online runs keep a device, and what longer runs would mean for requests at that load.
+ * The load of a device by online runs, and what longer runs would mean for requests at that load.
  * Not safe for several threads.
  */
 final class OnlineLoad {

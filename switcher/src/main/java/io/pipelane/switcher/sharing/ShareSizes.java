@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.OptionalDouble;
 
 /**
- * What is known of the sizes that offline work's share of the multiprocessors may have, by number
- * from the least to the most. Not safe for several threads.
+ * The sizes that offline work's share of the multiprocessors may have, and what is known of them,
+ * by number from the least to the most. Not safe for several threads.
  */
 final class ShareSizes {
   /*

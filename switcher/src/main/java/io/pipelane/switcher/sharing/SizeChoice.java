@@ -1,6 +1,9 @@
 package io.pipelane.switcher.sharing;
 
-/** Which size of the share is open, and which is next. Not safe for several threads. */
+/**
+ * The choice of the share's size: which one is open, and which is next. Not safe for several
+ * threads.
+ */
 final class SizeChoice {
   /*
    * The first size to be tried is the usual one, later the latest that was kept. Where it is too

@@ -5,8 +5,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much longer the runs of one online model take beside offline work than alone, and what its
- * owner lets that be. Safe for any thread.
+ * The slowdown of one online model beside offline work: how much longer its runs take than alone,
+ * and what its owner lets that be. Safe for any thread.
  */
 final class Slowdown {
   /*
@@ -61,7 +61,7 @@ final class Slowdown {
   private double secondsSinceRun = LEAST_PATIENCE_SECONDS;
   private double secondsSinceBeside = LEAST_PATIENCE_SECONDS;
 
-  /** What runs of a kind take. */
+  /** The times of runs of one kind. */
   private static final class Kind {
     private final Mean alone = new Mean(FIRST_RUNS);
     private final Mean beside = new Mean(0);

@@ -9,8 +9,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What share of its own speed offline work may have, so that no online model runs slower beside it
- * than the model's owner lets it. {@link #steer} belongs to one thread, everything else is for any.
+ * The share of its own speed that offline work may have, so that no online model runs slower beside
+ * it than the model's owner lets it. {@link #steer} belongs to one thread, everything else is for
+ * any.
  */
 public final class Slowdowns {
   /*

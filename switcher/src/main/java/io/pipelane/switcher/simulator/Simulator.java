@@ -10,8 +10,9 @@ import java.util.PriorityQueue;
 import java.util.function.Consumer;
 
 /**
- * Replays traces against recorded plans, without a device and without a clock: the same trace gives
- * the same answer. Residency is decided by the classes that a server's memory daemon uses.
+ * A simulator that replays traces against recorded plans, without a device and without a clock: the
+ * same trace gives the same answer. Residency is decided by the classes that a server's memory
+ * daemon uses.
  */
 public final class Simulator {
   /*
@@ -44,7 +45,9 @@ public final class Simulator {
    */
   private record Running(long beginNanos, SimulatedMemory.Start start, long endNanos) {}
 
-  /** Something happens; events of one moment in the order in which they were foreseen. */
+  /**
+   * An event of the simulation; those of one moment come in the order in which they were foreseen.
+   */
   private record Event(long nanos, long number, Kind kind, int subject) {}
 
   private final PriorityQueue<Event> events =

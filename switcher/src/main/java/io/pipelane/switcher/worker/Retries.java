@@ -22,8 +22,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does what lost its worker process once more, and refuses models that lose it twice in a row. Safe
- * for any platform thread.
+ * The repetition of what lost its worker process, once more, and the refusal of models that lose it
+ * twice in a row. Safe for any platform thread.
  */
 final class Retries {
   /*
@@ -70,7 +70,7 @@ final class Retries {
   private record Kind(ModelVersion model, boolean offline) {}
 
   /**
-   * Why a model is a suspect.
+   * The reason why a model is a suspect.
    *
    * @param shortages runs that have ended since for want of memory
    */

@@ -4,7 +4,7 @@ import io.pipelane.modelstore.ImportedModel;
 import java.time.Duration;
 
 /**
- * How much working memory building a session of a structure may take: a bound, or what sessions
+ * The working memory that building a session of a structure may take: a bound, or what sessions
  * took where that was more. Safe for any thread.
  *
  * <p>Never less than the bound, though a session that is built may hold less: building one may take

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
-/** Makes room in working memory for sessions and lanes, waiting where it must. */
+/** The way to make room in working memory for sessions and lanes, waiting where it must. */
 final class SessionRooms {
   /*
    * Inside a lane nobody waits for room, as those that hold it may be waiting for the same: who

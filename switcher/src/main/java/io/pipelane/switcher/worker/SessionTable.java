@@ -26,8 +26,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which sessions there are, what working memory is reserved for each, and who gives way. Safe for
- * any platform thread.
+ * The table of sessions: which there are, what working memory is reserved for each, and who gives
+ * way. Safe for any platform thread.
  */
 final class SessionTable {
   /*
