@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * What a process does that is told to stop: a start ends with the part that is being opened, a
+ * The exit of a process that is told to stop: a start ends with the part that is being opened, a
  * server that is there finishes its requests; everything is given back, and the process exits as
  * {@link PipelaneServer#run} says, whatever status it was to exit with. Safe for any thread.
  */

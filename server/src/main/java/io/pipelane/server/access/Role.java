@@ -2,7 +2,7 @@ package io.pipelane.server.access;
 
 import java.util.Locale;
 
-/** What an API key is for. */
+/** The purpose of an API key. */
 public enum Role {
   /** Asking models. */
   INFER,

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * What a catalogue's work runs on: imports of the first scan on a few threads of their own; loads,
- * unloads and deletions each on a thread of its own, so that none of them waits behind other
+ * The threads of a catalogue's work: imports of the first scan on a few threads of their own;
+ * loads, unloads and deletions each on a thread of its own, so that none of them waits behind other
  * models' imports. Safe for any thread.
  */
 final class CatalogThreads {

@@ -25,8 +25,8 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How often the models of a repository are asked for, lately, kept in a file over a restart. Safe
- * for any thread.
+ * The request rates of a repository's models, lately, kept in a file over a restart. Safe for any
+ * thread.
  */
 public final class Popularity {
   /*
@@ -52,7 +52,7 @@ public final class Popularity {
           .enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES)
           .build();
 
-  /** What a file holds. */
+  /** The content of a popularity file. */
   private record Content(int format, List<Asked> models) {}
 
   /**

@@ -380,7 +380,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /**
-   * What came of following a scan.
+   * The outcome of following a scan.
    *
    * @param cameIn whether any version is served as the scan found it
    * @param refusal why something is refused, nothing is taken out of service then

@@ -15,8 +15,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Reads the weights that are likely to be asked for from disk into free host memory, while nothing
- * else is to be done. Safe for any thread.
+ * The reading of weights that are likely to be asked for from disk into free host memory, while
+ * nothing else is to be done. Safe for any thread.
  */
 final class IdleReading implements AutoCloseable {
   /*
@@ -40,7 +40,7 @@ final class IdleReading implements AutoCloseable {
   /** The longest pause of these. */
   static final long LONGEST_PAUSE_NANOS = Duration.ofMinutes(1).toNanos();
 
-  /** Reads a file ahead; see {@link io.pipelane.modelstore.host.HostTier#readAhead}. */
+  /** A reader of a file ahead; see {@link io.pipelane.modelstore.host.HostTier#readAhead}. */
   interface Reader {
     long read(Path weights, long byteSize, BooleanSupplier goesOn);
   }

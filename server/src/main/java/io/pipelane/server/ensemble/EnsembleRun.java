@@ -270,7 +270,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     return tensors.put(tensor, type, shape, buffer);
   }
 
-  /** Takes what a step makes. */
+  /** The receiver of what a step makes. */
   private final class StepEnd implements ResultHandler, Keeper {
     private final int position;
     private final Member member;

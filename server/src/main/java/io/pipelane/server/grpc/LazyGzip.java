@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
-/** Decompresses messages while they are read, on whichever thread does that. */
+/** A decompressor of messages that works while they are read, on whichever thread does that. */
 final class LazyGzip implements Decompressor {
   /*
    * gRPC closes a message's stream as soon as it has been handed over, and calls the decompressor on

@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps web pages of other sites from using a server through the browser of somebody who can reach
- * it. Safe for any thread.
+ * The guard that keeps web pages of other sites from using a server through the browser of somebody
+ * who can reach it. Safe for any thread.
  */
 final class ForeignPages {
   /*

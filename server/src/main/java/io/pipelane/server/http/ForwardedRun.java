@@ -46,7 +46,7 @@ final class ForwardedRun implements Trip.End {
     this.here = here;
   }
 
-  /** What a route asks of one model. */
+  /** The model that a route asks, and how. */
   private record Asked(String model, String version, boolean runs) {
     static @Nullable Asked of(Route route) {
       return switch (route) {

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notices requests that come so slowly, head or body, that they hold a connection rather than ask
- * something. Stands in front of what takes requests apart, and is told where they end.
+ * The watch over requests that come so slowly, head or body, that they hold a connection rather
+ * than ask something. Stands in front of what takes requests apart, and is told where they end.
  */
 final class RequestPace extends ChannelInboundHandlerAdapter {
   /*
@@ -21,7 +21,7 @@ final class RequestPace extends ChannelInboundHandlerAdapter {
    * must have brought the least by its end. Where the server itself does not read, nothing is said.
    */
 
-  /** What handlers behind are told of a request that is too slow. */
+  /** The event that tells handlers behind of a request that is too slow. */
   record TooSlow() {}
 
   private final Duration period;

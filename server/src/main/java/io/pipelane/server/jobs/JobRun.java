@@ -25,7 +25,10 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Takes a job from where it is to its end, or to where it has to be left. Belongs to a thread. */
+/**
+ * The work on a job from where it is to its end, or to where it has to be left. Belongs to a
+ * thread.
+ */
 final class JobRun {
   /*
    * Items are asked for some at a time and end in any order; their rows are written in the items'
@@ -78,7 +81,7 @@ final class JobRun {
   /** There once the model is known to keep state. */
   private @Nullable JobSequence sequence;
 
-  /** How the work on a job stopped. */
+  /** The way in which the work on a job stopped. */
   private enum Stop {
     COMPLETE,
     LEFT,

@@ -28,9 +28,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides on which device each offline job runs, one at most on each (MuxFlow §3, §5): on a healthy
- * one when it begins, and by a matching now and then. {@link #look} belongs to one thread,
- * everything else is for any.
+ * The choice of the device on which each offline job runs, one at most on each (MuxFlow §3, §5): on
+ * a healthy one when it begins, and by a matching now and then. {@link #look} belongs to one
+ * thread, everything else is for any.
  */
 public final class JobPlacement implements AutoCloseable {
   /*
