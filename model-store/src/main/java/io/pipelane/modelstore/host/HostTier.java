@@ -81,7 +81,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * How the tier has been used.
+   * The tier's usage in figures.
    *
    * @param hits leases on weights that were in memory already
    * @param misses leases that had to map them

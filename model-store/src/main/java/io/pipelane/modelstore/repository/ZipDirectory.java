@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * What a ZIP file says of its central directory, which {@link java.util.zip.ZipFile} reads into
- * memory as a whole, whatever its size.
+ * The central directory of a ZIP file, as far as the file tells of its size: {@link
+ * java.util.zip.ZipFile} reads it into memory as a whole, whatever that is.
  *
  * <p>The record that says it stands at the file's end, before a comment of any content. So every
  * place there that can be the record counts: one whose comment ends with the file, or in front of
