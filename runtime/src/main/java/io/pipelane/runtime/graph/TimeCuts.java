@@ -50,7 +50,7 @@ final class TimeCuts {
     }
   }
 
-  /** Where to cut, and what the new gates cost a run. */
+  /** The cuts chosen, and what the new gates cost a run. */
   private record Choice(BitSet cuts, long nanos) {}
 
   /**
