@@ -16,9 +16,9 @@ import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Which offline job shares which device until the next matching (MuxFlow §5, algorithm 1): one at
- * most for each healthy device, so that their normalised throughputs together are greatest. For any
- * thread.
+ * The choice of which offline job shares which device until the next matching (MuxFlow §5,
+ * algorithm 1): one at most for each healthy device, so that their normalised throughputs together
+ * are greatest. For any thread.
  */
 public final class OfflinePlacement {
   /*

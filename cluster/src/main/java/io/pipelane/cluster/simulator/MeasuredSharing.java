@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What one online and one offline workload did to each other on a real device, at some rates of
- * requests and shares of the multiprocessors.
+ * The measured effects of one online and one offline workload on each other on a real device, at
+ * some rates of requests and shares of the multiprocessors.
  */
 public final class MeasuredSharing implements SharingModel {
   /*
