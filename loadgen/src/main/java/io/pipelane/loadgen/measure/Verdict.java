@@ -8,7 +8,7 @@ import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
 /**
- * Says whether a measurement shows the server, or rather the generator.
+ * The verdict whether a measurement shows the server, or rather the generator.
  *
  * @param bottlenecks reasons to throw the figures away
  * @param warnings what they have to be read with

@@ -16,7 +16,7 @@ import java.util.Set;
 import javax.imageio.ImageIO;
 
 /**
- * Makes examples of pictures, in every form that the JDK reads: stretched to the model's size where
+ * Examples made of pictures, in every form that the JDK reads: stretched to the model's size where
  * it or a shape asked for names one, with colours as one or three planes in front of or behind the
  * pixels.
  */

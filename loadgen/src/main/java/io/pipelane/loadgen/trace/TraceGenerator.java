@@ -10,10 +10,13 @@ import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * Makes up traces that look like those of Azure Functions, as Shahrad et al. describe them
+ * The generator of traces that look like those of Azure Functions, as Shahrad et al. describe them
  * (Serverless in the Wild, USENIX ATC 2020, section 3): popularity spreads over orders of
  * magnitude, a good part of the functions is called by timers, others come one by one or in
- * clusters, and the load swings with the time of day.
+ * clusters, and the load swings with the time of day. describe them (Serverless in the Wild, USENIX
+ * ATC 2020, section 3): popularity spreads over orders of magnitude, a good part of the functions
+ * is called by timers, others come one by one or in clusters, and the load swings with the time of
+ * day.
  */
 public final class TraceGenerator {
   /*
