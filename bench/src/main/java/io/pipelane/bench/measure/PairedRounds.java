@@ -23,7 +23,7 @@ public final class PairedRounds {
 
   private final List<Round> rounds = new ArrayList<>();
 
-  /** Of each request the latency under both conditions; NaN where it was not answered. */
+  /** The latency of each request under both conditions; NaN where it was not answered. */
   @SuppressWarnings("ArrayRecordComponent")
   private record Round(double[] base, double[] other) {}
 

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
-/** What other programs take of the host while offline work runs. Used by one thread. */
+/** The load that other programs put on the host while offline work runs. Used by one thread. */
 final class Neighbours {
   /*
    * How much of the host's memory a server takes is known once one has run, with online work alone:
@@ -82,7 +82,7 @@ final class Neighbours {
     };
   }
 
-  /** What has begun. */
+  /** A load that has begun. */
   @FunctionalInterface
   interface Load extends AutoCloseable {
     @Override
