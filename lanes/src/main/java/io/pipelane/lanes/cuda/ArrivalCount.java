@@ -9,7 +9,7 @@ import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import java.lang.invoke.VarHandle;
 
 /**
- * The count of copies of weights that have ended, in memory that every process has pinned: the copy
+ * The count of copies of weights that have ended, in memory that every process has pinned. The copy
  * stream counts by itself, and streams of other processes wait for a number by themselves.
  */
 final class ArrivalCount implements AutoCloseable {

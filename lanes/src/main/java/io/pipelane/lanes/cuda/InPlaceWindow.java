@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class InPlaceWindow {
   /*
    * A GPU's view of pinned memory cannot be moved: pinning 100 MB anew under fixed addresses takes
-   * twice as long as copying them to the device. So the address changes with the variant; sessions
+   * twice as long as copying them to the device. So the address changes with the variant. Sessions
    * bind what they find here before each run, and captures are good for one address.
    */
   private static final long NOTHING = 0;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class MappingWork {
   /*
    * A variant's pages are put under its structure's addresses before the copies of those that it
-   * lacks are asked for. If the one waited for the other, the link would have nothing to do
+   * lacks are asked for. If the copies waited for that, the link would have nothing to do
    * meanwhile, some 40 us for each page (on an H100). So what somebody waits for is done in steps:
    * the first before the first copy, as it lets the first segments run, the others while copies are
    * on their way.

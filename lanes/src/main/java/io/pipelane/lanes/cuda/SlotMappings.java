@@ -10,11 +10,12 @@ import java.util.BitSet;
 final class SlotMappings {
   /*
    * `planned` is what the range's owner has asked for in the commands carried out so far, `actual`
-   * what the driver has done; each is a handle of memory, 0 for none. That they may differ lets
-   * unmapping wait until nobody is in a hurry, and costs nothing when a page comes back to its slot.
+   * what the driver has done. Each is a handle of memory, 0 for none. As they may differ, unmapping
+   * can wait until nobody is in a hurry, and costs nothing when a page comes back to its slot.
    *
-   * A slot in `unzeroed` is not settled before what is planned for it has been zeroed, also where
-   * that lies there already: so nothing but zeroes is ever settled, whatever fails on the way.
+   * A slot in `unzeroed` is not settled before what is planned for it has been zeroed, even if that
+   * lies there already. So no memory is ever settled that should be zeroes and is not, whatever
+   * fails on the way.
    */
 
   private static final int LONGEST_RUN = 8;

@@ -11,7 +11,8 @@ public final class BorrowedSpace {
   /*
    * The lanes' lock guards everything here, and what is borrowed is counted with their space. It
    * goes back as lanes are left, unless somebody is about to enter one for which it was borrowed.
-   * The reserve is asked, and given back to, without the lock, which its owner may want in turn.
+   * The reserve is asked without the lock, and given back to without it, as its owner may want that
+   * lock in turn.
    */
   private final ReentrantLock lock;
   private final Condition changed;

@@ -4,7 +4,7 @@ import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import java.io.Serial;
 
 /**
- * The end of the process that ran or built a session, which the system still keeps: its threads
+ * The end of the process that ran or built a session, which the system still keeps. Its threads
  * compute nothing any more, but its mappings are there, and what it has given a device to do. So
  * the same may not be done anew, and nothing that a run was lent be given back, before {@link
  * #awaitGone} has returned.

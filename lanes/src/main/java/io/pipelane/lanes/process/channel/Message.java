@@ -208,9 +208,8 @@ public sealed interface Message {
   }
 
   /**
-   * The order to run a session on numbers made up and weights of zero, so that the first run of
-   * these shapes finds done what takes long the first time; {@link WarmedUp} or {@link Failed}
-   * follows.
+   * The order to run a session on numbers made up and weights of zero; {@link WarmedUp} or {@link
+   * Failed} follows. The first run of these shapes then finds done what takes long the first time.
    *
    * @param lane the lane that the session belongs to, or {@link #NO_LANE}
    * @param memory what that lane has, or any; host memory that is opened is so for the runs to come

@@ -28,15 +28,16 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  */
 final class WarmUps {
   /*
-   * A page of zeroes lies under the range meanwhile, as those under it by rights may be anybody's
-   * and change at any time. Nothing that is kept of such a run depends on the weights: a capture
-   * holds their addresses, which stay, and kernels are chosen by shapes. What a capture has frozen
-   * by mistake would not show with weights of zero, so only what has been checked elsewhere, with
-   * true weights, is captured.
+   * A page of zeroes lies under the range meanwhile, as the pages that belong there may be
+   * anybody's and change at any time. Nothing that is kept of such a run depends on the weights: a
+   * capture holds their addresses, which stay, and kernels are chosen by shapes. What a capture has
+   * frozen by mistake would not show with weights of zero. So only what has been checked elsewhere,
+   * with true weights, is captured.
    *
    * Everything else that this process does holds `quiet` for reading, so that no run finds the
-   * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does,
-   * and is given up at its next gate once somebody waits for an answer (`urgent` counts them).
+   * zeroes, nor its lane in use. A warm-up never waits for that. It takes place when nothing else
+   * does, and is given up at its next gate once somebody waits for an answer (`urgent` counts
+   * them).
    */
   private static final System.Logger LOG = System.getLogger(WarmUps.class.getName());
 
