@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * A handler that asks another one for the place of each output once, however often its request is
- * run: a run that ends early may have been given places, and the next one is given the same.
+ * run. A run that ends early may have been given places, and the next one is given the same.
  * Belongs to the thread that runs the request, one after another.
  */
 public final class PlacedOnce implements ForwardingHandler {

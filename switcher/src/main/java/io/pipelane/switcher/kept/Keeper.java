@@ -6,8 +6,8 @@ import io.pipelane.runtime.TensorType;
 import java.util.Set;
 
 /**
- * The one who takes over what a request's run leaves on the device for later ones. Called by the
- * thread that runs the request.
+ * The receiver of what a request's run leaves on the device for later ones. Called by the thread
+ * that runs the request.
  */
 public interface Keeper {
   /**

@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
   /*
-   * One lock guards every Residency, the page pool and the budget; it is the only writer's pass.
-   * While it is held nothing waits for copies or runs, so a holder always gets done. Copy events
-   * call back with the lock free, or held by the calling thread.
+   * One lock guards every Residency, the page pool and the budget; only its holder writes. While it
+   * is held nothing waits for copies or runs, so a holder always gets done. Copy events call back
+   * with the lock free, or held by the calling thread.
    *
    * Invariants (Ledger.verify checks the sums):
    * - lent pages <= capacity;

@@ -19,10 +19,11 @@ import java.util.function.Supplier;
  */
 public final class OfflineWorkingMemory implements Reservations {
   /*
-   * A run waits while another one's lane has what it needs, as that ends, or else is known to be
-   * stuck: then nobody waits for it. State may stay as long as
-   * its sequence, so nobody waits for it: it is written out, and what does not fit beside the rest is
-   * refused. Lock order: sequences', this one, then the lanes'; states are written out under none.
+   * A run waits while another one's lane has what it needs, because that lane's run ends, or else
+   * is known to be stuck: then nobody waits for it. State may stay as long as its sequence, so
+   * nobody waits for it. It is written out, and what does not fit beside the rest is refused.
+   *
+   * Lock order: sequences', this one, then the lanes'. States are written out under none.
    */
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition left = lock.newCondition();

@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReadySessions {
   /*
-   * A session alone is there, no weights: those come when the model is asked for. It lies in working
-   * memory, of which a quarter stays free, and gives way like any other that is idle. So nothing is
-   * remembered here of what is there: that is counted anew each time. Variants of one structure
-   * share a session, so sessions are counted, not models.
+   * A session alone is there, no weights: those come when the model is asked for. It lies in
+   * working memory, of which a quarter stays free, and gives way like any other that is idle. So
+   * nothing is remembered here of what is there: that is counted anew each time. Variants of one
+   * structure share a session, so sessions are counted, not models.
    *
    * Where sessions are bound to lanes each model has one first. Those in other lanes come behind
    * all of these, and leave them room.

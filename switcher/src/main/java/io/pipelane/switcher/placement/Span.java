@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Span {
   /*
-   * Devices are taken in the order of their indices, whatever the order of steps, so of two models
-   * that want the same devices one is first on the first of them. To be taken is to have the copies
-   * sent for, not to have them arrived, so the links move at the same time.
+   * Devices are taken in the order of their indices, whatever the order of steps. So of two models
+   * that want the same devices one is first on the first of them. A device is taken when the copies
+   * have been sent for, not when they have arrived, so the links move at the same time.
    */
   private final String name;
   private final Map<String, Member> placeOf;

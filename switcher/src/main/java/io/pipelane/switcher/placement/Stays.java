@@ -11,10 +11,10 @@ import java.util.function.Predicate;
  */
 final class Stays {
   /*
-   * Where one has to leave soon, working memory is short, whatever is free of it between two
-   * requests. The device rests then, and twice as long each time that this comes again; after a rest
-   * it has one built, and no other until that has stayed. So what is built in vain becomes ever
-   * rarer, however many models want a session.
+   * A session that has to leave soon shows that working memory is short, whatever is free of it
+   * between two requests. The device rests then, and twice as long each time that this comes again.
+   * After a rest it has one session built, and no other until that one has stayed. So what is built
+   * in vain becomes ever rarer, however many models want a session.
    */
 
   /** What was built ahead and is there for so long has been worth its building. */

@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Holdings {
   /*
-   * A holding's worth is computed when it is used, gains or loses pages, or when more is known of
-   * what they save, here or elsewhere, and never otherwise, so the order can be kept: `holders` has
-   * those with pages, those first that no online work needs, here or elsewhere, by worth, then by
-   * age.
+   * A holding's worth is computed when it is used, when it gains or loses pages, and when more is
+   * known of what they save, here or elsewhere. It is never computed otherwise, so the order can be
+   * kept. `holders` has those with pages: those first that no online work needs, here or elsewhere,
+   * by worth, then by age.
    */
   private static final Comparator<Holding> GIVING_WAY =
       Comparator.<Holding, Boolean>comparing(holding -> !holding.givesWayFirst)

@@ -19,9 +19,10 @@ import java.util.function.Predicate;
  */
 public final class IdleMoves {
   /*
-   * The plan leaves room for the largest model to stream through: what a cold run brings in beyond
-   * its prefix goes there, and the next cold run takes that first, so runs do not eat into prefixes.
-   * Nothing is planned for offline work, and for parts of units, which come whole or not at all.
+   * The plan leaves room for the largest model to stream through. What a cold run brings in beyond
+   * its prefix goes there, and the next cold run takes that first, so runs do not eat into
+   * prefixes. Nothing is planned for offline work, nor for parts of units, which come whole or not
+   * at all.
    *
    * Three things keep pages from going back and forth. A page is moved only when it gains a good
    * deal more than the page it takes the place of, when what it gains while rates last pays for its

@@ -12,9 +12,9 @@ import java.util.function.LongSupplier;
  */
 final class BatchGathering {
   /*
-   * A request that came while its lane had nothing to do is never held for others. Held are only
-   * those that a lane finds when it has ended a run, while no other lane is idle and no other model's
-   * requests wait; any thread that would idle wakes the one that holds.
+   * A request that came while its lane had nothing to do is never held for others. Only those are
+   * held that a lane finds when it has ended a run, while no other lane is idle and no other
+   * model's requests wait. Any thread that would idle wakes the one that holds.
    */
   private final Condition more;
   private final SchedulingPolicy policy;

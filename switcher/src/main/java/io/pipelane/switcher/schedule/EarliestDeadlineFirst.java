@@ -9,7 +9,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The policy by which the request runs next whose deadline is nearest; one without a deadline
+ * The policy by which the request runs next whose deadline is nearest. A request without a deadline
  * counts as if it were due a second after it came, so that it is answered whatever comes later.
  */
 final class EarliestDeadlineFirst implements SchedulingPolicy {

@@ -16,13 +16,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class PriorityClasses implements SchedulingPolicy {
   /*
-   * Offline requests do not starve, if their share is above 0: while one waits, each online run
-   * earns credit of its time * share / (1 - share), and once that is what the next offline request
-   * needs, it runs. So the next one, of remaining time R, begins after online runs of
-   * R * (1 - share) / share and one more; those behind it in their class one after another. An
-   * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
-   * Where the policy has requests wait for room, an offline one with credit that does not fit lets
-   * MOST_PASSES online ones by, and then nothing until it does.
+   * Offline requests do not starve, if their share is above 0. While one waits, each online run
+   * earns credit of its time * share / (1 - share). Once the credit is what the next offline
+   * request needs, that request runs. So the next one, of remaining time R, begins after online
+   * runs of R * (1 - share) / share and one more. Those behind it in their class follow one after
+   * another. An offline run that has given way at a gate goes on, and gives way no more, on the
+   * same terms.
+   *
+   * Where the policy has requests wait for room, an offline request with credit that does not fit
+   * lets MOST_PASSES online ones by, and then nothing until it fits.
    */
   private static final long LEAST_CHARGE_NANOS = 1_000;
 

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The device memory that the requests that run are known to take, and whether one more fits beside
- * them: Salus' safety condition, ahead of the lanes and the memory daemon, which enforce it. Not
- * safe for several threads: the queue guards it.
+ * them. This is Salus' safety condition, ahead of the lanes and the memory daemon, which enforce
+ * it. Not safe for several threads: the queue guards it.
  */
 public final class Room {
   private final Estimates estimates;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitingRequests {
   /*
-   * A request that comes out is STARTED, so it is handed out once; one that was withdrawn before is
+   * A request that comes out is STARTED, so it is handed out once. One that was withdrawn before is
    * passed over. `again` holds requests that were out already and run once more: they count for no
    * bound, and go first, where their class may run.
    */

@@ -55,7 +55,7 @@ public final class Sequences implements AutoCloseable {
 
   private record Key(ModelVersion model, String owner, String id) {}
 
-  /** The one who knows what else lies in the working memory, and can make room there. */
+  /** The way to make room in the working memory, known to whoever knows what else lies there. */
   public interface MakingRoom {
     /**
      * Has other memory given back that nobody uses now, in favour of so many bytes of a class, if

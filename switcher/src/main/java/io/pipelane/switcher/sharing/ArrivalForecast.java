@@ -9,10 +9,11 @@ import org.jspecify.annotations.Nullable;
 final class ArrivalForecast {
   /*
    * Mean and mean absolute deviation of gaps are averaged exponentially, as TCP does with round
-   * trips (Jacobson, 1988). Random arrivals (Poisson) have no memory: their deviation is 0.74 of the
-   * mean, and what has passed since the latest says nothing. Below REGULAR it does. A pause is no
-   * gap: it says nothing of requests after it, so with them the averages begin anew. Random arrivals
-   * have a gap of so many means once in millions.
+   * trips (Jacobson, 1988). Random arrivals (Poisson) have no memory: their deviation is 0.74 of
+   * the mean, and the time since the latest says nothing. Below REGULAR it does say something.
+   *
+   * A pause is no gap: it says nothing of requests after it, so with them the averages begin anew.
+   * Random arrivals have a gap of so many means once in millions.
    */
   private static final double WEIGHT = 1.0 / 8;
   private static final double REGULAR = 0.25;

@@ -16,11 +16,11 @@ import java.util.function.Consumer;
  */
 public final class Simulator {
   /*
-   * One link, first come, first served, and lanes that take requests in their order. A run's copies
-   * are sent for when it begins, all at once, behind those of runs before it and behind a page that
-   * is being brought in ahead; such a page is sent for only while the link has nothing to do. How
-   * long a run takes from there on is the pipeline model's to say; what is copied beside it later, for
-   * others, puts its end off where copies slow runs down.
+   * There is one link, first come, first served, and lanes take requests in their order. A run's
+   * copies are sent for when it begins, all at once. They come behind those of runs before it, and
+   * behind a page that is being brought in ahead; such a page is sent for only while the link has
+   * nothing to do. How long a run takes from there on is the pipeline model's to say. What is
+   * copied beside it later, for others, puts its end off where copies slow runs down.
    *
    * Time moves from event to event; at each, everything that can begin does.
    */

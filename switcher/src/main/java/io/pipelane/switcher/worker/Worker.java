@@ -178,7 +178,7 @@ public interface Worker extends AutoCloseable {
   void run(
       InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller);
 
-  /** The one who waits for a run; told on its thread, of one of the two at most. */
+  /** The caller that waits for a run; told on its thread, of one of the two at most. */
   interface Caller {
     /** The outputs are written, and the run, which will not fail, goes on for the worker's sake. */
     void placed();
