@@ -30,10 +30,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Popularity {
   /*
-   * Counts are those that residency estimates rates by (Usage), told by their logarithms: they fade
+   * Counts are those that residency estimates rates by (Usage), told by their logarithms. They fade
    * alike, so time that passes while no server runs changes no order, and is not counted. What is
    * counted here is added to what the file had at the start. A model that leaves the devices takes
-   * its count along, so what was known of it at last is kept, and fades.
+   * its count along, so its last count is kept here, and fades.
    *
    * A file is replaced as a whole. Of two servers over one repository the last to write is right.
    */

@@ -42,15 +42,15 @@ import org.jspecify.annotations.Nullable;
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
    * Imports, loads, unloads, deletions and the scan are done `exclusively` with their model, under
-   * its `operation` lock, which orders them. Readers take no lock.
+   * its `operation` lock, which orders them. Readers take no lock. `carried` is changed under that
+   * lock, too.
    *
-   * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
-   * load or an unload has been there before it.
+   * A queued first import finds the version as the scan left it, Importing. Otherwise a load or an
+   * unload has been there before it, and it does nothing.
    *
-   * `carried` is changed under the model's `operation` lock.
-   *
-   * What the scan found goes into service without sessions, so that it can be asked for at once;
-   * they are built ahead, each under its model's `operation` lock, which keeps it registered.
+   * What the scan found goes into service without sessions, so that it can be asked for at once.
+   * The sessions are built ahead, each under its model's `operation` lock, which keeps it
+   * registered.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
 

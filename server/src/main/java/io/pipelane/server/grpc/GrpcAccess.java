@@ -22,8 +22,8 @@ import java.util.function.Supplier;
 
 /**
  * The interceptor that lets calls in by their key: its roles and limits before the call begins.
- * Which models a key is for is looked at by the calls themselves, as only their messages name one;
- * a call of many messages, which may outlive its key, asks for each anew who makes it.
+ * Which models a key is for is looked at by the calls themselves, as only their messages name one.
+ * A call of many messages, which may outlive its key, asks for each message anew who makes it.
  */
 final class GrpcAccess implements ServerInterceptor {
   private static final Context.Key<Caller> CALLER =

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request that another host is to answer. On its exchange's event loop.
  *
- * <p>Its body is kept until there is an answer, and its answer is collected before any of it goes
- * to the client, so that another host, or this one, can be asked when one breaks off.
+ * <p>Its body is kept until there is an answer. Its answer is collected before any of it goes to
+ * the client, so that another host, or this one, can be asked when one breaks off.
  */
 final class ForwardedRun implements Trip.End {
   private static final String STALL = "Pipelane-Stall-Us";

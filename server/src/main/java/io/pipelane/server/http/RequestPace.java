@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestPace extends ChannelInboundHandlerAdapter {
   /*
-   * A request that comes in one read costs nothing but the marks: the clock is looked at only once a
-   * read has left one unfinished, and then once a period. One that is the same all through a period
-   * must have brought the least by its end. Where the server itself does not read, nothing is said.
+   * A request that comes in one read costs nothing but the marks. The clock is looked at only once
+   * a read has left a request unfinished, and then once a period. A request that is the same all
+   * through a period must have brought the least by its end. Where the server itself does not read,
+   * nothing is said.
    */
 
   /** The event that tells handlers behind of a request that is too slow. */

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ModelCounters {
   /*
-   * Everything is guarded by the monitor, and lies together: a request counts in some twenty places,
-   * which as adders are as many atomic steps, and cache lines that runs of a large model have pushed
-   * out. What is given out is a copy.
+   * Everything is guarded by the monitor, and lies together. A request counts in some twenty
+   * places. As adders these would be as many atomic steps, and cache lines that runs of a large
+   * model have pushed out. What is given out is a copy.
    */
 
   /** The reason why a request failed, as the metrics name it. */
