@@ -7,7 +7,7 @@ import java.lang.annotation.Target;
 
 /**
  * The declaration of a record component as a configuration key. The component's name in kebab-case
- * is the key's last part, its type decides how values are written; everything else is said here and
+ * is the key's last part, its type decides how values are written. Everything else is said here and
  * nowhere else: flags, variables, validation and the ready-made file follow from it.
  */
 @Retention(RetentionPolicy.RUNTIME)

@@ -4,7 +4,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The thresholds from which on a metric of a device is worrying, in percent: better than {@code
+ * The thresholds from which on a metric of a device is worrying, in percent. Better than {@code
  * healthy} is good, at {@code unhealthy} no more offline work comes, at {@code overlimit} it stops.
  * They rise, or fall for a metric of which less is worse.
  */
