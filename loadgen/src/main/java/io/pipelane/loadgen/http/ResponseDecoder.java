@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * A decoder of HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces, with as little
+ * A decoder of HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces. It does as little
  * work as the load generator can do with: the status, five headers, and the body where somebody
  * wants it.
  */

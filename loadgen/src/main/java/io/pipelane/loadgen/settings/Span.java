@@ -17,7 +17,7 @@ public sealed interface Span {
   }
 
   /**
-   * A number of requests that have come to an end, well or not; an attempt to connect that fails
+   * A number of requests that have come to an end, well or not. An attempt to connect that fails
    * counts as one, so that the part ends also where the server has gone.
    */
   record Requests(long count) implements Span {
