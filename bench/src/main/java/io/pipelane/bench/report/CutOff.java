@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 
 /**
  * The publication of what has been measured when that does not come to its end, by an error or by a
- * signal: measuring takes long, and the time of some machines is dear. Belongs to the thread that
+ * signal. Measuring takes long, and the time of some machines is dear. Belongs to the thread that
  * measures.
  */
 public final class CutOff implements AutoCloseable {

@@ -6,10 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The time that it takes a worker to have the pages of one model at its addresses, group by group:
- * with the device's memory opened once for all, as workers do, or opened anew for each group
- * (PipeSwitch §6.3, no IPC optimization). The pages are of this process, and so are the mappings:
- * it costs no message to pass a handle.
+ * The time that it takes a worker to have the pages of one model at its addresses, group by group.
+ * The device's memory is opened once for all, as workers do, or anew for each group (PipeSwitch
+ * §6.3, no IPC optimization). The pages are of this process, and so are the mappings: it costs no
+ * message to pass a handle.
  */
 interface HandleImports extends AutoCloseable {
   /** A group's bytes {@code [begin, end)} in the model's weights. */
