@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * The measurements of a GPU: launches through the driver, products through cuBLAS or else ONNX
- * Runtime.
+ * The probe of a GPU: launches are measured through the driver, products through cuBLAS or else
+ * ONNX Runtime.
  */
 public final class CudaProbe implements DeviceProbe {
   private static final System.Logger LOG = System.getLogger(CudaProbe.class.getName());

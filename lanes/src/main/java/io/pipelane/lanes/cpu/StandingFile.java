@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
 /**
- * A file that is mapped for good where nobody reads it, with its page tables: those move under the
+ * A file that is mapped for good where nobody reads it, with its page tables. Those move under the
  * addresses that are to show a part of it, and back. Safe for any thread.
  */
 final class StandingFile implements AutoCloseable {

@@ -7,7 +7,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pinning of memory in the first of several ways that succeeds: a lost GPU pins nothing any
+ * The pinning of memory in the first of several ways that succeeds. A lost GPU pins nothing any
  * more, and what another has pinned is pinned for all.
  *
  * @param ways one at least, in the order in which they are tried

@@ -10,8 +10,8 @@ import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The server that hands device memory to worker processes as file descriptors: pages of weights,
- * all of them when they start, and of states, as their runs need them.
+ * The server that hands device memory to worker processes as file descriptors. Pages of weights are
+ * handed over when the workers start, all of them, and pages of states as their runs need them.
  */
 final class PageHandover implements AutoCloseable {
   /*

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The longest time that a run computes which nobody has seen, by what import has put into the plan.
+ * The longest computing time of a run that nobody has seen, by what import has put into the plan.
  */
 final class PlannedTime {
   private PlannedTime() {}

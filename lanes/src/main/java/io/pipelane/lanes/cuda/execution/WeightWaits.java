@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A listener that has a run's stream wait, segment by segment, for the weights that are not there
- * yet, and the run itself for whatever goes before it.
+ * yet. It has the run itself wait for whatever goes before it.
  */
 final class WeightWaits implements GateListener {
   /** A segment is shorter than that, unless it waits for weights. */

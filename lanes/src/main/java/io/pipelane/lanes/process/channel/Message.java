@@ -289,8 +289,8 @@ public sealed interface Message {
   }
 
   /**
-   * The answer that a session is closed, that host memory has been given back, or that the device
-   * lives.
+   * The answer that an order is carried out: a session is closed, or takes memory again; host
+   * memory has been given back; the device lives.
    */
   record Closed() implements ToServer {
     @Override

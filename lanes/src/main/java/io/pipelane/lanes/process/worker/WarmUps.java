@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Runs of sessions that nobody has asked for yet, so that the first who does need not wait for what
- * a first run loads, compiles, tries out and captures. Safe for any platform thread.
+ * Runs of sessions that nobody has asked for yet. The first who does need not wait for what a first
+ * run loads, compiles, tries out and captures. Safe for any platform thread.
  */
 final class WarmUps {
   /*
