@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
 /**
- * The work that the requests of one job have in common: policies know by it how much work is left
+ * The work that the requests of one job have in common. Policies know by it how much work is left
  * behind a request, and whose use its run is. Safe for any thread; one thread writes.
  */
 public final class JobWork {

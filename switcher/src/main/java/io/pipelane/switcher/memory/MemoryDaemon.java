@@ -28,9 +28,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The daemon that decides which weights are on the device (PipeSwitch §4.3): makes a model resident
- * group by group, evicts what is cheapest to lose, and keeps the ledger. Nothing takes weight
- * memory past it.
+ * The daemon that decides which weights are on the device (PipeSwitch §4.3). It makes a model
+ * resident group by group, evicts what is cheapest to lose, and keeps the ledger. Nothing takes
+ * weight memory past it.
  *
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */

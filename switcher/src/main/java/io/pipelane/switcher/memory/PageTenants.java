@@ -6,8 +6,8 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tenant whose weights each page had last, so that no tenant's model is lent a page with
- * another's: such pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
+ * The tenants whose weights the pages had last, so that no tenant's model is lent a page with
+ * another's. Such pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
  */
 final class PageTenants {
   /*

@@ -19,8 +19,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions that stand ready on devices that are not their models', in each lane, so that these
- * can take over the models that are asked for without building any. Not safe for several threads;
+ * The sessions that stand ready, in each lane, on devices that are not their models'. Such a device
+ * can take over a model that is asked for without building any. Not safe for several threads;
  * blocks while one is built.
  */
 final class ReadySessions {

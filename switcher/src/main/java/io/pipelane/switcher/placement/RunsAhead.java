@@ -29,9 +29,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs of models in each lane where their sessions stand ready, so that what first runs load, try
- * out and capture is there when the device takes over. Not safe for several threads; waits for
- * nothing.
+ * Runs of models in each lane where their sessions stand ready. What first runs load, try out and
+ * capture is there when the device takes over. Not safe for several threads; waits for nothing.
  */
 final class RunsAhead {
   /*

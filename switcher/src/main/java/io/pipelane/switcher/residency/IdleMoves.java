@@ -14,8 +14,8 @@ import java.util.function.Predicate;
 
 /**
  * The choice of what to bring in while the link is idle: pages of planned prefixes that are
- * missing, the most valuable first; and whether a page is worth it at all. Belongs to whoever
- * guards the holdings.
+ * missing, the most valuable first. It also says whether a page is worth it at all. Belongs to
+ * whoever guards the holdings.
  */
 public final class IdleMoves {
   /*

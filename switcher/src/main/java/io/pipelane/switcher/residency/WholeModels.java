@@ -52,9 +52,9 @@ abstract sealed class WholeModels implements ResidencyPolicy {
   }
 
   /**
-   * The policy by which the model gives way whose return would cost least per byte, and those that
-   * stay age by that (GreedyDual-Size: Cao and Irani, USITS 1997). The cost is what a run waits for
-   * a model of which nothing is there.
+   * The policy by which the model gives way whose return would cost least per byte
+   * (GreedyDual-Size: Cao and Irani, USITS 1997). Those that stay age by as much. The cost is what
+   * a run waits for a model of which nothing is there.
    */
   static final class GreedyDualSize extends WholeModels {
     private double inflation;

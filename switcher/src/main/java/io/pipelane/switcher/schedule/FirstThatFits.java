@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The policy by which requests run in the order in which they, or the offline jobs that they are
- * of, came, but for one that does not fit beside those that run: it is skipped (Salus' PACK: MLSys
- * version §4.1, short paper §3).
+ * of, came, if they fit (Salus' PACK: MLSys version §4.1, short paper §3). One that does not fit
+ * beside those that run is skipped.
  */
 final class FirstThatFits implements SchedulingPolicy {
   /*

@@ -4,7 +4,7 @@ import io.pipelane.config.StatusException;
 import java.io.Serial;
 
 /**
- * The failure of a run that needs a lane which can be had only once others let go of weights; while
+ * The failure of a run that needs a lane which can be had only once others let go of weights. While
  * the run holds its own, it may not wait for that.
  */
 final class LaneWaitsForWeightsException extends RuntimeException {

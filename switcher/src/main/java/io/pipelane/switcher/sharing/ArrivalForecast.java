@@ -3,8 +3,8 @@ package io.pipelane.switcher.sharing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A forecast of the next request, as far as those before tell: by their mean gap, and where gaps
- * are regular by the time since the latest. Not safe for several threads.
+ * A forecast of the next request from those before: by their mean gap, and where gaps are regular
+ * by the time since the latest. Not safe for several threads.
  */
 final class ArrivalForecast {
   /*

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * The share of the multiprocessors that offline work has to itself, if any, and what was measured
- * of that when both ways were compared last; nothing before.
+ * The share of the multiprocessors that offline work has to itself, if any. It has what was
+ * measured when both ways were compared last; nothing before.
  *
  * @param percent of the multiprocessors, what it has now; 0 while it has none
  * @param sizes that it may have, ascending
