@@ -5,7 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import java.util.function.LongSupplier;
 
 /**
- * The allowances of tokens' holders: all tokens of one holder that allow the same have it together,
+ * The allowances of tokens' holders. All tokens of one holder that allow the same have it together,
  * also when the keys change that they are signed with. Safe for any thread.
  */
 final class TokenAllowances {

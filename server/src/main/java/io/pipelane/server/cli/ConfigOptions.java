@@ -17,7 +17,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
- * The options {@code --config FILE} and a flag for every setting, given to a command; name this
+ * The options {@code --config FILE} and a flag for every setting, given to a command. Name this
  * class as the command's {@code modelTransformer}, then {@link #load} in the command.
  */
 public final class ConfigOptions implements IModelTransformer {

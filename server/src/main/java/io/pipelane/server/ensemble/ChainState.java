@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The state of one sequence in an ensemble, put together from what its models keep: its tensors
+ * The state of one sequence in an ensemble, put together from what its models keep. Its tensors
  * have the names of their model and of its input, with a slash between them. Safe for any thread.
  */
 final class ChainState implements SequenceState {

@@ -34,7 +34,7 @@ final class RemoteHost {
   }
 
   /**
-   * The latest word of a host, and the requests that it was given since and has not answered: its
+   * The latest word of a host, and the requests that it was given since and has not answered. Its
    * next word counts those, so that none counts twice.
    */
   private record Word(

@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /**
  * The writer of a response's head into the room in front of its body, from its end to its
- * beginning: so body and head need neither two buffers nor a copy.
+ * beginning. So body and head need neither two buffers nor a copy.
  */
 final class ResponseHead {
   /** Bytes that the longest head needs. */

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 
 /**
  * The memory that devices hold of models' weights at one moment, place by place, as the statistics
- * extension tells it; copies that the host keeps are not in it. Pages that several models hold
+ * extension tells it. Copies that the host keeps are not in it. Pages that several models hold
  * together count for each of them.
  */
 public final class HeldMemory {
