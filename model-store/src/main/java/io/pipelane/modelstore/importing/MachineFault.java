@@ -5,8 +5,8 @@ import io.pipelane.config.StatusException;
 import java.util.regex.Pattern;
 
 /**
- * The distinction of what the machine failed at from what a model is to blame for: import finds out
- * about models by trying, and what it finds is kept.
+ * The distinction between a fault of the machine and one of a model: import finds out about models
+ * by trying, and what it finds is kept.
  */
 final class MachineFault {
   /** The words of the C++ library, ONNX Runtime, Java and the kernel. */
