@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Where one service is reached, at any of several URLs, such as the members of a cluster. */
+/** The URLs at any of which one service is reached, such as those of the members of a cluster. */
 public record Addresses(List<URI> urls) {
   private static final int MOST = 16;
 

@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a YAML file into dotted keys, each with the line it was written on. */
+/** A reader of a YAML file into dotted keys, each with the line it was written on. */
 final class ConfigFile {
   private static final int MAX_BYTES = 1 << 20;
 

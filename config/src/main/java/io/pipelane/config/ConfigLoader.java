@@ -13,7 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the configuration together: a flag wins over a variable, over the file, over the default.
+ * The loader that puts the configuration together: a flag wins over a variable, over the file, over
+ * the default.
  */
 public final class ConfigLoader {
   /** What Kubernetes and container links put into the environment for a service of our name. */

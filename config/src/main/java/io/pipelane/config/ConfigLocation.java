@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Where the configuration file lies: where the user says, or else where packages put it. */
+/** The place of the configuration file: where the user says, or else where packages put it. */
 public final class ConfigLocation {
   /** Read when no other file is named and it is there. */
   public static final Path OF_THE_SYSTEM = Path.of("/etc/pipelane/pipelane.yaml");

@@ -1,7 +1,7 @@
 package io.pipelane.config;
 
 /**
- * What one device is given: its settings, or its own defaults where they are not set.
+ * The resources of one device: its settings, or its own defaults where they are not set.
  *
  * @param weights memory for weights, in whole pages; may be empty where there is less than one
  * @param working memory for everything else

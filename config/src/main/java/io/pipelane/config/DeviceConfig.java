@@ -2,7 +2,7 @@ package io.pipelane.config;
 
 import java.util.Optional;
 
-/** What models run on, and the memory they are given. */
+/** The devices that models run on, and the memory they are given. */
 public record DeviceConfig(
     @Key(about = "The device; auto is a GPU where one can be used, else the CPU", standard = "cpu")
         DeviceSelection kind,

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Which other hosts there are, and when a request goes to one of them. */
+/** The other hosts, and when a request goes to one of them. */
 public record HostsConfig(
     @Key(
             about =

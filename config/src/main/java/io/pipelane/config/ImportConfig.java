@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
-/** How model files are checked and prepared. */
+/** The checks on model files, and their preparation. */
 public record ImportConfig(
     @Key(about = "Longest time one import may take", standard = "5m", min = "1s", max = "24h")
         Duration timeout,

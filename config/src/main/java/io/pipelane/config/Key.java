@@ -6,8 +6,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Declares a record component as a configuration key. The component's name in kebab-case is the
- * key's last part, its type decides how values are written; everything else is said here and
+ * The declaration of a record component as a configuration key. The component's name in kebab-case
+ * is the key's last part, its type decides how values are written. Everything else is said here and
  * nowhere else: flags, variables, validation and the ready-made file follow from it.
  */
 @Retention(RetentionPolicy.RUNTIME)

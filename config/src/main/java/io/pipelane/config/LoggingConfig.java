@@ -1,13 +1,13 @@
 package io.pipelane.config;
 
-/** How log records are written. */
+/** The form of log records. */
 public record LoggingConfig(
     @Key(
             about = "Whether a record is a line to read, or a JSON object on a line",
             standard = "text")
         Format format) {
 
-  /** How a record is written. */
+  /** The form of a log record. */
   public enum Format {
     TEXT,
     JSON

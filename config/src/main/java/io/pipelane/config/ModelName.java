@@ -2,7 +2,7 @@ package io.pipelane.config;
 
 import java.util.regex.Pattern;
 
-/** What a model may be called. */
+/** The name of a model. */
 public record ModelName(String text) {
   /** The same in words. */
   public static final String FORM =

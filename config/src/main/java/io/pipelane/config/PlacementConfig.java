@@ -3,7 +3,7 @@ package io.pipelane.config;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Which of several devices answers a request. */
+/** The choice of which of several devices answers a request. */
 public record PlacementConfig(
     @Key(
             about =
@@ -56,7 +56,7 @@ public record PlacementConfig(
   /** Unless it is zero, the offline interval is no shorter. */
   public static final Duration LEAST_OFFLINE_INTERVAL = Duration.ofSeconds(1);
 
-  /** What decides where a request goes. */
+  /** The rule by which a request's device is chosen. */
   public enum Routing {
     PREDICTED,
     ROUND_ROBIN,

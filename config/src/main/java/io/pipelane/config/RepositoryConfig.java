@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Where models and what is derived from them lie. */
+/** The places of models and of what is derived from them. */
 public record RepositoryConfig(
     @Key(about = "Folder of models, <model>/<version>/model.onnx; may be read-only")
         Optional<Path> path,

@@ -3,7 +3,7 @@ package io.pipelane.config;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Which weights stay on a device, and what is brought in before it is asked for. */
+/** The choice of which weights stay on a device, and what is brought in before it is asked for. */
 public record ResidencyConfig(
     @Key(
             about =
@@ -57,7 +57,7 @@ public record ResidencyConfig(
     this(policy, halfLife, stallTargetMicros, prefetch, idlePrefetch, false);
   }
 
-  /** Who gives way when memory is wanted. */
+  /** The policy that says who gives way when memory is wanted. */
   public enum Policy {
     EXPECTED_STALL,
     LRU,

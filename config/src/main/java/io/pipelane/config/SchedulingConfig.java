@@ -2,7 +2,7 @@ package io.pipelane.config;
 
 import java.util.Locale;
 
-/** Which of the waiting requests runs next. */
+/** The choice of which of the waiting requests runs next. */
 public record SchedulingConfig(
     @Key(
             about =
@@ -87,7 +87,7 @@ public record SchedulingConfig(
     }
   }
 
-  /** What fair sharing shares. */
+  /** The measure that fair sharing shares. */
   public enum FairMeasure {
     SERVICE,
     MEMORY;

@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** Declares a component of {@link PipelaneConfig} as a section of the configuration. */
+/** The declaration of a component of {@link PipelaneConfig} as a section of the configuration. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.RECORD_COMPONENT)
 @interface Section {

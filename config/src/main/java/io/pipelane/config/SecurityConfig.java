@@ -4,7 +4,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Who may ask what. */
+/** The permissions of callers: who may ask what. */
 public record SecurityConfig(
     @Key(
             about = "File of API keys, as digests, with roles, models and limits; read on change",

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** How online and offline work share a device. */
+/** The sharing of a device by online and offline work. */
 public record SharingConfig(
     @Key(
             about =
@@ -132,7 +132,7 @@ public record SharingConfig(
     };
   }
 
-  /** When offline work may run on some multiprocessors beside online work. */
+  /** The condition on which offline work may run on some multiprocessors beside online work. */
   public enum Multiprocessors {
     OFF,
     MEASURED,
@@ -145,7 +145,7 @@ public record SharingConfig(
     }
   }
 
-  /** What keeps offline work from slowing online work down. */
+  /** The protection of online work from being slowed down by offline work. */
   public enum Protection {
     GATES,
     NONE;

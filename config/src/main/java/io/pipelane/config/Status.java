@@ -1,7 +1,8 @@
 package io.pipelane.config;
 
 /**
- * What kind of outcome an operation had; the one vocabulary that every module reports errors in.
+ * The kind of outcome that an operation had; the one vocabulary that every module reports errors
+ * in.
  *
  * <p>The server maps it to HTTP in one place, and to gRPC in one.
  */

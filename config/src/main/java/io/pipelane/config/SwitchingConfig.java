@@ -1,6 +1,6 @@
 package io.pipelane.config;
 
-/** How models are brought onto a device. */
+/** The way in which models are brought onto a device. */
 public record SwitchingConfig(
     @Key(
             about =
@@ -37,14 +37,14 @@ public record SwitchingConfig(
             standard = "false")
         boolean mapWeights) {
 
-  /** Which models that differ in their weights alone share sessions and addresses. */
+  /** The models that differ in their weights alone and share sessions and addresses. */
   public enum ShareStructures {
     AUTO,
     ALWAYS,
     NEVER
   }
 
-  /** Which devices read tables in host memory. */
+  /** The devices that read tables in host memory. */
   public enum ReadInPlace {
     PROCESSOR,
     ALL,
@@ -59,7 +59,7 @@ public record SwitchingConfig(
     }
   }
 
-  /** What decides which weights are moved by one copy. */
+  /** The choice of which weights are moved by one copy. */
   public enum Grouping {
     OPTIMAL,
     EQUAL,

@@ -4,9 +4,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where a metric of a device becomes worrying, in percent: better than {@code healthy} is good, at
- * {@code unhealthy} no more offline work comes, at {@code overlimit} it stops. They rise, or fall
- * for a metric of which less is worse.
+ * The thresholds from which on a metric of a device is worrying, in percent. Better than {@code
+ * healthy} is good, at {@code unhealthy} no more offline work comes, at {@code overlimit} it stops.
+ * They rise, or fall for a metric of which less is worse.
  */
 public record Thresholds(int healthy, int unhealthy, int overlimit) {
   /** A metric that is not looked at. */

@@ -4,7 +4,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Where spans of requests go. */
+/** The collector that spans of requests go to. */
 public record TracingConfig(
     @Key(
             about =

@@ -10,7 +10,7 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 /**
- * How values of one Java type are written, and what a range limits about them.
+ * The written form of one Java type's values, and what a range limits about them.
  *
  * @param form what a value looks like, in words
  * @param reader throws {@link IllegalArgumentException} for text that is no such value

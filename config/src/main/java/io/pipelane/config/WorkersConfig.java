@@ -2,7 +2,7 @@ package io.pipelane.config;
 
 import java.time.Duration;
 
-/** Where models run, and what becomes of a process that dies of one. */
+/** The processes that models run in, and what becomes of one that dies of a model. */
 public record WorkersConfig(
     @Key(
             about =
@@ -56,7 +56,7 @@ public record WorkersConfig(
     };
   }
 
-  /** Where offline work runs. */
+  /** The process that offline work runs in. */
   public enum Offline {
     /** In the process of online work. */
     SHARED,
@@ -64,14 +64,14 @@ public record WorkersConfig(
     OWN
   }
 
-  /** What keeps a model from taking the server with it. */
+  /** The isolation that keeps a model from taking the server with it. */
   public enum Isolation {
     AUTO,
     THREAD,
     PROCESS
   }
 
-  /** What a process is given up for, beside its faults. */
+  /** The reason for which a process is given up, beside its faults. */
   public enum SwitchOn {
     /** Nothing: one process runs all models. */
     FAULT,

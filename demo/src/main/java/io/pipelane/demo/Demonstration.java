@@ -23,7 +23,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Asks a running server about each demo model, compares, measures and reports. */
+/**
+ * The course of the demo: asks a running server about each demo model, compares, measures and
+ * reports.
+ */
 final class Demonstration {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(50);
   private static final Duration IMPORT_LIMIT = Duration.ofMinutes(5);

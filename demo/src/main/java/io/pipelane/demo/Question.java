@@ -17,7 +17,7 @@ public record Question(
     requests = List.copyOf(requests);
   }
 
-  /** Says in words what a model's answers mean. */
+  /** The meaning of a model's answers, in words. */
   @FunctionalInterface
   public interface Reading {
     /**

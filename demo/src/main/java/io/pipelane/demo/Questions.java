@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the demo asks each of its models. Safe for any thread. */
+/** The questions that the demo asks each of its models. Safe for any thread. */
 public final class Questions implements AutoCloseable {
   /** The sentence that is compared with the {@link #CANDIDATES}. */
   public static final String SENTENCE = "How do I learn to play the guitar?";

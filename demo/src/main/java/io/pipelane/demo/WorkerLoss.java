@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Ends the process that a server's models run in while one of them is asked. */
+/**
+ * The demonstration of a lost worker: ends the process that a server's models run in while one of
+ * them is asked.
+ */
 final class WorkerLoss {
   private static final int REQUESTS = 30;
   private static final int KILLED_AT = 10;

@@ -2,7 +2,9 @@ package io.pipelane.lanes;
 
 import io.pipelane.modelstore.WeightSource;
 
-/** Brings weights onto the device in the background, one copy after another. */
+/**
+ * A device's engine for copies of weights onto it, which run in the background, one after another.
+ */
 public interface CopyEngine {
   /**
    * Enqueues a copy of {@code bytes} from a source's {@code sourceOffset} to {@code rangeOffset} of

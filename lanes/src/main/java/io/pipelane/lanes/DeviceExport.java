@@ -2,7 +2,7 @@ package io.pipelane.lanes;
 
 import java.util.List;
 
-/** What worker processes open a device by, as words of a command line. */
+/** The handle by which worker processes open a device, as words of a command line. */
 public interface DeviceExport {
   /** The process that has the device. */
   long process();

@@ -19,7 +19,7 @@ public interface PersistentMemory {
   /** Bytes allocated over all accounts. */
   long usedBytes();
 
-  /** What one owner has allocated. */
+  /** The allocations of one owner. */
   interface Account extends AutoCloseable {
     String owner();
 

@@ -21,7 +21,7 @@ final class ConnectionOptions {
       description = "What an address without a scheme is spoken to in (${DEFAULT-VALUE}).")
   Protocol protocol = Protocol.HTTP;
 
-  /** What the protocol's messages travel in. */
+  /** The transport that the protocol's messages travel in. */
   enum Protocol {
     HTTP,
     GRPC
@@ -40,7 +40,7 @@ final class ConnectionOptions {
   @ArgGroup(multiplicity = "0..1")
   Certificates certificates = new Certificates();
 
-  /** Which certificates of servers are accepted. */
+  /** The options that say which certificates of servers are accepted. */
   static final class Certificates {
     @Option(
         names = {"--ca", "--ssl-https-ca-certificates-file", "--ssl-grpc-root-certifications-file"},

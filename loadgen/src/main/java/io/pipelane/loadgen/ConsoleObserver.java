@@ -13,7 +13,7 @@ import java.io.PrintWriter;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Shows runs to a person: what they do, how far they are, what they measured. */
+/** An observer that shows runs to a person: what they do, how far they are, what they measured. */
 final class ConsoleObserver implements RunObserver {
   private static final int MOST_MODELS_SHOWN = 8;
 

@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads spans of time like {@code 500ms}, {@code 10s} or {@code 2m}. */
+/** A converter of spans of time like {@code 500ms}, {@code 10s} or {@code 2m}. */
 final class DurationConverter implements ITypeConverter<Duration> {
   private static final Pattern FORM = Pattern.compile("(\\d{1,9}(?:\\.\\d{1,6})?)(ms|s|m|h)");
 

@@ -5,7 +5,7 @@ import io.pipelane.loadgen.experiment.Step;
 import java.util.Arrays;
 import java.util.List;
 
-/** How a load test ended, as the program's exit status tells it. */
+/** The end of a load test, as the program's exit status tells it. */
 public enum ExitStatus {
   OK(
       0,

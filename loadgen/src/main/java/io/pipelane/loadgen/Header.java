@@ -10,7 +10,7 @@ record Header(String name, String value) {
     return name + ": (not kept)";
   }
 
-  /** Reads {@code NAME: VALUE}. */
+  /** A converter of {@code NAME: VALUE}. */
   static final class Converter implements ITypeConverter<Header> {
     @Override
     public Header convert(String text) {

@@ -102,7 +102,7 @@ final class InputOptions {
       description = "How tensors travel over HTTP (${DEFAULT-VALUE}).")
   Format format = Format.BINARY;
 
-  /** How the protocol's tensors travel. */
+  /** The form in which the protocol's tensors travel. */
   enum Format {
     BINARY,
     JSON
@@ -189,7 +189,7 @@ final class InputOptions {
         seed);
   }
 
-  /** Reads {@code NAME:VALUE:TYPE}; values may contain colons. */
+  /** A converter of {@code NAME:VALUE:TYPE}; values may contain colons. */
   static final class ParameterConverter implements ITypeConverter<RequestParameter> {
     @Override
     public RequestParameter convert(String text) {

@@ -76,7 +76,7 @@ final class LoadOptions {
           "Open loop: how requests are spread over time (poisson; perf_analyzer's is constant).")
   @Nullable Distribution distribution;
 
-  /** How requests of an open loop are spread. */
+  /** The distribution of an open loop's requests over time. */
   enum Distribution {
     CONSTANT,
     POISSON,

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
-/** Runs load tests against a server over the network. */
+/** The runner of load tests against a server over the network. */
 public final class LoadRunner {
   private static final long PROGRESS_MILLIS = 200;
 

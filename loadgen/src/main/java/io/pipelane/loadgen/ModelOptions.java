@@ -28,7 +28,7 @@ final class ModelOptions {
   @ArgGroup(multiplicity = "0..1")
   Popularity popularity = new Popularity();
 
-  /** Which of several models. */
+  /** The options that say which of several models is asked. */
   static final class Popularity {
     @Option(
         names = "--zipf",

@@ -38,7 +38,7 @@ final class ScenarioOptions {
   private @Nullable Map<String, String> readThen;
   private @Nullable TracePlan trace;
 
-  /** What is to be measured of one server. */
+  /** A prepared measurement of one server. */
   record Prepared(Scenario scenario, LoadPlan plan) {}
 
   /**

@@ -23,7 +23,7 @@ record Target(String address, boolean isDjl) {
     return (isDjl ? DJL : "") + address;
   }
 
-  /** Reads addresses from the command line. */
+  /** A converter of addresses from the command line. */
   static final class Converter implements ITypeConverter<Target> {
     @Override
     public Target convert(String text) {

@@ -69,7 +69,7 @@ final class WindowOptions {
       })
   @Nullable Mode mode;
 
-  /** What ends a window; named as perf_analyzer does. */
+  /** The kind of a window's end; named as perf_analyzer does. */
   enum Mode {
     TIME_WINDOWS,
     COUNT_WINDOWS

@@ -1,13 +1,14 @@
 package io.pipelane.modelstore;
 
 /**
- * Whether rows are answered the same alone and together, so that requests may run as one.
+ * Import's verdict whether rows are answered the same alone and together, so that requests may run
+ * as one.
  *
  * @param detail the error that was seen, or why nothing was tried
  */
 public record Batching(Verdict verdict, String detail) {
 
-  /** What import found out. */
+  /** The verdict of import. */
   public enum Verdict {
     /** They are. */
     AGREES,

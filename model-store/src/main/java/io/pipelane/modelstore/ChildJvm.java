@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** How programs of ours are started in processes of their own, with this process's classes. */
+/** The way to start programs of ours in processes of their own, with this process's classes. */
 public final class ChildJvm {
   private static final Set<String> ENVIRONMENT =
       Set.of(

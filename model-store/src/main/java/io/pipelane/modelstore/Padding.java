@@ -1,13 +1,13 @@
 package io.pipelane.modelstore;
 
 /**
- * Whether a batch may be filled up to a larger one by repeating a row of it.
+ * Import's verdict whether a batch may be filled up to a larger one by repeating a row of it.
  *
  * @param detail the error that was seen, or why nothing was tried
  */
 public record Padding(Verdict verdict, String detail) {
 
-  /** What import found out. */
+  /** The verdict of import. */
   public enum Verdict {
     /** The other rows' answers stay the same. */
     HARMLESS,

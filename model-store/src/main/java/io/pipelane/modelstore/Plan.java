@@ -10,7 +10,8 @@ import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.List;
 
 /**
- * What import found out about a structure: the order of its weights, their offsets, and its gates.
+ * The plan of a structure, which import has found out: the order of its weights, their offsets, and
+ * its gates.
  *
  * <p>The weights file holds the streamed weights in execution order. Segments are contiguous,
  * ordered ranges of it: segment 0 needs no gate, segment i &gt; 0 begins with gate i. A segment

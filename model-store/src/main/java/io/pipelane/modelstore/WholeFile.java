@@ -18,7 +18,7 @@ public final class WholeFile {
 
   private WholeFile() {}
 
-  /** Writes what a file is to hold. */
+  /** The writer of what a file is to hold. */
   @FunctionalInterface
   public interface Content {
     /** Writes all of it from the channel's place on. */

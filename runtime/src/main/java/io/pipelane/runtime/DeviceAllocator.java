@@ -1,8 +1,8 @@
 package io.pipelane.runtime;
 
 /**
- * Where ONNX Runtime takes device memory from: session constants while a session is built,
- * activations and scratch while it runs.
+ * The allocator that ONNX Runtime takes device memory from: session constants while a session is
+ * built, activations and scratch while it runs.
  *
  * <p>Called by ONNX Runtime on whatever thread it allocates on: the thread that builds or runs a
  * session, so the target of an allocation belongs to the calling thread. Frees come by address and

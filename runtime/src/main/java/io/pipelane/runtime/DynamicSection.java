@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a library of 64-bit Linux tells the system's loader. */
+/** The dynamic section of a library of 64-bit Linux: what it tells the system's loader. */
 final class DynamicSection {
   /*
    * An ELF file, little end first (System V ABI, chapters 4 and 5): the section is pairs of a tag and

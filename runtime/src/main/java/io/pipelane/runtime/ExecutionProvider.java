@@ -1,6 +1,8 @@
 package io.pipelane.runtime;
 
-/** What ONNX Runtime computes on; the kernels of a session, and where its tensors lie. */
+/**
+ * The device that ONNX Runtime computes on: the kernels of a session, and where its tensors lie.
+ */
 public sealed interface ExecutionProvider {
   /** The processor; tensors lie in ordinary memory. */
   Cpu CPU = new Cpu();

@@ -1,7 +1,8 @@
 package io.pipelane.runtime;
 
 /**
- * Told when a run reaches a gate, on the thread that runs; the run goes on when the method returns.
+ * A listener that is told when a run reaches a gate, on the thread that runs; the run goes on when
+ * the method returns.
  */
 @FunctionalInterface
 public interface GateListener {

@@ -94,7 +94,7 @@ final class GateOperator {
     }
   }
 
-  /** What one thread needs while it runs: its listener, and what that threw. */
+  /** The state that one thread needs while it runs: its listener, and what that threw. */
   private static final class Crossing {
     final GateListener listener;
     @Nullable Throwable refusal;

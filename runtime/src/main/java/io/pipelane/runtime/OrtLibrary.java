@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Finds ONNX Runtime's native library: in a configured folder, or in the artifact's jar. */
+/** The place of ONNX Runtime's native library: in a configured folder, or in the artifact's jar. */
 public final class OrtLibrary {
   private static final String CUDA_PROVIDER = "libonnxruntime_providers_cuda.so";
 

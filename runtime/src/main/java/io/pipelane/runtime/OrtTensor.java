@@ -93,7 +93,7 @@ public final class OrtTensor implements AutoCloseable {
     }
   }
 
-  /** What a tensor is, but for its elements. */
+  /** The type and shape of a tensor: all of it but its elements. */
   public record Form(TensorType type, Shape shape) {}
 
   public TensorType type() {

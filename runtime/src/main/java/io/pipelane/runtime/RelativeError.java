@@ -6,7 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.lang.foreign.MemorySegment;
 
-/** How far apart two tensors of one shape are: ‖a − b‖ / ‖a‖. */
+/** The relative error between two tensors of one shape: ‖a − b‖ / ‖a‖. */
 public final class RelativeError {
   private RelativeError() {}
 

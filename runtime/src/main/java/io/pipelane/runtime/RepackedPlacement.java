@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the repacked weights of one session where they belong while it is built: sees each of its
- * allocations, in order. Belongs to the thread that builds.
+ * The placement of one session's repacked weights where they belong while it is built: sees each of
+ * its allocations, in order. Belongs to the thread that builds.
  */
 public final class RepackedPlacement {
   private final Map<Integer, RepackedWeight> byAllocation = new HashMap<>();

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How a session is built.
+ * The settings that a session is built with.
  *
  * @param provider what its kernels run on
  * @param intraOpThreads threads that one run uses, its own included

@@ -11,8 +11,8 @@ import java.lang.foreign.ValueLayout.OfInt;
 import java.nio.ByteOrder;
 
 /**
- * Turns the protocol's encoding of strings (a 32-bit little-endian length and the bytes, per
- * element) into tensors of strings, whose memory ONNX Runtime owns, and back.
+ * Conversions of the protocol's encoding of strings (a 32-bit little-endian length and the bytes,
+ * per element) into tensors of strings, whose memory ONNX Runtime owns, and back.
  */
 public final class StringTensors {
   private static final OfInt LENGTH = JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);

@@ -36,7 +36,7 @@ public sealed interface TensorMemory {
     }
   }
 
-  /** Moves bytes inside a device's memory. */
+  /** The way to move bytes inside a device's memory. */
   @FunctionalInterface
   interface Copier {
     void copy(long from, long to, long bytes);

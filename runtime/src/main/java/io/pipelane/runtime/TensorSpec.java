@@ -1,7 +1,7 @@
 package io.pipelane.runtime;
 
 /**
- * What a model declares of one input or output.
+ * A model's declaration of one input or output.
  *
  * @param shape -1 marks dimensions that a request chooses; for outputs the declaration can be wrong
  *     and the run's own shape counts

@@ -15,7 +15,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Makes an allocation function that throws C++'s {@code std::bad_alloc} where another answers NULL.
+ * The maker of an allocation function that throws C++'s {@code std::bad_alloc} where another
+ * answers NULL.
  */
 final class ThrowingAllocation {
   /*

@@ -12,9 +12,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/**
- * Makes C functions of Java methods whose parameters and result are {@code long} or {@code int}.
- */
+/** C functions made of Java methods whose parameters and result are {@code long} or {@code int}. */
 final class Upcall {
   private Upcall() {}
 

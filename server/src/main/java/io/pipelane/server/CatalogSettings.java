@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** What a configuration says to the catalogue, and to the imports that fill it. */
+/** The settings that a configuration has for the catalogue, and for the imports that fill it. */
 public final class CatalogSettings {
   private CatalogSettings() {}
 

@@ -11,7 +11,7 @@ import io.pipelane.server.net.Transport;
 import java.util.List;
 import java.util.Optional;
 
-/** What a configuration says to the front ends. */
+/** The settings that a configuration has for the front ends. */
 final class FrontEndSettings {
   private FrontEndSettings() {}
 

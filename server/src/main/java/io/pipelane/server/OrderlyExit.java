@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * What a process does that is told to stop: a start ends with the part that is being opened, a
- * server that is there finishes its requests; everything is given back, and the process exits as
- * {@link PipelaneServer#run} says, whatever status it was to exit with. Safe for any thread.
+ * The exit of a process that is told to stop. A start ends with the part that is being opened; a
+ * server that is there finishes its requests. Then everything is given back, and the process exits
+ * as {@link PipelaneServer#run} says, whatever status it was to exit with. Safe for any thread.
  */
 final class OrderlyExit {
   private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);

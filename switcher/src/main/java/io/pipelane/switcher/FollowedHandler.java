@@ -2,7 +2,10 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.StatusException;
 
-/** See {@link ResultHandler#andThen}. */
+/**
+ * A handler that runs something once another handler has been told the end, see {@link
+ * ResultHandler#andThen}.
+ */
 record FollowedHandler(ResultHandler handler, Runnable whenTold) implements ForwardingHandler {
   @Override
   public void completed(InferenceTimings timings) {

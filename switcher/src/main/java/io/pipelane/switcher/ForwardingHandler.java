@@ -5,7 +5,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 
-/** Passes on to another handler whatever it does not take otherwise. */
+/** A handler that passes on to another one whatever it does not take otherwise. */
 public interface ForwardingHandler extends ResultHandler {
   /** The other one. */
   ResultHandler handler();

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
-/** What one device has of a model over several, weights and all, until it is closed. */
+/** A device's part of a model over several, weights and all, until it is closed. */
 final class HeldPart implements Hold {
   private final Map<ModelVersion, Lease> leases;
   private final Execution execution;

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** Answers requests for any registered model, resident or not. */
+/** A service that answers requests for any registered model, resident or not. */
 public interface InferenceService {
   /**
    * Queues a request, or runs it where it is short; returns at once, on any thread. The handler may

@@ -1,8 +1,8 @@
 package io.pipelane.switcher;
 
 /**
- * What the requests of one job have in common: policies know by it how much work is left behind a
- * request, and whose use its run is. Safe for any thread; one thread writes.
+ * The work that the requests of one job have in common. Policies know by it how much work is left
+ * behind a request, and whose use its run is. Safe for any thread; one thread writes.
  */
 public final class JobWork {
   /** What a new item counts in the mean. */

@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks another handler for the place of each output once, however often its request is run: a run
- * that ends early may have been given places, and the next one is given the same. Belongs to the
- * thread that runs the request, one after another.
+ * A handler that asks another one for the place of each output once, however often its request is
+ * run. A run that ends early may have been given places, and the next one is given the same.
+ * Belongs to the thread that runs the request, one after another.
  */
 public final class PlacedOnce implements ForwardingHandler {
   private final ResultHandler handler;

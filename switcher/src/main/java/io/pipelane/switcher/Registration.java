@@ -17,15 +17,16 @@ import io.pipelane.switcher.worker.Worker;
 import java.util.function.Consumer;
 
 /**
- * How a model comes into service on a device, and out of it: who has to know of it, and in which
+ * The way of a model into service on a device, and out of it: who has to know of it, and in which
  * order. Safe for any platform thread; blocks.
  */
 final class Registration {
   /*
    * The version's name is taken first and given back last, so nobody registers it anew while
-   * something of it is left. Between, memory is had before a session and given back before it; what
-   * a step throws has those before it undone. Requests are let in when all know of the model, and
-   * no more of them when it leaves; what waits and runs is told before anybody waits for its end.
+   * something of it is left. Between, memory is had before a session, and given back before it,
+   * too. When a step throws, those before it are undone. Requests are let in when all parts know of
+   * the model, and no longer when it leaves. What waits and runs is told before anybody waits for
+   * its end.
    */
   private final SegmentProfiles profiles;
   private final Admission admission;

@@ -7,8 +7,9 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Takes the results of one request. For each output {@link #place} is called, then one of {@link
- * #completed} and {@link #failed} exactly once; after that the request's inputs are no longer read.
+ * The receiver of one request's results. For each output {@link #place} is called, then one of
+ * {@link #completed} and {@link #failed} exactly once; after that the request's inputs are no
+ * longer read.
  *
  * <p>Called on a lane's thread, or on the submitter's: when its run is short, and for {@link
  * #failed} during cancellation. Implementations return quickly and never block.

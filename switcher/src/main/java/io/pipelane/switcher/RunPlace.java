@@ -6,7 +6,8 @@ import io.pipelane.switcher.kept.Keeper;
 import java.util.Optional;
 
 /**
- * Where a request runs, and what of it stays there: what the server itself asks for, and no caller.
+ * The place of a request's run, and what of it stays there: what the server itself asks for, and no
+ * caller.
  *
  * @param device where it is to run, by name; another one answers where that is lost or does not
  *     know the model, and the one that is predicted to be first where none is named; but none where

@@ -4,7 +4,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import java.io.IOException;
 import java.util.List;
 
-/** What a model keeps for a sequence from one step to the next. Safe for any thread. */
+/** The state that a model keeps for a sequence from one step to the next. Safe for any thread. */
 public interface SequenceState {
   /** Whether all of it is there: of several models' states some may have ended before others. */
   default boolean isWhole() {
@@ -22,7 +22,7 @@ public interface SequenceState {
   /** Ends the sequence once its step under way has ended; it takes no more. */
   void end();
 
-  /** Reads a state. */
+  /** A reader of a state. */
   @FunctionalInterface
   interface Reader {
     /**

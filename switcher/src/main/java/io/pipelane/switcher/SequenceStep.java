@@ -4,7 +4,8 @@ import io.pipelane.lanes.execution.InputTensor;
 import java.util.List;
 
 /**
- * Which sequence a request is a step of, for models that keep state from one request to the next.
+ * The step of a sequence that a request is, for models that keep state from one request to the
+ * next.
  *
  * @param owner whose sequence it is: each owner's are his own, whatever others call theirs; empty
  *     where nobody is told from others

@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * What a device has of models that span several, which are switched in together or not at all
- * (PipeSwitch §4.5): brings it in, holds it for runs, and has it leave. Safe for any thread;
- * blocks.
+ * A device's parts of models that span several devices, which are switched in together or not at
+ * all (PipeSwitch §4.5). It brings them in, holds them for runs, and has them leave. Safe for any
+ * thread; blocks.
  */
 public final class SpanParts {
   private final UnitParts parts;

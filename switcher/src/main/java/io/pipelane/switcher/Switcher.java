@@ -30,7 +30,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * Answers requests for every registered model from one device: the front door of this module.
+ * The front door of this module: answers requests for every registered model from one device.
  *
  * <p>Safe for any thread; {@link #register} and {@link #deregister} block and belong on platform
  * threads.

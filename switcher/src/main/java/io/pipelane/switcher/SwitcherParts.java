@@ -34,9 +34,9 @@ import java.util.function.LongSupplier;
  */
 final class SwitcherParts implements AutoCloseable {
   /*
-   * Parts that need one another are given what they call back by methods here, which run only once
-   * all are there: nothing is registered before, so nothing runs. Where memory is short, somebody
-   * gives way to somebody else (sessions, states, kept tensors): who, is said here.
+   * Parts that need one another are given what they call back by methods here. These run only once
+   * all parts are there: nothing is registered before, so nothing runs. Where memory is short,
+   * somebody gives way to somebody else (sessions, states, kept tensors): who, is said here.
    */
   final DeviceMemory memory;
   final SessionFactory sessions;

@@ -11,7 +11,7 @@ import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 
 /**
- * What a switcher may use.
+ * The resources and settings of a switcher.
  *
  * @param weightBytes device memory for weights
  * @param workingBytes device memory for lanes and session constants

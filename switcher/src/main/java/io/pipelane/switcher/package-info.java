@@ -1,4 +1,4 @@
-/** What is where and what runs next: the memory daemon, its ledger, workers and the scheduler. */
+/** Models on one device: the memory daemon and its ledger, workers, and the scheduler. */
 @NullMarked
 package io.pipelane.switcher;
 

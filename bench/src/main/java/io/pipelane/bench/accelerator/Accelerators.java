@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the accelerator that is to be measured. */
+/** The opening of the accelerator that is to be measured. */
 public final class Accelerators {
   private static final String CPU_PAGE = "2MiB";
   private static final String GPU_PAGE = "16MiB";

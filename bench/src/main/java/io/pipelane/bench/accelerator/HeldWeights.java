@@ -12,7 +12,7 @@ import java.nio.channels.FileChannel;
 import java.util.function.Function;
 import java.util.function.LongFunction;
 
-/** Reads weights into host memory of a chosen kind, which outlives every lease. */
+/** Weights that are read into host memory of a chosen kind, which outlives every lease. */
 public final class HeldWeights {
   private static final long CHUNK = 1L << 30;
 

@@ -62,7 +62,7 @@ public final class BareGrpcServer implements AutoCloseable {
     loops.close();
   }
 
-  /** Inputs come back as outputs. */
+  /** A service that gives inputs back as outputs. */
   private static final class Echo extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase {
     @Override
     public void modelInfer(ModelInferRequest request, StreamObserver<ModelInferResponse> answers) {

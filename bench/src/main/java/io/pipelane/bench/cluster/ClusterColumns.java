@@ -4,7 +4,7 @@ import io.pipelane.bench.report.Column;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What {@code bench cluster} tells. */
+/** The columns of {@code bench cluster}. */
 final class ClusterColumns {
   static final Column MEAN = new Column("mean_ms", "online mean ms", 2);
   static final Column MEAN_RATIO = new Column("mean_to_alone", "mean/alone", 2);

@@ -5,7 +5,7 @@ import io.pipelane.bench.report.Results;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What {@code bench day} tells. */
+/** The columns of {@code bench day}. */
 final class DayColumns {
   private static final double PERCENT = 100;
 

@@ -30,7 +30,7 @@ final class LiveDay {
   private final double[] rates;
 
   /**
-   * What became of it.
+   * The outcome of a day.
    *
    * @param latencies of the day's requests
    * @param failed requests without an answer

@@ -16,7 +16,7 @@ import org.jgrapht.alg.matching.MaximumWeightBipartiteMatching;
 import org.jgrapht.graph.DefaultWeightedEdge;
 import org.jgrapht.graph.SimpleWeightedGraph;
 
-/** How long matching takes, beside JGraphT's two algorithms for it. */
+/** The times that matching takes, beside JGraphT's two algorithms for it. */
 final class MatchingTimes {
   private static final int ROUNDS = 3;
   private static final double NANOS_PER_SECOND = 1e9;

@@ -17,8 +17,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What {@code bench sharing} has measured of one pair of models on one device, for the simulator to
- * go by.
+ * The figures that {@code bench sharing} has measured of one pair of models on one device, for the
+ * simulator to go by.
  *
  * @param offlinePerSecond the best rate of offline work alone, in the first file; no number where
  *     that has none

@@ -4,7 +4,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.cluster.simulator.SingleDevice;
 import java.util.List;
 
-/** What the simulator says of one H200 at gates, beside what was measured there. */
+/** The simulator's figures of one H200 at gates, beside what was measured there. */
 final class OneDevice {
   /** What a request of eight rows takes: the idle share is 0.7596 at 100 a second. */
   private static final double DEVICE_MILLIS = 2.404;

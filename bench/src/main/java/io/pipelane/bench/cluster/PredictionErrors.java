@@ -8,7 +8,7 @@ import io.pipelane.cluster.speed.MeasuredPair;
 import io.pipelane.cluster.speed.PerceptronPredictor;
 import java.util.List;
 
-/** How far predicted speeds are off for pairs that the predictor has not learned from. */
+/** The errors of predicted speeds for pairs that the predictor has not learned from. */
 final class PredictionErrors {
   /** As many as MuxFlow collects for each type (§6), and a fifth of them more to be held out. */
   private static final int LEARNED = 2_000;

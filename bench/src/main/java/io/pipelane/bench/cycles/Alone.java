@@ -7,7 +7,7 @@ import io.pipelane.bench.measure.Timing;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** What each model's runs take by a way while no turn changes. */
+/** The times of each model's runs by a way while no turn changes. */
 final class Alone {
   private static final double MILLIS_PER_SECOND = 1e3;
 

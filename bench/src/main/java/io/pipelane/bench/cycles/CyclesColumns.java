@@ -3,7 +3,7 @@ package io.pipelane.bench.cycles;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench cycles} measures. */
+/** The columns of {@code bench cycles}. */
 final class CyclesColumns {
   static final Column SHARE = new Column("share_of_bound", "of the bound", 3);
   static final Column LEAST = new Column("least_ms", "min ms", 2);

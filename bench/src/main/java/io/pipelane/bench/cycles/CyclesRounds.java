@@ -6,7 +6,7 @@ import io.pipelane.bench.report.Results;
 import java.time.Duration;
 import java.util.List;
 
-/** Measures cycles of all lengths by one way after another. */
+/** The rounds of {@code bench cycles}: cycles of all lengths by one way after another. */
 final class CyclesRounds {
   /** Parts into which the turns of short cycles are cut, to measure the bound between them. */
   private static final int PARTS = 8;

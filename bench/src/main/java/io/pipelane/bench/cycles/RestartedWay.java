@@ -5,7 +5,7 @@ import io.pipelane.bench.measure.Run;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Stop and start: a plain session for every turn. */
+/** The way of stop and start: a plain session for every turn. */
 final class RestartedWay implements Way {
   private final Function<Role, PlainSession> sessions;
   private @Nullable PlainSession open;

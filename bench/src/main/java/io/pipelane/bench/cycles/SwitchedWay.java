@@ -7,7 +7,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.TransferCounters;
 import java.util.Map;
 
-/** Pipelane: whoever is asked has its weights brought in. */
+/** Pipelane's way: whoever is asked has its weights brought in. */
 final class SwitchedWay implements Way {
   private final LocalPipelane server;
   private final Map<Role, Run> callers;

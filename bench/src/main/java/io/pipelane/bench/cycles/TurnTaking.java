@@ -7,7 +7,9 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** Lets two models take turns by the clock, and counts what comes of it. Used by one thread. */
+/**
+ * Turns that two models take by the clock, and the count of what comes of it. Used by one thread.
+ */
 final class TurnTaking {
   private static final double NANOS_PER_MILLI = 1e6;
   private static final double NANOS_PER_SECOND = 1e9;

@@ -16,7 +16,7 @@ interface Way extends AutoCloseable {
   @Override
   void close();
 
-  /** What the models are there for. */
+  /** The role of a model. */
   enum Role {
     BACKGROUND,
     INFERENCE

@@ -14,8 +14,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the time of a number of requests went, of which one runs at a time; written by lanes'
- * threads, read once all are in.
+ * The times of a number of requests by where they went, of which one runs at a time; written by
+ * lanes' threads, read once all are in.
  */
 final class Answers {
   private final long[] executeNanos;

@@ -18,8 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Has runs tell what copies beside them, any transfer and remapping cost on a device, and holds the
- * model of the pipeline with these costs against runs that they were not measured by.
+ * A probe that has runs tell what copies beside them, any transfer and remapping cost on a device.
+ * It holds the model of the pipeline with these costs against runs that they were not measured by.
  */
 final class CostProbe {
   private static final int WARMUP = 5;

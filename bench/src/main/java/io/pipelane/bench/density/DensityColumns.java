@@ -5,7 +5,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.Outcome;
 import java.util.List;
 
-/** What {@code bench density} measures. */
+/** The columns of {@code bench density}. */
 final class DensityColumns {
   private static final Column TIMES = new Column("times_whole", "x whole", 2);
   private static final Column MEAN = new Column("stall_mean_ms", "stall mean ms", 3);

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** Asks variants under policies, live and simulated. */
+/** The rounds of {@code bench density}: asks variants under policies, live and simulated. */
 final class DensityRounds {
   private final Scene scene;
   private final MeasuredCosts measured;

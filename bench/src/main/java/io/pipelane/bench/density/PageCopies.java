@@ -11,8 +11,9 @@ import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies one page after another to a device, as pages come that are fetched ahead: each is mapped,
- * copied and awaited before the next. Belongs to one thread; the copies have one of their own.
+ * Copies of one page after another to a device, as pages come that are fetched ahead: each is
+ * mapped, copied and awaited before the next. Belongs to one thread; the copies have one of their
+ * own.
  */
 final class PageCopies implements AutoCloseable {
   private final Device device;

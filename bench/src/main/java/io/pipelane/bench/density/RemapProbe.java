@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Measures how long runs wait for other pages to lie under a range's addresses: nothing where they
- * do as soon as {@code map} has returned.
+ * A probe of how long runs wait for other pages to lie under a range's addresses: nothing where
+ * they do as soon as {@code map} has returned.
  */
 final class RemapProbe {
   private static final int ROUNDS = 20;
@@ -20,7 +20,7 @@ final class RemapProbe {
   private RemapProbe() {}
 
   /**
-   * What remapping costs.
+   * The costs of remapping.
    *
    * @param pageNanos a page of a variant, in {@link RemapSteps}
    * @param heldNanos how much later the first lies there when a page's copy, and the mapping for

@@ -10,7 +10,7 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Which runs stall, live and simulated: by what they found on the device. */
+/** The runs that stall, live and simulated: by what they found on the device. */
 final class StallParts {
   private static final List<Column> LIVE = columns("", "");
   private static final List<Column> SIMULATED = columns("simulated_", "simulated ");

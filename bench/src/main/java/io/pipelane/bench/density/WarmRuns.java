@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** What runs took that found their weights there, one after another with pauses in between. */
+/** The times of runs that found their weights there, one after another with pauses in between. */
 final class WarmRuns {
   private final List<long[]> segments = new ArrayList<>();
   private final List<Double> computing = new ArrayList<>();

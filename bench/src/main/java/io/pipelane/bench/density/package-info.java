@@ -1,4 +1,4 @@
-/** How many variants of a model one device answers for, live beside simulated. */
+/** The number of variants of a model that one device answers for, live beside simulated. */
 @NullMarked
 package io.pipelane.bench.density;
 

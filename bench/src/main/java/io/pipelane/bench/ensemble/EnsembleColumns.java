@@ -3,7 +3,7 @@ package io.pipelane.bench.ensemble;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench ensemble} measures. */
+/** The columns of {@code bench ensemble}. */
 final class EnsembleColumns {
   static final Column BETWEEN = new Column("between_mb", "MB between steps", 2);
   static final Column BY_HOST = new Column("by_host_ms", "by host memory ms", 3);

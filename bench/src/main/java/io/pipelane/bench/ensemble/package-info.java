@@ -1,4 +1,4 @@
-/** What it saves that tensors stay on the device between an ensemble's steps. */
+/** The savings by tensors that stay on the device between an ensemble's steps. */
 @NullMarked
 package io.pipelane.bench.ensemble;
 

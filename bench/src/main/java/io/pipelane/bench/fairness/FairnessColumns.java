@@ -3,7 +3,7 @@ package io.pipelane.bench.fairness;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench fairness} tells of each time between two joins or leaves. */
+/** The columns of {@code bench fairness}, told of each time between two joins or leaves. */
 final class FairnessColumns {
   static final Column JOBS = new Column("jobs", "jobs", 0);
   static final Column FROM = new Column("from_s", "from s", 1);

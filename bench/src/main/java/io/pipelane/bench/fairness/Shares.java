@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What jobs were served over time, in seconds of a device that one of them would have alone. */
+/** The service of jobs over time, in seconds of a device that one of them would have alone. */
 final class Shares {
   private final Map<String, List<Served>> jobs = new LinkedHashMap<>();
 

@@ -82,7 +82,7 @@ final class Clients implements AutoCloseable {
     }
   }
 
-  /** What came of all requests so far. */
+  /** The outcome of all requests so far, in counts. */
   record Counts(long tried, long right, long wrong, long refused, long unanswered) {
     Counts since(Counts before) {
       return new Counts(

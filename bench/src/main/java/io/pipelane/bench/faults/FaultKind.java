@@ -3,7 +3,7 @@ package io.pipelane.bench.faults;
 import java.io.IOException;
 import java.util.Locale;
 
-/** What is done to a server's worker processes. */
+/** The kind of fault that is done to a server's worker processes. */
 enum FaultKind {
   NONE("no fault", 0),
   KILL("kill -9 of the %s worker", 1),

@@ -3,7 +3,7 @@ package io.pipelane.bench.faults;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 
-/** What a model's own code may do to its worker, in the middle of a run. */
+/** A fault that a model's own code may do to its worker, in the middle of a run. */
 enum FaultWithinRun {
   /** {@code abort()}, the way in which native code ends a process that finds itself broken. */
   ABORT {

@@ -3,7 +3,7 @@ package io.pipelane.bench.faults;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench faults} tells of each fault. */
+/** The columns of {@code bench faults}, told of each fault. */
 final class FaultsColumns {
   static final String TITLE = "Faults of worker processes, and what became of the requests";
 

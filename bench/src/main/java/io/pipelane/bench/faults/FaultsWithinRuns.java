@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Faults that one worker of a server is to have while it computes: each a file, named after it and
- * the worker's process, in a folder below the server's TMPDIR, one of the few variables that
- * workers have, too. A worker deletes it before it has it.
+ * Faults that one worker of a server is to have while it computes. Each is a file, named after it
+ * and the worker's process. The files lie in a folder below the server's TMPDIR, one of the few
+ * variables that workers have, too. A worker deletes one before it has it.
  */
 public final class FaultsWithinRuns implements WorkerSteps {
   /*

@@ -1,4 +1,4 @@
-/** What faults of worker processes cost the requests of a server. */
+/** The cost of worker processes' faults to the requests of a server. */
 @NullMarked
 package io.pipelane.bench.faults;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.forms;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench forms} measures. */
+/** The columns of {@code bench forms}. */
 final class FormsColumns {
   static final Column PLAIN_MILLIS = new Column("plain_ms", "plain ms", 3);
   static final Column GATED_MILLIS = new Column("gated_ms", "gated ms", 3);

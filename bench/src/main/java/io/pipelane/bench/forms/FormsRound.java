@@ -15,7 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Measures one case, a round at a time: first all latencies, then all throughputs, then cold. */
+/**
+ * The measurements of one case, a round at a time: first all latencies, then all throughputs, then
+ * cold.
+ */
 final class FormsRound implements AutoCloseable {
   private static final int CORES = Runtime.getRuntime().availableProcessors();
   private static final int COLD_RUNS = 5;

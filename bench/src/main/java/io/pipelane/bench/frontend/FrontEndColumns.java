@@ -5,7 +5,7 @@ import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import java.util.List;
 
-/** What {@code bench front-end} measures. */
+/** The columns of {@code bench front-end}. */
 final class FrontEndColumns {
   static final Column RATE = new Column("server_per_s", "server /s", 0);
   static final Column CEILING_RATE = new Column("ceiling_per_s", "ceiling /s", 0);

@@ -1,4 +1,4 @@
-/** What the front ends cost, beside servers that do nothing else and ONNX Runtime alone. */
+/** The cost of the front ends, beside servers that do nothing else and ONNX Runtime alone. */
 @NullMarked
 package io.pipelane.bench.frontend;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.generator;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench generator} measures. */
+/** The columns of {@code bench generator}. */
 final class GeneratorColumns {
   static final Column RATE = new Column("requests_per_s", "requests /s", 0);
   static final Column MICROS = new Column("cpu_us", "CPU us a request", 2);

@@ -35,7 +35,7 @@ final class Wrk {
     this.body = body;
   }
 
-  /** What came of a stretch of load. */
+  /** The measurements of a stretch of load. */
   record Measured(long requests, double cpuSeconds, double seconds) {
     double cpuMicros() {
       return cpuSeconds * 1e6 / Math.max(1, requests);

@@ -1,4 +1,4 @@
-/** What generating load costs, beside wrk. */
+/** The cost of generating load, beside wrk. */
 @NullMarked
 package io.pipelane.bench.generator;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.grouping;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench grouping} measures and predicts. */
+/** The columns of {@code bench grouping}, measured and predicted. */
 final class GroupingColumns {
   static final Column LAYERS = new Column("layers", "layers", 0);
   static final Column OURS_MILLIS = new Column("ours_ms", "ours ms", 2);

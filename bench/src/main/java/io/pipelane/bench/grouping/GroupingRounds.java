@@ -8,7 +8,10 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 
-/** Measures how long groups take to be chosen for one plan after another, and what they give. */
+/**
+ * The rounds of {@code bench grouping}: how long groups take to be chosen for one plan after
+ * another, and what they give.
+ */
 final class GroupingRounds {
   private static final int SEGMENTS = 32;
   private static final long LEAST_GROUP = 1 << 20;

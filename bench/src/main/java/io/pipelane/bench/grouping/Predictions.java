@@ -8,7 +8,7 @@ import io.pipelane.switcher.grouping.PipelineModel.Segment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How long a cold start takes in simple groups, by the model of the pipeline. */
+/** The predicted times of a cold start in simple groups, by the model of the pipeline. */
 final class Predictions {
   private final PipelineModel model;
   private final Plan plan;

@@ -3,7 +3,7 @@ package io.pipelane.bench.groups;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench groups} tells of each group. */
+/** The columns of {@code bench groups}, told of each group. */
 final class GroupsColumns {
   static final Column FIFO = new Column("fifo_makespan_min", "fifo makespan min", 1);
   static final Column PACK = new Column("pack_makespan_min", "pack makespan min", 1);

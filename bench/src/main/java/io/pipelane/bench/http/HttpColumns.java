@@ -3,7 +3,7 @@ package io.pipelane.bench.http;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench http} measures. */
+/** The columns of {@code bench http}. */
 final class HttpColumns {
   static final Column LOCAL_RATE = new Column("in_process_per_s", "in process /s", 1);
   static final Column RATE = new Column("server_per_s", "server /s", 1);

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What became of a stream of requests.
+ * The figures of a stream of requests.
  *
  * @param stalls in milliseconds, of those that were answered
  * @param latencies in milliseconds

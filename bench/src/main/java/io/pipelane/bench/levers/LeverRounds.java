@@ -14,7 +14,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** Has every form of a server answer the same requests, a round at a time. */
+/**
+ * The rounds of {@code bench levers}: every form of a server answers the same requests, a round at
+ * a time.
+ */
 final class LeverRounds {
   /** Warming up asks otherwise than what is measured. */
   private static final long WARMING_SEED = 1_000_003;
@@ -26,7 +29,7 @@ final class LeverRounds {
   private final Duration warmup;
   private final Duration length;
 
-  /** Starts a server with a lever off. */
+  /** The start of a server with a lever off. */
   interface Servers {
     LocalPipelane start(Lever lever) throws IOException, InterruptedException;
   }

@@ -3,7 +3,7 @@ package io.pipelane.bench.levers;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench levers} measures. */
+/** The columns of {@code bench levers}. */
 final class LeversColumns {
   static final Column STALL_MEAN = new Column("stall_mean_ms", "stall mean ms", 2);
   static final Column STALL_P50 = new Column("stall_p50_ms", "p50 ms", 2);

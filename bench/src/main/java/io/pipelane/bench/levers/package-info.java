@@ -1,4 +1,4 @@
-/** What each part of switching is worth: everything on, and each lever off in turn. */
+/** The worth of each part of switching: everything on, and each lever off in turn. */
 @NullMarked
 package io.pipelane.bench.levers;
 

@@ -15,7 +15,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Measures a model on a server with one device or several, and another one beside it. */
+/**
+ * The rounds of {@code bench links}: a model on a server with one device or several, and another
+ * one beside it.
+ */
 final class LinkRounds {
   private static final double SHARE = 100;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.links;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench links} measures. */
+/** The columns of {@code bench links}. */
 final class LinksColumns {
   static final Column WARM = new Column("warm_ms", "warm ms", 2);
   static final Column COLD = new Column("cold_ms", "cold ms", 2);

@@ -9,7 +9,9 @@ import io.pipelane.demo.protocol.Tensor;
 import java.time.Duration;
 import java.util.List;
 
-/** Measures two models in turns on a device with room for one of them, beside an idle one. */
+/**
+ * The measurement of two models in turns on a device with room for one of them, beside an idle one.
+ */
 final class PeerRounds {
   private static final double SHARE = 100;
 

@@ -23,7 +23,7 @@ public final class Experiment {
   private final Rows rows;
   private @Nullable LiveServers last;
 
-  /** What one of its two parts does, and adds what comes of it to the results. */
+  /** One of an experiment's two parts, which adds what comes of it to the results. */
   @FunctionalInterface
   public interface Part {
     /** Does everything. */

@@ -17,7 +17,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Asks a resident model in every scene, a round at a time. */
+/**
+ * The rounds of {@code bench loads}: a resident model is asked in every scene, a round at a time.
+ */
 final class LoadsRounds {
   private final LocalPipelane server;
   private final OpenCaller caller;

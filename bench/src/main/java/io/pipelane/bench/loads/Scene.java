@@ -1,6 +1,6 @@
 package io.pipelane.bench.loads;
 
-/** What others do while a resident model is asked. */
+/** A scene: what others do while a resident model is asked. */
 enum Scene {
   QUIET("quiet"),
   AHEAD("ten load ahead of requests"),

@@ -1,4 +1,4 @@
-/** What a resident model feels of others that load. */
+/** The effect on a resident model of others that load. */
 @NullMarked
 package io.pipelane.bench.loads;
 

@@ -22,8 +22,8 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks an inference service in this process the same thing again and again: submits and sleeps
- * until the answer is there. So a run includes the hop to a lane's thread and back.
+ * A caller that asks an inference service in this process the same thing again and again: submits
+ * and sleeps until the answer is there. So a run includes the hop to a lane's thread and back.
  *
  * <p>One thread's: its input and the memory for its answers are made once.
  */

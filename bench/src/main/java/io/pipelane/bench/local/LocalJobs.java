@@ -32,14 +32,16 @@ public final class LocalJobs {
   public record Wanted(OpenCaller caller, long arrivalNanos, int iterations) {}
 
   /**
-   * What became of a job, in seconds from the beginning.
+   * The times of a job that has ended, in seconds from the beginning.
    *
    * @param served when its first iteration had ended
    * @param ended when its last one had
    */
   public record Ended(double arrived, double served, double ended) {}
 
-  /** Written by lanes' threads under its own lock, read when all have ended. */
+  /**
+   * The course of a job, written by lanes' threads under its own lock, read when all have ended.
+   */
   private static final class Course {
     private final JobWork work = new JobWork(System.nanoTime());
     private int left;

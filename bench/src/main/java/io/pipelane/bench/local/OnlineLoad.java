@@ -23,7 +23,7 @@ public final class OnlineLoad {
   }
 
   /**
-   * What became of the requests.
+   * The outcome of the requests.
    *
    * @param arrivals when each request was meant to leave, in nanoseconds, ascending
    * @param millis by request, from when it was meant to leave; NaN of those that failed

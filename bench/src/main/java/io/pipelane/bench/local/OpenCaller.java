@@ -20,8 +20,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Asks an inference service in this process without waiting for the answers, which are written over
- * each other and not looked at. Safe for any thread.
+ * A caller that asks an inference service in this process without waiting for the answers, which
+ * are written over each other and not looked at. Safe for any thread.
  */
 public final class OpenCaller {
   private final InferenceService service;
@@ -46,12 +46,12 @@ public final class OpenCaller {
     request = new InferenceRequest(model, tensors, outputs);
   }
 
-  /** What became of a request. */
+  /** The end of a request. */
   public sealed interface End {
-    /** It has an answer, whose time went where the timings say. */
+    /** An answer, whose time went where the timings say. */
     record Answered(InferenceTimings timings) implements End {}
 
-    /** It was refused, or failed. */
+    /** A refusal or a failure. */
     record Failed(StatusException error) implements End {}
   }
 

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Sends requests at their times, whether earlier ones have been answered or not. */
+/** A load of requests that leave at their times, whether earlier ones have been answered or not. */
 public final class OpenLoad {
   private static final double NANOS_PER_MILLI = 1e6;
 
@@ -39,7 +39,7 @@ public final class OpenLoad {
   }
 
   /**
-   * What became of requests, in their order; NaN for one that was refused or failed.
+   * The outcome of requests, in their order; NaN for one that was refused or failed.
    *
    * @param latencyMillis from the time at which it was meant to leave to its answer
    * @param stallMillis what its run waited for weights

@@ -6,7 +6,10 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import java.util.Optional;
 
-/** Makes requests the steps of one sequence, which begins with the first. For one thread. */
+/**
+ * A service that makes requests the steps of one sequence, which begins with the first. For one
+ * thread.
+ */
 final class SequenceSteps implements InferenceService {
   private final InferenceService service;
   private final String id;

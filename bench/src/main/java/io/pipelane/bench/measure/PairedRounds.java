@@ -13,9 +13,9 @@ import java.util.function.ToDoubleFunction;
 public final class PairedRounds {
   /*
    * Latencies that follow each other are alike (they wait in one line), and rounds differ (servers
-   * are started anew). So a resample draws rounds, and in each blocks of requests that follow each
-   * other, round the end to the beginning. Both conditions get the same draws: what their requests
-   * have in common, the times at which they come, does not blur the ratio.
+   * are started anew). So a resample draws rounds, and in each it draws blocks of requests that
+   * follow each other, round the end to the beginning. Both conditions get the same draws. So what
+   * their requests have in common, the times at which they come, does not blur the ratio.
    */
   private static final int RESAMPLES = 1_000;
   private static final double LOW = 0.025;
@@ -23,7 +23,7 @@ public final class PairedRounds {
 
   private final List<Round> rounds = new ArrayList<>();
 
-  /** Of each request the latency under both conditions; NaN where it was not answered. */
+  /** The latency of each request under both conditions; NaN where it was not answered. */
   @SuppressWarnings("ArrayRecordComponent")
   private record Round(double[] base, double[] other) {}
 

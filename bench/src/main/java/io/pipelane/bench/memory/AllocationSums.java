@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** How many allocations models make, by kind, and over all models by size. */
+/** The number of allocations that models make, by kind, and over all models by size. */
 final class AllocationSums {
   /** A row's sizes reach four times as far as those of the row before. */
   private static final int DOUBLINGS = 2;

@@ -3,7 +3,7 @@ package io.pipelane.bench.memory;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench memory} measures. */
+/** The columns of {@code bench memory}. */
 final class MemoryColumns {
   static final Column COPY = new Column("copy_ms", "copy ms", 2);
   static final Column INFERENCE = new Column("inference_ms", "inference ms", 2);

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Measures one model after another, each in a server of its own. */
+/** The rounds of {@code bench memory}: one model after another, each in a server of its own. */
 final class MemoryRounds {
   private static final int COPIES = 9;
   private static final double[] QUANTILES = {0.1, 0.25, 0.5, 0.75, 0.9, 1};

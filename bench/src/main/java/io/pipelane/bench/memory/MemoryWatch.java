@@ -7,7 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** Looks at a server's memory again and again, on a thread of its own, until it is closed. */
+/**
+ * A watch that looks at a server's memory again and again, on a thread of its own, until it is
+ * closed.
+ */
 final class MemoryWatch implements AutoCloseable {
   private static final long PERIOD_NANOS = 200_000;
 
@@ -17,7 +20,7 @@ final class MemoryWatch implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
-  /** What was seen, so many milliseconds after the beginning. */
+  /** The memory seen at one moment, so many milliseconds after the beginning. */
   record Moment(double millis, MemoryOverview memory) {}
 
   MemoryWatch(LocalPipelane server) {

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Finds models by name: in a folder, or of the zoo, or the demo's cases. Used by one thread. */
+/** Models found by name: in a folder, or of the zoo, or the demo's cases. Used by one thread. */
 public final class AskedModels {
   private static final long SEED = 1;
 

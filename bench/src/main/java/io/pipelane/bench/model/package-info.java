@@ -1,4 +1,4 @@
-/** What is benchmarked: real models with fixed inputs, and one that does nothing. */
+/** Models that are benchmarked: real ones with fixed inputs, and one that does nothing. */
 @NullMarked
 package io.pipelane.bench.model;
 

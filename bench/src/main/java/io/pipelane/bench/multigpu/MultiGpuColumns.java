@@ -3,7 +3,7 @@ package io.pipelane.bench.multigpu;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench multi-gpu} measures. */
+/** The columns of {@code bench multi-gpu}. */
 final class MultiGpuColumns {
   static final Column P50 = new Column("p50_ms", "p50 ms", 2);
   static final Column MEAN = new Column("mean_ms", "mean ms", 2);

@@ -127,7 +127,7 @@ public final class MultiGpuCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** What all turns have in common. */
+  /** The parts that all turns have in common. */
   private record Scene(
       Path repository, Map<String, String> settings, AskedModel asked, List<String> names) {
     Map<String, String> settings(Way way) {

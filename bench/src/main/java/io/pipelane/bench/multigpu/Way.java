@@ -4,7 +4,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** How a server chooses the device for a request, and whether devices lend each other memory. */
+/**
+ * The way in which a server chooses the device for a request, and whether devices lend each other
+ * memory.
+ */
 enum Way {
   PREDICTED("predicted"),
   NONE_READY("predicted, no sessions ready"),

@@ -3,7 +3,7 @@ package io.pipelane.bench.noop;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench noop} measures. */
+/** The columns of {@code bench noop}. */
 final class NoopColumns {
   static final Column NETTY_RATE = new Column("netty_per_s", "Netty /s", 0);
   static final Column RATE = new Column("server_per_s", "server /s", 0);

@@ -3,7 +3,7 @@ package io.pipelane.bench.overhead;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench overhead} measures. */
+/** The columns of {@code bench overhead}. */
 final class OverheadColumns {
   static final Column PLAIN = new Column("plain_ms", "plain ms", 3);
   static final Column PIPELANE = new Column("pipelane_ms", "Pipelane ms", 3);

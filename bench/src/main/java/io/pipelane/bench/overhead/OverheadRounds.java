@@ -18,7 +18,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Measures one model after another, each in a server of its own beside a plain session. */
+/**
+ * The rounds of {@code bench overhead}: one model after another, each in a server of its own beside
+ * a plain session.
+ */
 final class OverheadRounds {
   private static final int STRETCHES = 5;
   private static final double NANOS_PER_MILLI = 1e6;

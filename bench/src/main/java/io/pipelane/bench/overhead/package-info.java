@@ -1,4 +1,4 @@
-/** What an iteration costs in Pipelane beside a plain session of ONNX Runtime. */
+/** The cost of an iteration in Pipelane beside a plain session of ONNX Runtime. */
 @NullMarked
 package io.pipelane.bench.overhead;
 

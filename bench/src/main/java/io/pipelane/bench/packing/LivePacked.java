@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 
-/** Copies of models on one device: asked one by one, then all of them. */
+/** The copies of models on one device: asked one by one, then all of them. */
 final class LivePacked {
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double NANOS_PER_MILLI = 1e6;

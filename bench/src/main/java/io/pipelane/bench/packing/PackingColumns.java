@@ -3,7 +3,7 @@ package io.pipelane.bench.packing;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench packing} tells. */
+/** The columns of {@code bench packing}. */
 final class PackingColumns {
   static final Column MODELS = new Column("models", "models", 0);
   static final Column RATE = new Column("requests_per_s", "requests/s", 1);

@@ -4,7 +4,7 @@ import io.pipelane.bench.report.Column;
 import java.util.List;
 
 /**
- * What {@code bench policies} measures.
+ * The columns of {@code bench policies}.
  *
  * @param first names what the others are compared with
  */

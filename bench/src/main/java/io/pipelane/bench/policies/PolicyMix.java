@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Which cases are asked for how often: mostly short ones, and a few long ones.
+ * The mix of cases by how often they are asked for: mostly short ones, and a few long ones.
  *
  * @param parts whose shares add up to 1
  */

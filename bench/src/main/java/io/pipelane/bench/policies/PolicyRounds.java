@@ -19,7 +19,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
-/** Measures one way of scheduling after another under the same requests, a round at a time. */
+/**
+ * The rounds of {@code bench policies}: one way of scheduling after another under the same
+ * requests, a round at a time.
+ */
 final class PolicyRounds {
   private static final Duration ALONE = Duration.ofMillis(500);
   private static final int WARMING_RUNS = 10;
@@ -33,7 +36,7 @@ final class PolicyRounds {
   private double perSecondAndLane;
   private String runtimeVersion = "";
 
-  /** Starts a server that schedules so. */
+  /** The start of a server that schedules so. */
   interface Servers {
     LocalPipelane start(Scheduling way) throws IOException, InterruptedException;
   }

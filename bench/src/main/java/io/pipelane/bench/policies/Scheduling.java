@@ -4,7 +4,7 @@ import io.pipelane.config.SchedulingConfig.Policy;
 import java.util.Map;
 
 /**
- * How a server schedules.
+ * A server's way of scheduling.
  *
  * @param name for people
  * @param settings by key

@@ -13,7 +13,10 @@ import java.net.http.HttpClient;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Asks one server for a model in every scene, a round at a time. */
+/**
+ * The rounds of {@code bench preempt}: one server is asked for a model in every scene, a round at a
+ * time.
+ */
 final class PreemptRounds implements AutoCloseable {
   private static final int WARMING_RUNS = 10;
 

@@ -1,6 +1,6 @@
 package io.pipelane.bench.preempt;
 
-/** What a request finds. */
+/** A scene: what a request finds. */
 enum Scene {
   READY("ready", false, false),
   COLD("cold", false, true),

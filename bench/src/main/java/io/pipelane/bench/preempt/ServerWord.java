@@ -10,7 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 
 /**
- * What a server has told so far of a model's requests.
+ * The counts that a server has told so far of a model's requests.
  *
  * @param requests answered
  * @param queueNanos that they waited for a lane, all together

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What it takes to end one model's session or process, and to begin another's. */
+/** The cost of ending one model's session or process, and beginning another's. */
 final class StopAndStart {
   private final AskedModel background;
   private final AskedModel asked;

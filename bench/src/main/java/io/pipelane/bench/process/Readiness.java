@@ -9,7 +9,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** How far a server in this process has prepared its models. */
+/** The wait until a server in this process has prepared its models. */
 public final class Readiness {
   private static final long LIMIT_MINUTES = 10;
 

@@ -13,7 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** How an inference request is written. */
+/** The form in which an inference request is written. */
 public enum RequestForm {
   /** Over HTTP, tensors as bytes both ways. */
   BINARY,

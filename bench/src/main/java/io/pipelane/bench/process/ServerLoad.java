@@ -39,7 +39,7 @@ public final class ServerLoad {
   }
 
   /**
-   * What was measured of one stretch of load.
+   * The measurements of one stretch of load.
    *
    * @param serverCpu processor time of the server's process during the stretch
    */

@@ -3,7 +3,7 @@ package io.pipelane.bench.report;
 import java.io.PrintWriter;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** What a benchmark program says while it runs. */
+/** The output of a benchmark program while it runs. */
 public final class Console {
   private Console() {}
 

@@ -5,8 +5,9 @@ import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * Publishes what has been measured when that does not come to its end, by an error or by a signal:
- * measuring takes long, and the time of some machines is dear. Belongs to the thread that measures.
+ * The publication of what has been measured when that does not come to its end, by an error or by a
+ * signal. Measuring takes long, and the time of some machines is dear. Belongs to the thread that
+ * measures.
  */
 public final class CutOff implements AutoCloseable {
   private final ReportOptions files;

@@ -7,7 +7,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What a figure has to be read with: when, on what, of which state of the source. */
+/**
+ * The provenance that a figure has to be read with: when, on what, of which state of the source.
+ */
 public final class Provenance {
   private Provenance() {}
 

@@ -11,8 +11,8 @@ import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a benchmark program has measured: for every case and column one value a round, of which the
- * median counts. A ratio is taken within each round, so that drift of the machine hits both its
+ * The measurements of a benchmark program: for every case and column one value a round, of which
+ * the median counts. A ratio is taken within each round, so that drift of the machine hits both its
  * sides alike. Safe for any thread.
  */
 public final class Results {

@@ -3,8 +3,8 @@ package io.pipelane.bench.report;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * Measures rows one after another: one that fails costs no other. Belongs to the thread that
- * measures.
+ * Rows that are measured one after another: one that fails costs no other. Belongs to the thread
+ * that measures.
  */
 public final class Rows {
   /** Characters of a row's name: the column is as wide as the longest. */
@@ -20,7 +20,7 @@ public final class Rows {
     this.results = results;
   }
 
-  /** Adds what it measures to the results. */
+  /** A measurement, which adds its results itself. */
   @FunctionalInterface
   public interface Measurement {
     void run() throws Exception;

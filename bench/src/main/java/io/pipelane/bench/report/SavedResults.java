@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 
-/** What a benchmark program has written with {@code --json}. */
+/** The results that a benchmark program has written with {@code --json}. */
 public final class SavedResults {
   private static final long MOST_BYTES = 16 << 20;
 

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How many variants of one structure a device's memory serves with hardly a stall.
+ * The number of variants of one structure that a device's memory serves with hardly a stall.
  *
  * @param wholeModels that fit with all their weights
  * @param served the most for which the 99th percentile of the stalls stays below the limit

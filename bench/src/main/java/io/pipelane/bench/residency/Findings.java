@@ -3,7 +3,7 @@ package io.pipelane.bench.residency;
 import io.pipelane.config.ResidencyConfig;
 import java.util.List;
 
-/** What a run of the benchmark has found. */
+/** The findings of a run of the benchmark. */
 record Findings(
     List<Scene> scenes,
     List<SweepPoint> sweep,

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Replays traces under policies of residency. */
+/** The replay of traces under policies of residency. */
 final class ResidencyBenchmark {
   private static final double[] MEMORY_SHARES = {0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1};
   private static final double[] RESIDENT_PERCENT = {0, 12.5, 25, 50, 75};

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.function.ToLongFunction;
 
 /**
- * What Salus' table 1 tells of a policy, in minutes.
+ * The figures of Salus' table 1 for a policy, in minutes.
  *
  * @param queueing from a job's coming to its first run, on the average
  * @param completion from a job's coming to its end, on the average

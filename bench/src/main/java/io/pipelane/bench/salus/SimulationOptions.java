@@ -9,7 +9,7 @@ import io.pipelane.switcher.jobs.SwitchCosts;
 import java.util.Map;
 import picocli.CommandLine.Option;
 
-/** What the device of a simulation is like. */
+/** The options that say what the device of a simulation is like. */
 public final class SimulationOptions {
   private static final double BYTES_PER_GIGABYTE = 1e9;
   private static final double NANOS_PER_MILLI = 1e6;

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 
-/** What a device did, as its monitor has seen it, and what evictions from it took. */
+/** The figures of a device, as its monitor has seen it, and of evictions from it. */
 final class DeviceFigures {
   private static final double PERCENT = 100;
   private static final double NANOS_A_MILLI = 1e6;

@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
-/** What other programs take of the host while offline work runs. Used by one thread. */
+/** The load that other programs put on the host while offline work runs. Used by one thread. */
 final class Neighbours {
   /*
-   * How much of the host's memory a server takes is known once one has run, with online work alone:
-   * it has the same models and sessions as those that are measured beside offline work. The limit
-   * of the latter lies as far above that as a heap may grow meanwhile. It is all three thresholds:
-   * else offline runs would have come to their end, and no more begun, before they are to stop.
+   * How much of the host's memory a server takes is known once one has run with online work alone:
+   * it has the same models and sessions as those that are measured beside offline work. Their limit
+   * lies as far above that as a heap may grow meanwhile. It is all three thresholds: else offline
+   * runs would have come to their end, and no more begun, before they are to stop.
    */
   private static final int ABOVE_USUAL = 3;
   private static final int MOST = 100;
@@ -82,7 +82,7 @@ final class Neighbours {
     };
   }
 
-  /** What has begun. */
+  /** A load that has begun. */
   @FunctionalInterface
   interface Load extends AutoCloseable {
     @Override

@@ -12,7 +12,7 @@ final class OnlineRequests {
   private final Spread spread;
   private final DoubleFunction<Duration> length;
 
-  /** How requests are spread over time. */
+  /** The way in which requests are spread over time. */
   enum Spread {
     /** At random and independent of each other: what has come tells nothing of what comes. */
     POISSON,

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Starts servers whose device online and offline work share. */
+/** The start of servers whose device online and offline work share. */
 public final class SharedServer {
   private SharedServer() {}
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.sharing;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench sharing} measures. */
+/** The columns of {@code bench sharing}. */
 final class SharingColumns {
   static final Column REQUESTS = new Column("online_requests", "online", 0);
   static final Column IN_ALL = new Column("online_requests_in_all", "in all", 0);

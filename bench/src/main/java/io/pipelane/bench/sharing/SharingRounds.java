@@ -23,7 +23,10 @@ import java.util.Objects;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
-/** Measures one way after another with the same online requests, a round at a time. */
+/**
+ * The rounds of {@code bench sharing}: one way after another with the same online requests, a round
+ * at a time.
+ */
 final class SharingRounds {
   private static final int WARMING_RUNS = 20;
   private static final Duration ONE_AFTER_THE_OTHER = Duration.ofSeconds(1);
@@ -52,7 +55,7 @@ final class SharingRounds {
     return ratios;
   }
 
-  /** Starts a server that shares its device in a way. */
+  /** The start of a server that shares its device in a way. */
   interface Servers {
     LocalPipelane start(Scene scene) throws IOException, InterruptedException;
 

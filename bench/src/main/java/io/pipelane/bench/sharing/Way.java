@@ -3,7 +3,7 @@ package io.pipelane.bench.sharing;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.Locale;
 
-/** How online and offline work share the device. */
+/** The way in which online and offline work share the device. */
 enum Way {
   /** Online work has the device to itself. */
   ALONE("gates", "off", Priority.OFFLINE),

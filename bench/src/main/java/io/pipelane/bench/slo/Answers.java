@@ -3,7 +3,7 @@ package io.pipelane.bench.slo;
 import io.pipelane.bench.report.Results;
 import java.util.Arrays;
 
-/** What came of the requests of a time. */
+/** The outcome of the requests of a time. */
 final class Answers {
   private static final double PERCENT = 100;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.slo;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench slo} tells of each offered load. */
+/** The columns of {@code bench slo}, told of each offered load. */
 final class SloColumns {
   static final Column OFFERED = new Column("offered_per_s", "offered /s", 1);
   static final Column ADMITTED = new Column("admitted_percent", "admitted %", 2);

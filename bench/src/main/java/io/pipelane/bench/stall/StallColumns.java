@@ -3,7 +3,7 @@ package io.pipelane.bench.stall;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench stall} measures. */
+/** The columns of {@code bench stall}. */
 final class StallColumns {
   static final Column EXPECTED = new Column("expected_p99_ms", "expected p99 ms", 1);
   static final Column NOTED = new Column("noted_p99_ms", "by the server's notes", 1);

@@ -1,4 +1,4 @@
-/** Whether a server that stands still looks it in the load generator's figures. */
+/** The test whether a server that stands still looks it in the load generator's figures. */
 @NullMarked
 package io.pipelane.bench.stall;
 

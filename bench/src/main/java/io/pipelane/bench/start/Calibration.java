@@ -19,8 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Finds a rate that a machine bears with the server and the load generator side by side. One thread
- * at a time.
+ * The search for a rate that a machine bears with the server and the load generator side by side.
+ * One thread at a time.
  */
 final class Calibration {
   /*

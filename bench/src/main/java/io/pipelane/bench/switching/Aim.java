@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What an H200 is to reach with a batch of 8 in FP32 with TF32, in milliseconds.
+ * The times that an H200 is to reach with a batch of 8 in FP32 with TF32, in milliseconds.
  *
  * @param warm captured, warm, at most
  * @param coldOverWarm cold with nothing resident, beyond warm, at most

@@ -4,7 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
 
 import java.lang.foreign.MemorySegment;
 
-/** How far two FP32 answers are apart. */
+/** The relative difference of two FP32 answers. */
 final class Difference {
   private Difference() {}
 

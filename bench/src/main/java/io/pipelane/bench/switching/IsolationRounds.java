@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Measures what a model's requests take in the server's process and in a worker process, warm and
- * cold, in turn.
+ * The measurement of what a model's requests take in the server's process and in a worker process,
+ * warm and cold, in turn.
  */
 final class IsolationRounds {
   private static final double P99 = 0.99;

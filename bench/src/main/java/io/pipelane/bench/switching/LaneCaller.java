@@ -16,7 +16,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Runs a session in a lane again and again, on the calling thread, with the same inputs. */
+/**
+ * A caller that runs a session in a lane again and again, on the calling thread, with the same
+ * inputs.
+ */
 final class LaneCaller implements Invocation {
   private final ModelSession session;
   private final EphemeralRegion lane;

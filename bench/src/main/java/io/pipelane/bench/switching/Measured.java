@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What is known of one model: samples by row, and figures that are no latency. */
+/** The measurements of one model: samples by row, and figures that are no latency. */
 final class Measured {
   private final Map<Row, Samples> rows = new LinkedHashMap<>();
   private final Map<String, Double> facts = new LinkedHashMap<>();

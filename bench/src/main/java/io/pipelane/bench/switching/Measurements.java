@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What was measured of all models, in order. */
+/** The measurements of all models, in order. */
 final class Measurements {
   private final Map<String, Measured> models = new LinkedHashMap<>();
 

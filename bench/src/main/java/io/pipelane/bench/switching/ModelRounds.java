@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Measures one model on one accelerator, through the product's own switcher. */
+/** The measurement of one model on one accelerator, through the product's own switcher. */
 final class ModelRounds {
   private static final double[] RESIDENT_SHARES = {0.125, 0.25, 0.5, 0.75};
   private static final int[] GROUP_COUNTS = {4, 8, 16, 24, 32};

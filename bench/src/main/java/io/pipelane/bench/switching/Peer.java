@@ -9,9 +9,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads what another program has measured on the same device: lines of JSON with {@code model},
- * {@code warm_ms}, {@code naive_to_cuda_ms}, {@code cold_flat_ms} and {@code cold_pipe_ms} (by
- * group size, [groups, ms]), and lines {@code MODEL cuda graph warm ms VALUE}.
+ * A reader of what another program has measured on the same device: lines of JSON with {@code
+ * model}, {@code warm_ms}, {@code naive_to_cuda_ms}, {@code cold_flat_ms} and {@code cold_pipe_ms}
+ * (by group size, [groups, ms]), and lines {@code MODEL cuda graph warm ms VALUE}.
  */
 final class Peer {
   private static final String PREFIX = "peer_";

@@ -21,7 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Imports models and measures the parts wanted, one model after another, in this process. */
+/**
+ * The import of models and the measurement of the parts wanted, one model after another, in this
+ * process.
+ */
 final class SwitchBenchmark {
   /** Finer than any model's layers. */
   private static final Set<Part> OF_LAYERS = Set.of(Part.COLD, Part.ABLATIONS);

@@ -38,7 +38,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class SwitchCommand implements Callable<Integer> {
-  /** What there is to measure. */
+  /** A part that can be measured. */
   enum Part {
     PLAIN,
     GATED,

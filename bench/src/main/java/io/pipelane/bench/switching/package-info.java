@@ -1,4 +1,4 @@
-/** What bringing a model onto a device costs: cold beside warm, and beside other ways to do it. */
+/** The cost of bringing a model onto a device: cold beside warm, and beside other ways to do it. */
 @NullMarked
 package io.pipelane.bench.switching;
 

@@ -16,8 +16,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Reads a file past the page cache with a few threads and throws it away: what the disk gives, with
- * nothing done to the bytes.
+ * A reader of a file past the page cache with a few threads, which throws it away: what the disk
+ * gives, with nothing done to the bytes.
  */
 final class DirectReader {
   private static final int[] CHUNK_BYTES = {256 << 10, 1 << 20, 4 << 20};

@@ -15,8 +15,9 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * What weights on disk go through on their way to a GPU, but for its driver: a host tier that is
- * filled by direct reads, and a transfer that follows them through staging buffers.
+ * The parts that weights on disk go through on their way to a GPU, but for its driver. They are a
+ * host tier that is filled by direct reads, and a transfer that follows them through staging
+ * buffers.
  */
 final class FilledTier implements AutoCloseable {
   private static final long BUFFER_BYTES = 8L << 20;

@@ -3,7 +3,7 @@ package io.pipelane.bench.tiers;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench tiers} measures. */
+/** The columns of {@code bench tiers}. */
 final class TiersColumns {
   static final Column DIRECT = new Column("direct_mb_per_s", "direct reader MB/s", 0);
   static final Column TRANSFER = new Column("transfer_mb_per_s", "disk to device MB/s", 0);

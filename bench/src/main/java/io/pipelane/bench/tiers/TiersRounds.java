@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Stream;
 
-/** Measures one model, which its server has alone. */
+/** The measurement of one model, which its server has alone. */
 final class TiersRounds implements AutoCloseable {
   private final LocalPipelane server;
   private final AskedModel asked;

@@ -1,4 +1,4 @@
-/** From disk to the device: rates and latencies of models that are on disk only. */
+/** The way from disk to the device: rates and latencies of models that are on disk only. */
 @NullMarked
 package io.pipelane.bench.tiers;
 

@@ -3,7 +3,7 @@ package io.pipelane.bench.trace;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench trace} tells of each policy. */
+/** The columns of {@code bench trace}, told of each policy. */
 final class TraceColumns {
   static final Column MAKESPAN = new Column("makespan_min", "makespan min", 1);
   static final Column QUEUEING = new Column("queueing_min", "queueing min", 1);

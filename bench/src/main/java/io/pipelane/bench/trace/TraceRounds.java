@@ -12,7 +12,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** Runs each trace under every policy, fifo first, and adds what came of it to the results. */
+/**
+ * The rounds of {@code bench trace}: each trace under every policy, fifo first, whose outcomes are
+ * added to the results.
+ */
 final class TraceRounds {
   /** Salus' table 1, in minutes. */
   private static final Map<Policy, JobTimes> PAPER =

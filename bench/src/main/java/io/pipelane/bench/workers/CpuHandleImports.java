@@ -11,7 +11,7 @@ import io.pipelane.lanes.cpu.WorkerRange;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Of the processor's memory: one handle is all of it. */
+/** The imports of the processor's memory: one handle is all of it. */
 final class CpuHandleImports implements HandleImports {
   private final List<Group> groups;
   private final CpuDevice device;

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
 
-/** Of a GPU's memory: each page has a handle of its own. */
+/** The imports of a GPU's memory: each page has a handle of its own. */
 final class CudaHandleImports implements HandleImports {
   private final CudaContext context;
   private final VirtualMemory memory;

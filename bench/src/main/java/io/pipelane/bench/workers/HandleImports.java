@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What it takes a worker to have the pages of one model at its addresses, group by group: with the
- * device's memory opened once for all, as workers do, or opened anew for each group (PipeSwitch
+ * The time that it takes a worker to have the pages of one model at its addresses, group by group.
+ * The device's memory is opened once for all, as workers do, or anew for each group (PipeSwitch
  * §6.3, no IPC optimization). The pages are of this process, and so are the mappings: it costs no
  * message to pass a handle.
  */

@@ -2,7 +2,7 @@ package io.pipelane.bench.workers;
 
 import java.util.List;
 
-/** How the processes of two models that take turns are changed. */
+/** The way in which the processes of two models that take turns are changed. */
 enum Way {
   TWO_PROCESSES(
       "two processes", "workers.isolation=process workers.switch=fault workers.standbys=0"),

@@ -3,7 +3,7 @@ package io.pipelane.bench.workers;
 import io.pipelane.bench.report.Column;
 import java.util.List;
 
-/** What {@code bench workers} tells of each way to change processes. */
+/** The columns of {@code bench workers}, told of each way to change processes. */
 final class WorkersColumns {
   static final String TITLE = "From one model to another: ways to change processes";
 

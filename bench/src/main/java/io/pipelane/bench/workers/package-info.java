@@ -1,4 +1,4 @@
-/** What switching from one model to another costs by the way in which their processes change. */
+/** The cost of switching from one model to another by the way in which their processes change. */
 @NullMarked
 package io.pipelane.bench.workers;
 

@@ -1,4 +1,4 @@
-/** Which of two sides go together. */
+/** The matching of two sides. */
 @NullMarked
 package io.pipelane.cluster.matching;
 

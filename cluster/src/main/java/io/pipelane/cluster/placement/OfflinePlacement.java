@@ -16,16 +16,16 @@ import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Which offline job shares which device until the next matching (MuxFlow §5, algorithm 1): one at
- * most for each healthy device, so that their normalised throughputs together are greatest. For any
- * thread.
+ * The choice of which offline job shares which device until the next matching (MuxFlow §5,
+ * algorithm 1): one at most for each healthy device, so that their normalised throughputs together
+ * are greatest. For any thread.
  */
 public final class OfflinePlacement {
   /*
    * An edge's weight is what the job would get done by the next matching: the throughput that is
    * predicted, for the time that is left after a move. So a job moves where the gain exceeds the
-   * cost, which algorithm 1 does not ask. One that runs nowhere pays for no move: it would wait for
-   * ever where an interval is no longer than one.
+   * cost, which algorithm 1 does not ask. A job that runs nowhere pays for no move: it would wait
+   * for ever where an interval is no longer than a move.
    *
    * Jobs take part in their order, as many as there are devices. With all of them in the graph, as
    * in the paper, those that share badly would wait as long as others come.

@@ -1,4 +1,4 @@
-/** Which offline job goes to which device. */
+/** The placement of offline jobs on devices. */
 @NullMarked
 package io.pipelane.cluster.placement;
 

@@ -5,8 +5,9 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * Adds up what a device shows while a workload has it for itself (MuxFlow §3, workload profiler):
- * the server's own samples and the times of its runs. Belongs to one thread.
+ * The profiler of a workload, which adds up what a device shows while the workload has it for
+ * itself (MuxFlow §3, workload profiler): the server's own samples and the times of its runs.
+ * Belongs to one thread.
  */
 public final class Profiler {
   private static final double NANOS_PER_MILLI = 1e6;

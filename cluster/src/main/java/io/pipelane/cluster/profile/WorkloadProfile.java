@@ -1,7 +1,7 @@
 package io.pipelane.cluster.profile;
 
 /**
- * What a workload does to a device that it has for itself (MuxFlow §5). Shares are of 1.
+ * The profile of a workload on a device that it has for itself (MuxFlow §5). Shares are of 1.
  *
  * @param utilization of the time, that in which something ran
  * @param activity of the multiprocessors, those that were busy, over the same time

@@ -1,4 +1,4 @@
-/** What is known of workloads before they share a device. */
+/** Profiles of workloads, taken before they share a device. */
 @NullMarked
 package io.pipelane.cluster.profile;
 

@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /**
- * What two workloads on a device do to each other, on assumed figures.
+ * The effects of two workloads on a device on each other, by assumed figures.
  *
  * @param heat how much of the type's loss of clock this device has; 1 as most
  */

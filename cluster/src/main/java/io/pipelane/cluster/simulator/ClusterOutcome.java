@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /**
- * What came of a day of a cluster.
+ * The outcome of a day of a cluster.
  *
  * @param meanMillis of online requests
  * @param p99Millis of online requests

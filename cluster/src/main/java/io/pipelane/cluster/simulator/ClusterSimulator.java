@@ -55,7 +55,7 @@ public final class ClusterSimulator {
   private double activity;
 
   /**
-   * What a cluster is made of, but for its scheme.
+   * The setting of a simulation: what a cluster is made of, but for its scheme.
    *
    * @param fleet what devices are, and do
    * @param rates of the requests, and so the number of devices

@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /**
- * What sharing a device comes to.
+ * The effect of sharing a device.
  *
  * @param requestMillis what an online request takes on the device once it runs
  * @param speed of the offline workload, over that of its own alone

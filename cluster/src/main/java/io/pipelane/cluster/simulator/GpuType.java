@@ -3,7 +3,8 @@ package io.pipelane.cluster.simulator;
 import java.util.List;
 
 /**
- * How fast a type of GPU is, and how workloads on it hinder each other. All figures are assumed.
+ * A type of GPU: how fast it is, and how workloads on it hinder each other. All figures are
+ * assumed.
  *
  * @param speed how much faster than a T4 it runs everything that it has for itself
  * @param contention what memory traffic of two workloads costs both, per unit of their product

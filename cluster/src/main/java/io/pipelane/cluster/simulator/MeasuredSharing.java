@@ -9,19 +9,21 @@ import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What one online and one offline workload did to each other on a real device, at some rates of
- * requests and shares of the multiprocessors.
+ * The measured effects of one online and one offline workload on each other on a real device, at
+ * some rates of requests and shares of the multiprocessors.
  */
 public final class MeasuredSharing implements SharingModel {
   /*
    * Between measured rates all goes in straight lines: from the offline workload alone to the least
-   * rate, and on beyond the greatest as before it; what requests take is, over alone, that of the
-   * nearest rate at both ends. Between measured shares the same, and beyond them the nearest counts.
+   * rate, and on beyond the greatest as before it. What requests take is, over alone, that of the
+   * nearest rate at both ends. Between measured shares the same holds, and beyond them the nearest
+   * counts.
    *
-   * Mean latencies are measured, at every rate: alone a device that is asked seldom falls asleep, so
-   * requests take longer there than the queue says. What a request takes on the device is what makes the queue's mean
-   * that one; so the distribution is the queue's. The clock was not measured, and stays. Nobody had a
-   * throttle: one takes its part of both the speed and the slowdown.
+   * Mean latencies are measured, at every rate. A device alone that is asked seldom falls asleep,
+   * so requests take longer there than the queue says. What a request takes on the device is chosen
+   * to make the queue's mean the measured one; so the distribution is the queue's. The clock was
+   * not measured, and stays. Nobody had a throttle: one takes its part of both the speed and the
+   * slowdown.
    */
   private static final double LEAST_SPEED = 0.01;
 

@@ -4,7 +4,7 @@ import io.pipelane.cluster.profile.WorkloadProfile;
 import java.util.List;
 
 /**
- * What offline jobs train. All figures but the names are assumed.
+ * A model that offline jobs train. All figures but the names are assumed.
  *
  * @param utilization of the time alone, that in which the device computes
  * @param busyActivity of the multiprocessors, those that are busy meanwhile

@@ -3,9 +3,9 @@ package io.pipelane.cluster.simulator;
 import java.util.SplittableRandom;
 
 /**
- * How long requests wait that come at random and take equally long, one after another (M/D/1). The
- * mean is exact; the tail is its asymptote C exp(-θ t), where ρ (exp θ - 1) = θ and times count in
- * runs (Tijms, A First Course in Stochastic Models, 2003, §9.4).
+ * The waiting times of requests that come at random and take equally long, one after another
+ * (M/D/1). The mean is exact; the tail is its asymptote C exp(-θ t), where ρ (exp θ - 1) = θ and
+ * times count in runs (Tijms, A First Course in Stochastic Models, 2003, §9.4).
  *
  * @param utilization ρ, of the time that in which a request runs
  * @param factor C

@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /**
- * What two workloads on a device do to each other: the truth of the simulator, which speed
+ * The effects of two workloads on a device on each other: the truth of the simulator, which speed
  * predictors learn from samples where they do not know it.
  */
 sealed interface SharingModel permits AssumedSharing, MeasuredSharing {

@@ -1,6 +1,6 @@
 package io.pipelane.cluster.simulator;
 
-/** How an online and an offline workload share a device. */
+/** The way in which an online and an offline workload share a device. */
 public enum SharingWay {
   /** There is no offline work. */
   ONLINE_ONLY,

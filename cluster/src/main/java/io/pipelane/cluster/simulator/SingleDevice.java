@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 /**
- * What the simulator says of one device under constant load, to be held against measurements.
+ * The simulator's figures of one device under constant load, to be held against measurements.
  *
  * @param meanMillis of online requests
  * @param p99Millis of online requests

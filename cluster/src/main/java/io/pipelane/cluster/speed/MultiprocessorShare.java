@@ -3,17 +3,18 @@ package io.pipelane.cluster.speed;
 import io.pipelane.cluster.profile.WorkloadProfile;
 
 /**
- * How many multiprocessors an offline workload may use beside an online one, as a share of all.
- * Chosen before the speed is predicted (MuxFlow, algorithm 1, line 6).
+ * The share of all multiprocessors that an offline workload may use beside an online one. Chosen
+ * before the speed is predicted (MuxFlow, algorithm 1, line 6).
  */
 public sealed interface MultiprocessorShare {
   /** The share beside this workload, above 0, at most 1. */
   double beside(WorkloadProfile online);
 
   /**
-   * What the online workload leaves idle, by its SM activity, as far as that slows it down no more
-   * than is acceptable (MuxFlow §4.3), rounded down to whole steps. While a request runs, both
-   * together may want more multiprocessors than there are by the slowdown only.
+   * The multiprocessors that the online workload leaves idle, by its SM activity, as far as their
+   * use slows it down no more than is acceptable (MuxFlow §4.3), rounded down to whole steps. While
+   * a request runs, both together may want more multiprocessors than there are by the slowdown
+   * only.
    *
    * @param step what shares are multiples of
    * @param least that is given
@@ -43,7 +44,7 @@ public sealed interface MultiprocessorShare {
   }
 
   /**
-   * The same beside everybody.
+   * The same share beside every workload.
    *
    * @param share above 0, at most 1
    */

@@ -2,7 +2,7 @@ package io.pipelane.cluster.speed;
 
 import io.pipelane.cluster.profile.WorkloadProfile;
 
-/** Says how fast an offline workload would be beside an online one, on one type of GPU. */
+/** A predictor of an offline workload's speed beside an online one, on one type of GPU. */
 @FunctionalInterface
 public interface SpeedPredictor {
   /**

@@ -1,4 +1,4 @@
-/** How fast offline work would be beside online work. */
+/** Speed of offline work beside online work. */
 @NullMarked
 package io.pipelane.cluster.speed;
 

@@ -3,7 +3,10 @@ package io.pipelane.demo.answer;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.protocol.Tensor;
 
-/** What a sentence model makes of a sentence: a direction, near to that of similar sentences. */
+/**
+ * The vector that a sentence model makes of a sentence: a direction, near to that of similar
+ * sentences.
+ */
 public final class SentenceVector {
   private final double[] unit;
 

@@ -3,7 +3,7 @@ package io.pipelane.demo.answer;
 import io.pipelane.demo.protocol.Tensor;
 
 /**
- * Which way up a line of text is.
+ * The direction of a line of text: which way up it is.
  *
  * @param confidence 0.5 to 1
  */

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads the text out of the recogniser's output, given the characters the recogniser knows. */
+/** A reader of the text in the recogniser's output, given the characters the recogniser knows. */
 public final class TextReader {
   private final List<String> classes;
 

@@ -1,4 +1,4 @@
-/** What the demo models' outputs say, in human terms. */
+/** The demo models' outputs in human terms. */
 @NullMarked
 package io.pipelane.demo.answer;
 

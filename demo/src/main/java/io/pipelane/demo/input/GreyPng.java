@@ -11,8 +11,8 @@ import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 
 /**
- * Reads PNG files of 8 bits of grey a pixel, not interlaced, without Java's imaging, which small
- * runtimes leave out.
+ * A reader of PNG files of 8 bits of grey a pixel, not interlaced, without Java's imaging, which
+ * small runtimes leave out.
  */
 final class GreyPng {
   private static final long SIGNATURE = 0x89504e470d0a1a0aL;

@@ -14,7 +14,9 @@ import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** Turns sentences into the inputs of a sentence model, with the tokenizer that came with it. */
+/**
+ * The tokenizer that turns sentences into the inputs of a sentence model; it came with the model.
+ */
 public final class SentenceTokenizer implements AutoCloseable {
   /*
    * The tokenizer library unpacks its native code into a cache in the user's home, and unless told

@@ -3,7 +3,10 @@ package io.pipelane.demo.plain;
 import io.pipelane.demo.protocol.Tensor;
 import java.util.List;
 
-/** How far an answer is from a reference: ||a - b|| / ||b||, over all FP32 outputs together. */
+/**
+ * The relative difference of an answer from a reference: ||a - b|| / ||b||, over all FP32 outputs
+ * together.
+ */
 public final class RelativeDifference {
   /** Two answers that differ by no more than this are equal. */
   public static final double EQUAL = 1e-5;

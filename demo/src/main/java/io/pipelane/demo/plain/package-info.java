@@ -1,4 +1,4 @@
-/** The same requests through a plain ONNX Runtime session, for comparison. */
+/** Plain ONNX Runtime sessions, asked the same requests for comparison. */
 @NullMarked
 package io.pipelane.demo.plain;
 

@@ -9,7 +9,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/** What the demo prints, for somebody who sees Pipelane for the first time. Plain ASCII. */
+/**
+ * The report that the demo prints, for somebody who sees Pipelane for the first time. Plain ASCII.
+ */
 public final class DemoReport {
   private final PrintWriter out;
 

@@ -1,7 +1,7 @@
 package io.pipelane.demo.report;
 
 /**
- * What came of ending the process that a model ran in.
+ * The outcome of ending the process that a model ran in.
  *
  * @param pid the process's
  * @param requests how often the model was asked, before and after

@@ -1,7 +1,7 @@
 package io.pipelane.demo.report;
 
 /**
- * What the demo measured of one model.
+ * The demo's measurements of one model.
  *
  * @param weightBytes brought to the device
  * @param inPlaceBytes read where they lie in host memory

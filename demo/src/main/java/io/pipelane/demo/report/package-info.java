@@ -1,4 +1,4 @@
-/** What the demo prints. */
+/** The report that the demo prints. */
 @NullMarked
 package io.pipelane.demo.report;
 

@@ -4,8 +4,8 @@ import io.pipelane.lanes.EphemeralRegion;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Stands for memory that worker processes take: allocations have addresses, so that accounts can
- * tell them apart, and nothing lies there.
+ * A stand-in heap for memory that worker processes take: allocations have addresses, so that
+ * accounts can tell them apart, and nothing lies there.
  */
 public final class ElsewhereHeap implements OwnedMemory.Heap {
   private final AtomicLong next = new AtomicLong(EphemeralRegion.ALIGNMENT);

@@ -1,7 +1,8 @@
 package io.pipelane.lanes.allocation;
 
 /**
- * Where in a device's slot table worker processes look up what lies under a range's slots.
+ * The part of a device's slot table in which worker processes look up what lies under a range's
+ * slots.
  *
  * @param range a number that no other range of the device has or will have
  * @param offset where its part of the table begins, in bytes

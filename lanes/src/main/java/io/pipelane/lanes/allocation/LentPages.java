@@ -7,8 +7,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Which pages of a device are lent, and under how many slots each is mapped. Pages are lent last
- * in, first out, so that memory already touched is used before other.
+ * The page pool of a device: its lent pages, and the number of slots under which each is mapped.
+ * Pages are lent last in, first out, so that memory already touched is used before other.
  */
 public final class LentPages implements PagePool {
   private final long pageBytes;

@@ -15,7 +15,7 @@ public final class OwnedMemory implements PersistentMemory, AutoCloseable {
    * together with another account's. Allocations are charged what they take.
    */
 
-  /** Where the memory comes from. Safe for any thread. */
+  /** The source of the memory. Safe for any thread. */
   public interface Heap {
     /** What an allocation of so many bytes takes; negative when that overflows. */
     long rounded(long bytes);

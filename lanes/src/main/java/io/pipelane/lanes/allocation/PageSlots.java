@@ -5,8 +5,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which page lies under which slot of an address range, and which slots copies are writing. Not
- * safe for several threads.
+ * The page under each slot of an address range, and the slots that copies are writing. Not safe for
+ * several threads.
  */
 public final class PageSlots {
   private final LentPages pages;

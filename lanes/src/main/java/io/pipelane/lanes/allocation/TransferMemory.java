@@ -6,9 +6,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Host memory of a fixed size that requests and answers lie in on their way, lent in stretches: of
- * a kind that the device copies from and to directly, and used over and over, so that the system
- * fills it in once. Safe for any thread, and never waits for room.
+ * Host memory of a fixed size that requests and answers lie in on their way, lent in stretches. It
+ * is of a kind that the device copies from and to directly. It is used over and over, so that the
+ * system fills it in once. Safe for any thread, and never waits for room.
  */
 public final class TransferMemory implements AutoCloseable {
   private final MemorySegment memory;

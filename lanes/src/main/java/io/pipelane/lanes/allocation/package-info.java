@@ -1,4 +1,4 @@
-/** Who has which memory: the accounting that every device does in the same way. */
+/** The memory accounting that all devices share. */
 @NullMarked
 package io.pipelane.lanes.allocation;
 

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What follows from a job's leaving.
+ * The consequences of a job's leaving.
  *
  * @param closed the lane that was its alone; close it before acting on {@code admitted}
  * @param admitted pending jobs that have a lane now, in the order in which they got it

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.assignment;
 
 /**
- * What asks for a lane, and the memory it needs.
+ * A request for a lane, with the memory it needs.
  *
  * @param id tells jobs apart; one table holds a job once
  * @param persistentBytes taken for as long as the job is there

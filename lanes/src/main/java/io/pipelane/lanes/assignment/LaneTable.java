@@ -19,12 +19,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which job runs in which lane: Salus' lane assignment (Yu and Chowdhury, MLSys 2020, section 3.3.2
- * and Algorithm 1; in the event-driven form of arXiv 1902.04610). Not safe for several threads.
+ * Salus' assignment of jobs to lanes (Yu and Chowdhury, MLSys 2020, section 3.3.2 and Algorithm 1;
+ * in the event-driven form of arXiv 1902.04610). Not safe for several threads.
  *
- * <p>After every call the safety condition holds: <i>persistent + Σ lanes ≤ capacity</i>, where
- * persistent is what the jobs with a lane brought and what {@link #persistentChanged} said besides,
- * and a lane is at least as large as the ephemeral memory of each of its jobs.
+ * <p>After every call the safety condition holds: <i>persistent + Σ lanes ≤ capacity</i>.
+ * Persistent is what the jobs with a lane brought and what {@link #persistentChanged} said besides.
+ * A lane is at least as large as the ephemeral memory of each of its jobs.
  */
 public final class LaneTable {
   /*
@@ -32,12 +32,12 @@ public final class LaneTable {
    * condition, which the listing leaves out although the job's persistent memory counts. A lane is
    * replaced only by a larger one, as its other jobs still run in it; a smaller one would be a case
    * for joining. Of equal lanes the one with fewest jobs is joined, which the listing leaves open:
-   * many equal jobs would all go to one otherwise. And lanes are not moved: each has an address range
-   * of its own, so they leave no gaps between them.
+   * many equal jobs would all go to one otherwise. And lanes are not moved: each has an address
+   * range of its own, so they leave no gaps between them.
    *
    * A lane keeps its size until its last job has left. An arrival never makes room, so pending jobs
-   * are tried again only when a job leaves or persistent memory shrinks; they are tried in the order
-   * of their coming, and one that does not fit does not hold up those behind it.
+   * are tried again only when a job leaves or persistent memory shrinks. They are tried in the
+   * order of their coming, and one that does not fit does not hold up those behind it.
    */
 
   private static final class Lane {
@@ -51,7 +51,7 @@ public final class LaneTable {
     }
   }
 
-  /** A job that is here. */
+  /** A job of the table. */
   private static final class Entry {
     Job job;
 

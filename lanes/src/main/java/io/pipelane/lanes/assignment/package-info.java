@@ -1,4 +1,4 @@
-/** Which lane a job runs in: lane assignment after Salus, free of any device. */
+/** The assignment of jobs to lanes after Salus, free of any device. */
 @NullMarked
 package io.pipelane.lanes.assignment;
 

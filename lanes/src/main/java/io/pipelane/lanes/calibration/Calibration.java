@@ -3,7 +3,7 @@ package io.pipelane.lanes.calibration;
 import java.util.Optional;
 
 /**
- * What was measured of a device.
+ * The measurements of a device.
  *
  * @param device its name
  * @param driver what lies between it and us, with its version

@@ -15,8 +15,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps calibrations as JSON files in a folder, one for each device and driver version. A file that
- * cannot be used counts as missing.
+ * The calibrations that are kept as JSON files in a folder, one for each device and driver version.
+ * A file that cannot be used counts as missing.
  */
 public final class CalibrationFile {
   private static final System.Logger LOG = System.getLogger(CalibrationFile.class.getName());
@@ -35,7 +35,7 @@ public final class CalibrationFile {
     this.folder = cache.resolve("calibration");
   }
 
-  /** What a file holds; absent members are those that were not measured. */
+  /** The content of a file; absent members are those that were not measured. */
   private record Content(
       String device,
       String driver,

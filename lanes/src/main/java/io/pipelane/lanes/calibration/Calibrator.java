@@ -13,7 +13,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
 
-/** Measures a device that nobody uses, the way weights come onto it; takes about a second. */
+/**
+ * The calibrator of a device that nobody uses, which measures it the way weights come onto it;
+ * takes about a second.
+ */
 public final class Calibrator {
   /** What is copied at most, and so the pages that a device must have. */
   public static final long LARGEST_COPY = 64L << 20;

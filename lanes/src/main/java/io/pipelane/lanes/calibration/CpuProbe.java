@@ -4,7 +4,7 @@ import io.pipelane.lanes.calibration.Calibration.ProductRate;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Measures the processor, which maps at once and launches nothing. */
+/** The probe of the processor, which maps at once and launches nothing. */
 public final class CpuProbe implements DeviceProbe {
   private static final int WIDTH = 512;
   private static final int PRODUCTS = 16;

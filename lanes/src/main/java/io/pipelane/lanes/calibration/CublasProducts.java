@@ -12,7 +12,7 @@ import jcuda.jcublas.cublasHandle;
 import jcuda.jcublas.cublasMath;
 import jcuda.jcublas.cublasOperation;
 
-/** Measures FP32 matrix products by CUDA 12's cuBLAS, TF32 allowed. */
+/** A measurement of FP32 matrix products by CUDA 12's cuBLAS, TF32 allowed. */
 final class CublasProducts {
   private static final int WIDTH = 4096;
   private static final int PRODUCTS = 20;

@@ -10,7 +10,10 @@ import java.lang.System.Logger.Level;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
-/** Measures a GPU: launches through the driver, products through cuBLAS or else ONNX Runtime. */
+/**
+ * The probe of a GPU: launches are measured through the driver, products through cuBLAS or else
+ * ONNX Runtime.
+ */
 public final class CudaProbe implements DeviceProbe {
   private static final System.Logger LOG = System.getLogger(CudaProbe.class.getName());
   private static final int LAUNCHES = 200;

@@ -3,7 +3,7 @@ package io.pipelane.lanes.calibration;
 import io.pipelane.lanes.calibration.Calibration.ProductRate;
 import java.util.Optional;
 
-/** What is measured of each kind of device in its own way. */
+/** A probe for what is measured of each kind of device in its own way. */
 public interface DeviceProbe {
   /** Blocks until every mapping asked for has been carried out. */
   void awaitMappings();

@@ -3,7 +3,7 @@ package io.pipelane.lanes.calibration;
 import java.util.List;
 
 /**
- * How long copies from host memory to a device take, by their size.
+ * The times of copies from host memory to a device, by their size.
  *
  * @param copies measured, in rising order of size, each one of several in a row
  */

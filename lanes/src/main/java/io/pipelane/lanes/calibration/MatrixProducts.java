@@ -32,8 +32,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Measures FP32 matrix products through ONNX Runtime: two chains of different length are run, and
- * the difference of their times is that of the products alone.
+ * A measurement of FP32 matrix products through ONNX Runtime. Two chains of different length are
+ * run, and the difference of their times is that of the products alone.
  */
 public final class MatrixProducts {
   private static final int SHORT_CHAIN = 2;

@@ -1,4 +1,6 @@
-/** What a device's link and arithmetic are good for: measured once, kept, asked by bytes. */
+/**
+ * Calibration: the speed of a device's link and arithmetic, measured once, kept, asked by bytes.
+ */
 @NullMarked
 package io.pipelane.lanes.calibration;
 

@@ -17,26 +17,27 @@ import org.jspecify.annotations.Nullable;
 /** Reserved addresses that pages of the memfd are mapped into. */
 final class CpuAddressRange implements AddressRange {
   /*
-   * Slots belong to the memory daemon's thread, which maps and unmaps; copies pin the slots they
+   * Slots belong to the memory daemon's thread, which maps and unmaps. Copies pin the slots they
    * write from their enqueueing to their end, on any thread. The object's monitor guards both, so
    * that a copy never meets a slot without a page. Nobody waits under it.
    *
-   * A slot in `unprepared` has a page that does not lie there yet: whoever copies into it first, or
-   * asks that it be settled, takes the page's memory, maps it, and zeroes it if it is in `unzeroed`.
-   * That is done under `preparing`, which is taken before the monitor, so that nobody copies into a
-   * page half zeroed. A run is not kept from its first segments by mapping what later ones read.
+   * A slot in `unprepared` has a page that does not lie there yet. Whoever first copies into it, or
+   * asks that it be settled, takes the page's memory, maps it, and zeroes it if the slot is in
+   * `unzeroed`. That is done under `preparing`, which is taken before the monitor, so that nobody
+   * copies into a page half zeroed. So a run's first segments do not wait for the mapping of what
+   * later ones read.
    *
-   * Copies write to pages by the pool's own addresses for them, and what is mapped while there is
-   * scratch memory shows when that ends: so a session may be built at any time, as long as none
+   * Copies write to pages by the pool's own addresses for them. What is mapped while there is
+   * scratch memory shows when that ends. So a session may be built at any time, as long as none
    * runs in the range.
    *
-   * A page may show a part of a file instead of memory of its own (the pool knows); `shows` says
+   * A page may show a part of a file instead of memory of its own (the pool knows). `shows` says
    * which slots have the file under them, as that is how they are unmapped. A copy shows only in
    * pages that nothing has been put into and no copy is on its way to, so `show` never meets
-   * `prepare` half done; a slot is put back to its page's own memory by `own` alone, on the copy
+   * `prepare` half done. A slot is put back to its page's own memory by `own` alone, on the copy
    * thread, in one system call, so that whoever reads there reads the same before and after.
    *
-   * The window shows a second mapping of somebody else's, of the same pages of the page cache; so
+   * The window shows a second mapping, somebody else's, of the same pages of the page cache. So
    * addresses stay while files change, and nothing is in memory twice. Such a file must not get
    * shorter: touching what is gone ends the process (SIGBUS). Those of the import cache are never
    * written after their publication.

@@ -4,8 +4,8 @@ import io.pipelane.lanes.DeviceExport;
 import java.util.List;
 
 /**
- * What a worker process maps of a device: the pages, the table of what lies under which slot, and
- * the states.
+ * The parts of a device that a worker process maps: the pages, the table of what lies under which
+ * slot, and the states.
  *
  * @param process which has the device
  * @param pages the descriptor of all pages' memory there

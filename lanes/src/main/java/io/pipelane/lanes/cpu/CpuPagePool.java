@@ -14,14 +14,15 @@ final class CpuPagePool implements AutoCloseable {
   /*
    * The memfd is mapped twice as a whole. Copies write through one mapping, the window. A page's
    * memory is taken through it when the page is first put under a slot, as huge pages where the
-   * kernel has some: the memory is then huge wherever it is mapped later. So the device starts at
+   * kernel has some. The memory is then huge wherever it is mapped later. So the device starts at
    * once however large it is: zeroing costs 0.3 to 1.1 s per GiB, once, spread over first uses.
    *
-   * The other mapping, the parking, is never read or written: it is where the page tables of pages
-   * are that lie under no slot. Where there are no huge pages, writing the tables of 4 KiB entries
-   * for a page of 2 MiB takes as long as copying a quarter of it. So they are written once, and
-   * move to the slot with the page and back. Nothing depends on their being there: where they are missing (a page that lies under
-   * a second slot, a kernel that cannot move them) the kernel writes them as memory is touched.
+   * The other mapping, the parking, is never read or written. There lie the page tables of pages
+   * that are under no slot. Without huge pages, writing the tables of 4 KiB entries for a page of 2
+   * MiB takes as long as copying a quarter of it. So they are written once, and move to the slot
+   * with the page and back. Nothing depends on their being there: where they are missing (a page
+   * that lies under a second slot, a kernel that cannot move them) the kernel writes them as memory
+   * is touched.
    */
 
   private final long pageBytes;

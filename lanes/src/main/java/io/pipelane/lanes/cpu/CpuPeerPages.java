@@ -14,7 +14,7 @@ record CpuPeerPages(CpuPagePool pool) implements PeerPages {
     return new Weights(pool, pages, bytes, whenClosed);
   }
 
-  /** What no link's rate holds down. */
+  /** Weights in pages of the processor, read without any link's rate. */
   static final class Weights extends PeerSource {
     private final CpuPagePool pool;
 

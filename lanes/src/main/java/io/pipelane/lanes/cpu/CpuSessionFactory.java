@@ -10,7 +10,7 @@ import io.pipelane.runtime.OrtEnvironment;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Builds sessions that run on the processor, each in as many lanes at once as want to. */
+/** A factory of sessions that run on the processor, each in as many lanes at once as want to. */
 public final class CpuSessionFactory implements SessionFactory {
   private final SessionRanges ranges;
   private final OrtEnvironment environment;

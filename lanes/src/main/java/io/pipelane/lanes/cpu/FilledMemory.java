@@ -14,9 +14,10 @@ import java.nio.file.Path;
  */
 public final class FilledMemory implements HostMemory {
   /*
-   * The memory holds another file's bytes until it has been read into. Nobody sees them: who follows
-   * has what has come (Filling), and who leases what is loaded comes after the last byte. A load
-   * that fails hands out nothing, and its readers have ended before the memory goes to the next.
+   * The memory holds another file's bytes until it has been read into. Nobody sees them: who
+   * follows has only what has come (Filling), and who leases what is loaded comes after the last
+   * byte. A load that fails hands out nothing, and its readers have ended before the memory goes to
+   * the next.
    */
   private static final int READERS = 4;
 

@@ -4,12 +4,13 @@ import io.pipelane.config.Bandwidth;
 import java.util.function.BooleanSupplier;
 
 /**
- * Makes copies take as long as they would over a slower link. Belongs to the copy engine's thread.
+ * A throttle that makes copies take as long as they would over a slower link. Belongs to the copy
+ * engine's thread.
  *
- * <p>The link is modelled in its own time: a copy begins when the one before it has ended or when
+ * <p>The link is modelled in its own time. A copy begins when the one before it has ended or when
  * it was enqueued, whichever is later, and ends {@code bytes / bandwidth} after that. Waits that
- * overshoot are made good by the copies behind, so the rate holds over many small copies; but never
- * more than a millisecond of it, lest a slow disk be followed by a burst above the link's rate.
+ * overshoot are made good by the copies behind, so the rate holds over many small copies. No more
+ * than a millisecond is made good, lest a slow disk be followed by a burst above the link's rate.
  */
 final class LinkThrottle {
   /** Waits are slept through but for this last part, which is shorter than sleep is exact. */

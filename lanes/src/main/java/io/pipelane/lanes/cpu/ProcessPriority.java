@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the system gives a whole process of the processor beside others.
+ * The scheduling priority of a whole process, and the processors that it keeps to.
  *
  * @param nice how much less urgent it is than others, 0 to 19
  * @param processors that it keeps to; empty for all

@@ -13,19 +13,20 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Memory of this process that goes from one user to the next without going back to the system,
- * which would have to zero it again, and to fault it in, page by page. Safe for any thread.
+ * Memory of this process that goes from one user to the next without going back to the system. The
+ * system would have to zero it again, and to fault it in, page by page. Safe for any thread.
  */
 public final class RecycledMemory {
   /*
-   * A stretch is a range of addresses with memory under it: taken, or free. What is free is taken
-   * again as it is where the size is the same to the page, pinned if it was: variants of a model
-   * are. Otherwise huge pages move out of free stretches to the addresses of the new one (mremap,
-   * page tables and all), the largest runs of them first, and new memory makes up the rest. So every
-   * free huge page serves whoever comes, and whoever comes has contiguous memory. The ragged end of
-   * a stretch, less than a huge page, is always new unless the size is the same.
+   * A stretch is a range of addresses with memory under it, taken or free. A free stretch is taken
+   * again as it is, pinned if it was, where the size is the same to the page: variants of a model
+   * are of one size. Otherwise huge pages move out of free stretches to the addresses of the new
+   * one (mremap, page tables and all), the largest runs of them first, and new memory makes up the
+   * rest. So every free huge page serves whoever comes, and whoever comes has contiguous memory.
+   * The ragged end of a stretch, less than a huge page, is always new unless the size is the same.
    *
-   * A stretch is made of few runs: each is a mapping of the system's, of which a process has 65,530.
+   * A stretch is made of few runs: each is a mapping of the system's, of which a process has
+   * 65,530.
    *
    * What was free is not zeroed: it holds what its last user left. Each taking has an arena of its
    * own, so that segments of the last user are dead.

@@ -4,8 +4,8 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.runtime.GateListener;
 
 /**
- * Lets a run on the processor wait at its gates, and measures what lies between them. Belongs to
- * the run's thread.
+ * A listener that has a run on the processor wait at its gates, and measures what lies between
+ * them. Belongs to the run's thread.
  */
 final class SegmentClock implements GateListener {
   private final WeightArrivals weights;

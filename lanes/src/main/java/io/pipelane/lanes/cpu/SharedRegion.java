@@ -12,13 +12,13 @@ import java.util.function.Consumer;
 
 /**
  * A lane's memory that worker processes map too. This process puts inputs there before a run and
- * reads outputs after it; between, the memory is the worker's to allocate in, up to the limit that
+ * reads outputs after it. Between, the memory is the worker's to allocate in, up to the limit that
  * it is told.
  *
- * <p>All workers map the same, or each one its own: then nobody finds there what another's runs
- * have left or leave, also not while a worker that is on its way out still maps what it had. What
- * the lane's last worker had is given back to the system when another one has the lane, unless
- * workers have pinned it: a device would go on with the pages of before.
+ * <p>All workers map the same memory, or each one its own. With its own nobody finds what another's
+ * runs have left or leave, not even while a worker that is on its way out still maps what it had.
+ * The memory of the lane's last worker is given back to the system when another one has the lane,
+ * unless workers have pinned it: a device would go on with the pages of before.
  */
 public final class SharedRegion extends BlockRegion implements SharedLane, HostRegion {
   private final int lane;
@@ -31,7 +31,7 @@ public final class SharedRegion extends BlockRegion implements SharedLane, HostR
   private volatile SharedMemory memory;
   private boolean closed; // under the monitor
 
-  /** What a worker maps until it is gone. */
+  /** Memory that a worker maps until it is gone. */
   private record Mapped(SharedMemory memory, BooleanSupplier isGone) {}
 
   /**

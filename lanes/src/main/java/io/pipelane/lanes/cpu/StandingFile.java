@@ -4,18 +4,18 @@ import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
 /**
- * A file that is mapped for good where nobody reads it, with its page tables: those move under the
+ * A file that is mapped for good where nobody reads it, with its page tables. Those move under the
  * addresses that are to show a part of it, and back. Safe for any thread.
  */
 final class StandingFile implements AutoCloseable {
   /*
-   * Whatever the file's size, to move its tables takes some microseconds; to have the kernel write
-   * them as memory is touched takes as long as copying it. They are written once, by the copy
-   * thread, when it has nothing to copy.
+   * To move a file's page tables takes some microseconds, whatever its size. To have the kernel
+   * write them as memory is touched takes as long as copying the file. They are written once, by
+   * the copy thread, when it has nothing to copy.
    *
-   * Nothing but speed depends on where they are: a part that is shown twice, or that the system has
-   * dropped, is faulted in as it is touched. The mapping keeps the file, whatever becomes of the one
-   * that it was made of.
+   * Nothing but speed depends on where the tables are: a part that is shown twice, or that the
+   * system has dropped, is faulted in as it is touched. The mapping keeps the file, whatever
+   * becomes of the one that it was made of.
    */
   private final MemorySegment.Scope scope;
   private final Reservation addresses;

@@ -11,7 +11,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** What the system gives a thread of the processor beside others. */
+/** The scheduling priority of a thread, and the processors that it keeps to. */
 public final class ThreadPriority {
   /*
    * Linux keeps a nice value for each thread, and takes 0 for the calling one. Who has no privileges

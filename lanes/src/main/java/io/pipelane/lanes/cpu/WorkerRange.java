@@ -11,9 +11,9 @@ import java.util.Arrays;
  */
 public final class WorkerRange implements MappedRange {
   /*
-   * `mapped` is what lies under each slot here. The table may say otherwise at any time, for slots
-   * that nobody runs on; whoever runs asks for what he needs before he reads it, and by then the
-   * table has it and keeps it until the run is over. The monitor guards everything.
+   * `mapped` is what lies under each slot here. The table may say otherwise at any time, but only
+   * for slots that nobody runs on. Whoever runs asks for what he needs before he reads it. By then
+   * the table has it, and keeps it until the run is over. The monitor guards everything.
    */
   private static final int NOTHING = 0;
 

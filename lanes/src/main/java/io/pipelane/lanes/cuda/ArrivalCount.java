@@ -9,8 +9,8 @@ import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import java.lang.invoke.VarHandle;
 
 /**
- * How many copies of weights have ended, in memory that every process has pinned: the copy stream
- * counts by itself, and streams of other processes wait for a number by themselves.
+ * The count of copies of weights that have ended, in memory that every process has pinned. The copy
+ * stream counts by itself, and streams of other processes wait for a number by themselves.
  */
 final class ArrivalCount implements AutoCloseable {
   private static final VarHandle COUNT = JAVA_INT.varHandle();

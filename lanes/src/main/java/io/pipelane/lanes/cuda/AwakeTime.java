@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cuda;
 
-/** How long a lane's thread stays awake for what should come at any moment. */
+/** The time that a lane's thread stays awake for what should come at any moment. */
 final class AwakeTime {
   /** A core that has fallen asleep takes some tens of microseconds to be back. */
   private static final long NANOS = 250_000;

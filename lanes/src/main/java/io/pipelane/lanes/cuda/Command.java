@@ -3,12 +3,15 @@ package io.pipelane.lanes.cuda;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
 
-/** What the copy thread is asked to do, in the order of asking. */
+/** A command to the copy thread, which carries them out in the order of asking. */
 sealed interface Command {
-  /** Something else is to lie under a slot: a page's handle, zeroed or not, or nothing (0). */
+  /**
+   * The order that something else is to lie under a slot: a page's handle, zeroed or not, or
+   * nothing (0).
+   */
   record Plan(SlotMappings mappings, int slot, long handle, boolean zeroed) implements Command {}
 
-  /** Weights are to be brought in, into a stretch of a range whose slots are pinned. */
+  /** The order to bring weights in, into a stretch of a range whose slots are pinned. */
   record Copy(
       WeightSource source,
       long sourceOffset,
@@ -18,18 +21,18 @@ sealed interface Command {
       CudaEvent event)
       implements Command {}
 
-  /** What is planned for a range's first slots is to be carried out. */
+  /** The order to carry out what is planned for a range's first slots. */
   record SettleRange(SlotMappings mappings, int slots, CudaEvent event) implements Command {}
 
-  /** Copies may pass another device's link too. */
+  /** The permission for copies to pass another device's link, too. */
   record Borrow(LentLink link) implements Command {}
 
-  /** Everything planned is to be carried out. */
+  /** The order to carry out everything planned. */
   record Settle(Completion done) implements Command {}
 
-  /** A range without pages gives its addresses back. */
+  /** The order to give back the addresses of a range without pages. */
   record Free(CudaAddressRange range) implements Command {}
 
-  /** The thread is to end. */
+  /** The order that the thread is to end. */
   record Stop() implements Command {}
 }

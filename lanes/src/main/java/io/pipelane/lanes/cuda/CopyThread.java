@@ -18,12 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class CopyThread implements Runnable {
   /*
-   * Mapping is done when a copy needs it, or somebody waits for a range to settle, between pieces of
-   * copies and commands; unmapping when there is nothing else to do (MappingWork).
+   * Mapping is done when a copy needs it, or when somebody waits for a range to settle, between
+   * pieces of copies and commands. Unmapping is done when there is nothing else to do
+   * (MappingWork).
    *
-   * Between pieces the thread waits for its stream in memory (InFlight): asking the driver again and
-   * again would keep lanes from launching. With borrowed links it looks at all in turn, its own
-   * first, and each takes the next piece when it can: so pieces arrive about in their order.
+   * Between pieces the thread waits for its stream in memory (InFlight): asking the driver again
+   * and again would keep lanes from launching. With borrowed links it looks at all in turn, its own
+   * first, and each takes the next piece when it can. So pieces arrive about in their order.
    *
    * The thread is never interrupted: an interrupt would close the file channel that a source reads
    * from.

@@ -18,8 +18,8 @@ final class CudaAddressRange implements AddressRange {
    * Which page is where is decided here, at once and under the object's monitor; the copy thread
    * follows. Commands are given under the monitor, so they are in the order of the decisions, and a
    * copy's command comes behind those of the slots it pinned. What runs on pages that no copy goes
-   * to waits for `settled`. `mappings` is the copy thread's, and the closing thread's once that has
-   * ended.
+   * to waits for `settled`. `mappings` is the copy thread's, and the closing thread's once the copy
+   * thread has ended.
    */
 
   private final CudaPagePool pages;

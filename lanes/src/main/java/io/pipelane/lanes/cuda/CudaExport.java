@@ -6,7 +6,7 @@ import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.util.List;
 
 /**
- * What a worker process opens a GPU of another process by.
+ * The information by which a worker process opens a GPU of another process.
  *
  * @param process the process that has the device
  * @param device CUDA's number of it

@@ -14,7 +14,7 @@ import java.util.List;
  */
 final class CudaPeerPages implements PeerPages, AutoCloseable {
   /*
-   * A page lies under slots of its own device's ranges as well; here it lies at its place in that
+   * A page lies under slots of its own device's ranges as well. Here it lies at its place in that
    * device's memory, so a variant that is mounted nowhere can be read, too. What the driver has
    * mapped keeps the memory, also when the lender gives its handles back first.
    */
@@ -69,7 +69,7 @@ final class CudaPeerPages implements PeerPages, AutoCloseable {
       this.there = there;
     }
 
-    /** Told of stretches by the device's own addresses. */
+    /** A receiver of stretches by the device's own addresses. */
     interface Addressed {
       void at(long at, long address, long bytes);
     }

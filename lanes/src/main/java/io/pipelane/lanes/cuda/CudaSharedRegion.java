@@ -7,7 +7,7 @@ import io.pipelane.lanes.cpu.SharedRegion;
 import java.util.function.Consumer;
 
 /**
- * A lane whose runs happen in worker processes: its device memory is taken there, by each worker
+ * A lane whose runs happen in worker processes. Its device memory is taken there, by each worker
  * its own, and counted here; inputs and outputs lie in host memory that both have.
  */
 final class CudaSharedRegion extends BlockRegion implements SharedLane {

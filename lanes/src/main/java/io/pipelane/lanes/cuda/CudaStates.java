@@ -21,10 +21,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class CudaStates implements DeviceStates, AutoCloseable {
   /*
-   * There are addresses for as much as the device has. Blocks are cut from them by the best-fit list
-   * that lanes use, and a page (a granule of the driver's) has memory while a block lies on it. The
-   * table tells workers what lies where: they keep what has gone mapped until they look again, so
-   * its memory is free once they have, or are gone.
+   * There are addresses for as much memory as the device has. Blocks are cut from them by the
+   * best-fit list that lanes use. A page (a granule of the driver's) has memory while a block lies
+   * on it. The table tells workers what lies where. They keep memory mapped that has gone from its
+   * page until they look again: so it is free once they have looked, or are gone.
    *
    * The monitor guards all but the copies, which are ordered by who owns a state.
    */

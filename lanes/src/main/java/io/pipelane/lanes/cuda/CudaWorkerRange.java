@@ -12,10 +12,10 @@ import java.lang.foreign.MemorySegment;
 /** A worker process's device addresses for a range: maps what the slot table says. */
 final class CudaWorkerRange implements MappedRange {
   /*
-   * The table may change at any time, for slots that nobody runs on; whoever runs asks for what he
-   * needs before he launches what reads it, and by then the table has it and keeps it until the run
-   * is over. A page that has left a slot stays mapped until another comes: nothing reads it there.
-   * The monitor guards everything.
+   * The table may change at any time, but only for slots that nobody runs on. Whoever runs asks for
+   * what he needs before he launches what reads it. By then the table has it, and keeps it until
+   * the run is over. A page that has left a slot stays mapped until another comes: nothing reads it
+   * there. The monitor guards everything.
    */
   private final CudaContext context;
   private final VirtualMemory memory;

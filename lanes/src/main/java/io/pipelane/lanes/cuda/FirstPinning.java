@@ -7,8 +7,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pins memory in the first of several ways that succeeds: a lost GPU pins nothing any more, and
- * what another has pinned is pinned for all.
+ * The pinning of memory in the first of several ways that succeeds. A lost GPU pins nothing any
+ * more, and what another has pinned is pinned for all.
  *
  * @param ways one at least, in the order in which they are tried
  */

@@ -10,11 +10,12 @@ import java.util.Deque;
  */
 final class InFlight {
   /*
-   * A device's copies to it pass one engine, first come, first served across streams: a request's
+   * A device's copies to it pass one engine, first come, first served across streams. A request's
    * inputs would wait for all the weights that were enqueued before them, a whole model's. So what
    * is enqueued at a time takes no longer than a fraction of a millisecond, and inputs that come
-   * meanwhile are enqueued on the same stream, behind that. A transfer begins with the least, as the
-   * inputs of the request that caused it come at once; more in flight bridges the mapping of pages.
+   * meanwhile are enqueued on the same stream, behind that. A transfer begins with the least, as
+   * the inputs of the request that caused it come at once. More in flight bridges the mapping of
+   * pages.
    */
 
   /** A transfer's first piece. */

@@ -7,13 +7,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the variant in a range reads in place: pinned host memory, which the device reads at its own
- * addresses. Shown and hidden by one thread at a time; runs ask from others.
+ * The host memory that the variant in a range reads in place: pinned, so that the device reads it
+ * at its own addresses. Shown and hidden by one thread at a time; runs ask from others.
  */
 final class InPlaceWindow {
   /*
    * A GPU's view of pinned memory cannot be moved: pinning 100 MB anew under fixed addresses takes
-   * twice as long as copying them to the device. So the address changes with the variant; sessions
+   * twice as long as copying them to the device. So the address changes with the variant. Sessions
    * bind what they find here before each run, and captures are good for one address.
    */
   private static final long NOTHING = 0;

@@ -15,15 +15,15 @@ import java.util.function.BooleanSupplier;
 
 /**
  * A device's link, lent to other devices for single pieces of their weights while the device has
- * none of its own on the way: a piece comes into a buffer there, and its receiver fetches it from
- * the buffer (parallel transmission, as DeepPlan has it). Safe for any thread.
+ * none of its own on the way (parallel transmission, as DeepPlan has it). A piece comes into a
+ * buffer there, and its receiver fetches it from the buffer. Safe for any thread.
  */
 final class LentLink implements AutoCloseable {
   /*
-   * Whoever has the lock enqueues on `arriving`, numbers buffers and looks at them: after closing
-   * there is nothing to look at. A buffer is free when its word in `emptied` has come to its number:
-   * the receiver's stream writes it behind the fetch. So nobody waits for anybody; a buffer that is
-   * not free, or a lock that is taken, is a link that is busy.
+   * Whoever has the lock enqueues on `arriving`, numbers buffers and looks at them; after closing
+   * there is nothing to look at. A buffer is free when its word in `emptied` has come to its
+   * number: the receiver's stream writes the word behind the fetch. So nobody waits for anybody. A
+   * buffer that is not free, or a lock that is taken, means that the link is busy.
    */
 
   /**

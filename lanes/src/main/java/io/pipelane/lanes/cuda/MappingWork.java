@@ -7,13 +7,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is left to map and unmap: ranges that somebody waits for, a few pages at a time, and what
- * nobody waits for. Belongs to the copy thread.
+ * The outstanding work of mapping and unmapping: ranges that somebody waits for, a few pages at a
+ * time, and what nobody waits for. Belongs to the copy thread.
  */
 final class MappingWork {
   /*
    * A variant's pages are put under its structure's addresses before the copies of those that it
-   * lacks are asked for. If the one waited for the other, the link would have nothing to do
+   * lacks are asked for. If the copies waited for that, the link would have nothing to do
    * meanwhile, some 40 us for each page (on an H100). So what somebody waits for is done in steps:
    * the first before the first copy, as it lets the first segments run, the others while copies are
    * on their way.

@@ -10,15 +10,15 @@ import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Hands device memory to worker processes that ask for it, as file descriptors: pages of weights,
- * all of them when they start, and of states, as their runs need them.
+ * The server that hands device memory to worker processes as file descriptors. Pages of weights are
+ * handed over when the workers start, all of them, and pages of states as their runs need them.
  */
 final class PageHandover implements AutoCloseable {
   /*
    * Descriptors are open for as long as one message takes, so that a device of ten thousand pages
-   * needs no more of them than any other. A connection is for one question, which is sent at once
-   * and waited for a second at most, so a worker that hangs keeps no other from its answer for
-   * longer. Whoever guesses the name has to be of the same user, who might as well attach a
+   * needs no more of them than any other. A connection is for one question. The question is sent at
+   * once, and waited for a second at most, so a worker that hangs keeps no other from its answer
+   * for longer. Whoever guesses the name has to be of the same user, who might as well attach a
    * debugger.
    */
   private static final System.Logger LOG = System.getLogger(PageHandover.class.getName());

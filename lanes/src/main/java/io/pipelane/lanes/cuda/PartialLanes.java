@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Which lanes' work keeps to a part of the device's multiprocessors. One of them computes at a
+ * The lanes whose work keeps to a part of the device's multiprocessors. One of them computes at a
  * time.
  *
  * @param first the number of the first of them, in the order in which a device's lanes are made

@@ -4,7 +4,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.Consumer;
 
-/** What has been taken, given back in reverse order; one failure does not keep the others. */
+/**
+ * Resources that have been taken, given back in reverse order; one failure does not keep the
+ * others.
+ */
 final class Releases implements AutoCloseable {
   private final Deque<Runnable> releases = new ArrayDeque<>();
 

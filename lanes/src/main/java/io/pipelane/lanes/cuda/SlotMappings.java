@@ -4,17 +4,18 @@ import io.pipelane.lanes.cuda.driver.Mappings;
 import java.util.BitSet;
 
 /**
- * What lies under the slots of one range and what should: brings the one to the other, where and
- * when it is told. Belongs to the copy thread.
+ * The actual and the planned memory under the slots of one range: brings the one to the other,
+ * where and when it is told. Belongs to the copy thread.
  */
 final class SlotMappings {
   /*
    * `planned` is what the range's owner has asked for in the commands carried out so far, `actual`
-   * what the driver has done; each is a handle of memory, 0 for none. That they may differ lets
-   * unmapping wait until nobody is in a hurry, and costs nothing when a page comes back to its slot.
+   * what the driver has done. Each is a handle of memory, 0 for none. As they may differ, unmapping
+   * can wait until nobody is in a hurry, and costs nothing when a page comes back to its slot.
    *
-   * A slot in `unzeroed` is not settled before what is planned for it has been zeroed, also where
-   * that lies there already: so nothing but zeroes is ever settled, whatever fails on the way.
+   * A slot in `unzeroed` is not settled before what is planned for it has been zeroed, even if that
+   * lies there already. So no memory is ever settled that should be zeroes and is not, whatever
+   * fails on the way.
    */
 
   private static final int LONGEST_RUN = 8;
@@ -22,7 +23,7 @@ final class SlotMappings {
   /** Takes no longer than the copies that are on their way when a transfer begins (InFlight). */
   private static final int SHORT_RUN = 2;
 
-  /** Zeroes mapped memory; it is done when this returns. */
+  /** The zeroing of mapped memory; it is done when this returns. */
   @FunctionalInterface
   interface Zeroing {
     void zero(long address, long bytes);

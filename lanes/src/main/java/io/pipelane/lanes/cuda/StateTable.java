@@ -6,9 +6,9 @@ import io.pipelane.lanes.cpu.SharedMemory;
 import java.lang.invoke.VarHandle;
 
 /**
- * Says in memory of all processes which memory lies at each page of a device's states: a number
- * that no other has had, or 0. One process writes; a reader sees what was put there before whatever
- * told him to look.
+ * The table, in memory of all processes, that says which memory lies at each page of a device's
+ * states: a number that no other has had, or 0. One process writes; a reader sees what was put
+ * there before whatever told him to look.
  */
 final class StateTable implements AutoCloseable {
   /** In front of the pages' numbers stands how often one has changed. */

@@ -7,9 +7,9 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 
 /**
- * How far a stream has come, in memory that the processor reads without asking the driver: whoever
- * asks the driver again and again keeps others from launching graphs meanwhile. Numbering belongs
- * to whoever enqueues on the stream, looking is for any thread.
+ * A stream's progress, in memory that the processor reads without asking the driver: whoever asks
+ * the driver again and again keeps others from launching graphs meanwhile. Numbering belongs to
+ * whoever enqueues on the stream, looking is for any thread.
  */
 public final class StreamProgress implements AutoCloseable {
   private static final VarHandle COUNTER = ValueLayout.JAVA_INT.varHandle();

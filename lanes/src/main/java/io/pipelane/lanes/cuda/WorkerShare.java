@@ -6,7 +6,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 
-/** What a device shares with worker processes beside its pages' contents. */
+/** The parts of a device that are shared with worker processes beside its pages' contents. */
 final class WorkerShare implements AutoCloseable {
   private final Releases releases = new Releases();
   private final CudaContext context;

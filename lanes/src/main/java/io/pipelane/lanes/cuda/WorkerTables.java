@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * What the runs of a worker process read in place: the server's host memory, opened and pinned here
+ * The host memory of the server that runs of a worker process read in place, opened and pinned here
  * when a run first needs it. Safe for any thread.
  */
 final class WorkerTables {

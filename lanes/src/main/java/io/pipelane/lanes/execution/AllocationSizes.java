@@ -8,11 +8,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.IntStream;
 
 /**
- * How many allocations ONNX Runtime has been given since the start, by what they are for and by
+ * The number of allocations that ONNX Runtime has been given since the start, by purpose and by
  * size. Safe for any thread.
  */
 public final class AllocationSizes {
-  /** What an allocation is for. */
+  /** The purpose of an allocation. */
   public enum Purpose {
     /** Activations and scratch of a run. */
     RUN,

@@ -4,14 +4,15 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What lanes have borrowed of a {@link Reserve} beyond their own memory, until no lane needs it.
- * Safe for any platform thread.
+ * The bytes that lanes have borrowed of a {@link Reserve} beyond their own memory, until no lane
+ * needs them. Safe for any platform thread.
  */
 public final class BorrowedSpace {
   /*
    * The lanes' lock guards everything here, and what is borrowed is counted with their space. It
    * goes back as lanes are left, unless somebody is about to enter one for which it was borrowed.
-   * The reserve is asked, and given back to, without the lock, which its owner may want in turn.
+   * The reserve is asked without the lock, and given back to without it, as its owner may want that
+   * lock in turn.
    */
   private final ReentrantLock lock;
   private final Condition changed;
@@ -36,7 +37,10 @@ public final class BorrowedSpace {
     reserve = lender;
   }
 
-  /** While it is open, what was borrowed is not given back, though no lane may need it yet. */
+  /**
+   * A hold on borrowed bytes: while it is open, they are not given back, though no lane may need
+   * them yet.
+   */
   public interface Borrowing extends AutoCloseable {
     @Override
     void close();

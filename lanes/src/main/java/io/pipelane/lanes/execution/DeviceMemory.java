@@ -128,7 +128,7 @@ public final class DeviceMemory implements DeviceAllocator {
     return true;
   }
 
-  /** What one thread works for, and the largest allocation it was refused. */
+  /** The memory that one thread's allocations go to, and the largest allocation it was refused. */
   private static final class Scope {
     final DeviceMemory memory;
     final MemoryTarget target;

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The allocator of several devices whose memory is of one kind to ONNX Runtime, which keeps one
- * allocator for each kind: an allocation goes to the device that the calling thread works for, a
+ * allocator for each kind. An allocation goes to the device that the calling thread works for, a
  * free to the one that the address is of.
  */
 public final class JointMemory implements DeviceAllocator {

@@ -19,14 +19,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Lanes implements Reservations, AutoCloseable {
   /*
-   * Who waits for a lane waits here, and one lock guards the space that lanes are made of
-   * (LaneSpace, and what it has borrowed); whatever changes there what somebody may wait for is
-   * signalled.
+   * Who waits for a lane waits here. One lock guards the space that lanes are made of (LaneSpace,
+   * and what it has borrowed). Any change there that somebody may wait for is signalled.
    *
    * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
    * no new iteration is given a lane. Nor does anybody wait for ever: an iteration that waited in a
-   * lane behind one that does not end looks for another lane, and where all that are open are kept
-   * so, whoever waits is refused.
+   * lane behind one that does not end looks for another lane. Where all that are open are kept so,
+   * whoever waits is refused.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 

@@ -3,7 +3,7 @@ package io.pipelane.lanes.execution;
 import java.util.List;
 
 /**
- * What a device's lanes are like, at one moment.
+ * The state of a device's lanes at one moment.
  *
  * @param open lanes that runs are in, or wait for
  * @param inUse lanes that a run is in which goes on

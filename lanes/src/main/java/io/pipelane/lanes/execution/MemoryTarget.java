@@ -4,7 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.runtime.RepackedPlacement;
 
-/** Where the allocations of a thread go for the time being. */
+/** The destination of a thread's allocations for the time being. */
 public sealed interface MemoryTarget {
   /**
    * Allocates, aligned to {@link EphemeralRegion#ALIGNMENT}.
@@ -59,7 +59,7 @@ public sealed interface MemoryTarget {
     }
   }
 
-  /** Raises a region's limit while an iteration runs. */
+  /** The way to raise a region's limit while an iteration runs. */
   @FunctionalInterface
   interface Growth {
     /**

@@ -2,7 +2,7 @@ package io.pipelane.lanes.execution;
 
 import java.io.Serial;
 
-/** Work on the device failed because an allocation was refused. */
+/** A failure of work on the device because an allocation was refused. */
 public final class OutOfDeviceMemoryException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 

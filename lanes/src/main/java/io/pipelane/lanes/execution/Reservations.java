@@ -1,6 +1,9 @@
 package io.pipelane.lanes.execution;
 
-/** Working memory for what outlives iterations, in bytes. Safe for any platform thread. */
+/**
+ * Reservations of working memory, in bytes, for what outlives iterations. Safe for any platform
+ * thread.
+ */
 public interface Reservations {
   /**
    * Takes some where it is free now.

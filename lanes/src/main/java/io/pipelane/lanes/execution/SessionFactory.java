@@ -5,7 +5,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import org.jspecify.annotations.Nullable;
 
-/** Builds the sessions that models run in on one device. Safe for any platform thread. */
+/** A factory of the sessions that models run in on one device. Safe for any platform thread. */
 public interface SessionFactory extends AutoCloseable {
   /** Sessions that may be built at a time before anybody needs them; one that is needed fits in. */
   int MOST_BUILT_AHEAD = 4;

@@ -3,8 +3,8 @@ package io.pipelane.lanes.execution;
 import io.pipelane.config.StatusException;
 
 /**
- * Keeps a run that computes in another process from its next segment, slows it down, lets it go on,
- * or ends it. Used by one thread at a time.
+ * The server's control over a run that computes in another process: keeps it from its next segment,
+ * slows it down, lets it go on, or ends it. Used by one thread at a time.
  */
 public interface StopWord {
   /**

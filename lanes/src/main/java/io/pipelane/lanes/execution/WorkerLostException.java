@@ -3,17 +3,17 @@ package io.pipelane.lanes.execution;
 import java.io.Serial;
 
 /**
- * The process that ran or built a session is gone, with all that was under way in it; nothing of it
- * touches a lane, a page or an output's place any more. The same may succeed elsewhere, and asks
- * for the same places again. What a session is built of is not lent: for that, a process that was
- * killed counts as gone; for a run it is {@link WorkerStuckException} until it is.
+ * The loss of the process that ran or built a session, with all that was under way in it. Nothing
+ * of it touches a lane, a page or an output's place any more. The same may succeed elsewhere, and
+ * asks for the same places again. What a session is built of is not lent: for that, a process that
+ * was killed counts as gone. For a run it is {@link WorkerStuckException} until it is gone.
  */
 public final class WorkerLostException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
   private final Blame blame;
 
-  /** What the process may have been lost for. */
+  /** The possible cause of the loss. */
   public enum Blame {
     /** What was interrupted, for certain: it alone hung, or its answer could not be. */
     NAMED,

@@ -4,10 +4,10 @@ import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import java.io.Serial;
 
 /**
- * The process that ran or built a session has been ended, and the system still keeps it: its
- * threads compute nothing any more, but its mappings are there, and what it has given a device to
- * do. So the same may not be done anew, and nothing that a run was lent be given back, before
- * {@link #awaitGone} has returned.
+ * The end of the process that ran or built a session, which the system still keeps. Its threads
+ * compute nothing any more, but its mappings are there, and what it has given a device to do. So
+ * the same may not be done anew, and nothing that a run was lent be given back, before {@link
+ * #awaitGone} has returned.
  */
 public final class WorkerStuckException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;

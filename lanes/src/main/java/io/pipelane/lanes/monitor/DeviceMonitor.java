@@ -3,7 +3,7 @@ package io.pipelane.lanes.monitor;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Looks at a device again and again. Belongs to one thread. */
+/** A source of samples of a device, asked again and again. Belongs to one thread. */
 public interface DeviceMonitor extends AutoCloseable {
   /**
    * Looks once; some of it is about the time since the look before.

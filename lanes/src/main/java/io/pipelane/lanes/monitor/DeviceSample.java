@@ -9,7 +9,7 @@ public record DeviceSample(Work work, Memory memory, Health health) {
       new DeviceSample(Work.UNKNOWN, Memory.UNKNOWN, Health.UNKNOWN);
 
   /**
-   * How much it has to do, and how fast it does that.
+   * The device's load and speed.
    *
    * @param utilization of the time, that in which something ran
    * @param activity of the multiprocessors or cores, those that were busy
@@ -50,7 +50,7 @@ public record DeviceSample(Work work, Memory memory, Health health) {
   }
 
   /**
-   * How short it and its host are of memory.
+   * The memory pressure of the device and its host.
    *
    * @param taken of the device's memory
    * @param hostPressure of the time, that in which some task of the host waited for memory
@@ -67,7 +67,7 @@ public record DeviceSample(Work work, Memory memory, Health health) {
   }
 
   /**
-   * What may wear it out, or has.
+   * The device's power, temperature and memory errors.
    *
    * @param watts that it draws
    * @param celsius its temperature

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 
-/** How busy the multiprocessors were, by NVML's GPM metrics; Hopper and later have them. */
+/** A meter of the multiprocessors' activity by NVML's GPM metrics; Hopper and later have them. */
 final class GpmActivity {
   /*
    * nvmlGpmMetricsGet_t: version, number of metrics, two samples, then metrics of 40 bytes each
@@ -40,7 +40,7 @@ final class GpmActivity {
   private Reading latest = Reading.NONE;
 
   /**
-   * What the multiprocessors did.
+   * One measurement of the multiprocessors.
    *
    * @param activity of them, those that were busy
    * @param occupancy of the threads that they can hold, those that they held

@@ -10,18 +10,19 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * How short the host is of memory, as Linux tells: of the machine, and of the control groups
- * (version 2) that this process is in. Safe for any thread.
+ * A reader of the host's memory pressure, as Linux tells it: that of the machine, and of the
+ * control groups (version 2) that this process is in. Safe for any thread.
  */
 public final class HostMemory {
   /*
-   * Pressure is the kernel's own measure (PSI): waiting for pages that were swapped out, or dropped
-   * too early, counts in it, so there is no figure of swap beside it. Memory of a group is counted
-   * as that of the machine is in MemAvailable: pages that merely cache files are not taken. A group
-   * is limited by all groups above it, too; where a container sees itself as the root, or its path
-   * is not there, only the root's files are found. Groups that can have no limit, as that of the
-   * machine, are not looked at again. Text that is not as the kernel writes it counts
-   * as no text.
+   * Pressure is the kernel's own measure (PSI). Waiting for pages that were swapped out, or dropped
+   * too early, counts in it, so there is no figure of swap beside it.
+   *
+   * Memory of a group is counted as that of the machine is in MemAvailable: pages that merely cache
+   * files do not count as taken. A group is limited by all groups above it, too. Where a container
+   * sees itself as the root, or its path is not there, only the root's files are found. Groups that
+   * can have no limit, as that of the machine, are not looked at again. Text that is not as the
+   * kernel writes it counts as no text.
    */
   private static final Pattern PRESSURE = Pattern.compile("some avg10=(\\d{1,3}(?:\\.\\d+)?) ");
   private static final Pattern TOTAL = number("MemTotal:\\s+", " kB");

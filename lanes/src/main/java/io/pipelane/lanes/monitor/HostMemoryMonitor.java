@@ -3,7 +3,7 @@ package io.pipelane.lanes.monitor;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Adds to a device's samples how short its host is of memory. */
+/** A device's monitor whose samples tell the memory pressure of its host, too. */
 public final class HostMemoryMonitor implements DeviceMonitor {
   private final DeviceMonitor device;
   private final HostMemory host;

@@ -2,7 +2,7 @@ package io.pipelane.lanes.monitor;
 
 import org.jspecify.annotations.Nullable;
 
-/** Which GPUs of the machine CUDA lets this process see; NVML sees all of them. */
+/** The GPUs of the machine that CUDA lets this process see; NVML sees all of them. */
 final class VisibleDevices {
   private VisibleDevices() {}
 

@@ -1,4 +1,4 @@
-/** What devices say of themselves: load, clock, memory, power and heat. */
+/** The monitoring of devices: load, clock, memory, power and heat. */
 @NullMarked
 package io.pipelane.lanes.monitor;
 

@@ -8,7 +8,9 @@ import io.pipelane.lanes.process.channel.Signal;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Tells a worker which segments of its run have their weights, until it is closed. */
+/**
+ * A publisher that tells a worker which segments of its run have their weights, until it is closed.
+ */
 final class ArrivalPublisher implements AutoCloseable {
   /*
    * Events happen on other threads, also after the run has ended early and its memory is gone:

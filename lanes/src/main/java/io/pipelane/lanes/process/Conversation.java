@@ -12,8 +12,9 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said on one channel about one thing. Whoever waits for the worker watches it: one that
- * does not get on, or says what cannot be, is ended. Belongs to the thread that has the channel.
+ * The exchange of messages on one channel about one thing. Whoever waits for the worker watches it:
+ * one that does not get on, or says what cannot be, is ended. Belongs to the thread that has the
+ * channel.
  */
 final class Conversation {
   private static final long LONGEST_TICK_NANOS = 100_000_000;
@@ -36,7 +37,7 @@ final class Conversation {
   private long awakeFrom;
   private long awakeNanos;
 
-  /** How far the worker has come with what it was told. */
+  /** The worker's progress with what it was told. */
   private enum Stage {
     /** It has not taken the message. */
     UNREAD,

@@ -7,16 +7,17 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * How workers leave: those whose post another has taken some time after that, others at once.
- * Belongs to the supervisor's thread; times are of the system's clock.
+ * The workers that are to leave: those whose post another has taken some time after that, others at
+ * once. Belongs to the supervisor's thread; times are of the system's clock.
  */
 final class Departures {
   /*
-   * For a while a worker that was relieved is let alone. What it runs comes to its end there, as
-   * most runs do: to begin anew costs more, in a successor above all that runs for the first time.
-   * And its process ends later, too: for some tens of milliseconds that takes a processor, and on a
-   * GPU the driver, which maps memory for nobody else meanwhile. The successor's first runs come
-   * before.
+   * A worker that was relieved is let alone for a while. What it runs comes to its end there, as
+   * most runs do. To begin anew costs more, above all in a successor that runs for the first time.
+   *
+   * Its process ends later, too. For some tens of milliseconds that takes a processor, and on a GPU
+   * the driver, which maps memory for nobody else meanwhile. The successor's first runs come before
+   * that.
    */
   private final Duration grace;
   private final Map<WorkerMember, Departure> relieved = new LinkedHashMap<>();

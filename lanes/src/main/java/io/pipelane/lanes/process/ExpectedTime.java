@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 
 /**
- * How long runs of one session and of the same input shapes take, by the last ones. Safe for any
- * thread.
+ * The expected time of runs of one session and of the same input shapes, by the last ones. Safe for
+ * any thread.
  */
 final class ExpectedTime {
   private static final int WEIGHT = 4;

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How long runs of one session take, by their input shapes: a large batch is not to be judged by
- * small ones. Safe for any thread.
+ * The expected times of one session's runs, by their input shapes: a large batch is not to be
+ * judged by small ones. Safe for any thread.
  */
 final class ExpectedTimes {
   /** Shapes that are kept; of one that is pushed out by others nothing is known any more. */

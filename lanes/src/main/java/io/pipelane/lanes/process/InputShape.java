@@ -5,7 +5,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.util.List;
 
-/** What a run is asked with, but for the values: of one input. */
+/** The name, type and shape of one input of a run, without its values. */
 record InputShape(String name, TensorType type, Shape shape) {
   /** The shapes of a run. */
   static List<InputShape> of(List<InputTensor> inputs) {

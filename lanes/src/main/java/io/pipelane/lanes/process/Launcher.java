@@ -2,7 +2,7 @@ package io.pipelane.lanes.process;
 
 import java.io.IOException;
 
-/** Starts a worker's program in a process of its own. */
+/** The way to start a worker's program in a process of its own. */
 @FunctionalInterface
 public interface Launcher {
   /** As the system does it. */

@@ -8,7 +8,9 @@ import io.pipelane.runtime.graph.AssumedSizes;
 import java.util.List;
 import java.util.Optional;
 
-/** How long a run computes at most that nobody has seen, by what import has put into the plan. */
+/**
+ * The longest computing time of a run that nobody has seen, by what import has put into the plan.
+ */
 final class PlannedTime {
   private PlannedTime() {}
 

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What the system says of a process's memory. */
+/** A reader of the system's figures of a process's memory. */
 final class ProcessMemory {
   private ProcessMemory() {}
 

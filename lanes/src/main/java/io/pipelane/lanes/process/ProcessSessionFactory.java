@@ -39,8 +39,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds sessions in worker processes: at once in the one that needs them, in the background in
- * others.
+ * A factory of sessions in worker processes: built at once in the one that needs them, in the
+ * background in others.
  */
 public final class ProcessSessionFactory implements SessionFactory {
   private static final System.Logger LOG = System.getLogger(ProcessSessionFactory.class.getName());

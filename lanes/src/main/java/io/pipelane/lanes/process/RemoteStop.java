@@ -5,7 +5,10 @@ import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.process.channel.GoWord;
 import org.jspecify.annotations.Nullable;
 
-/** Has a run in a worker stop, end or slow down at its gates. Safe for any thread. */
+/**
+ * The server's stop word for a run in a worker: has it stop, end or slow down at its gates. Safe
+ * for any thread.
+ */
 final class RemoteStop implements StopWord {
   private final GoWord go;
   private final boolean stops;

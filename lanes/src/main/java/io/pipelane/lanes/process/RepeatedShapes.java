@@ -33,8 +33,8 @@ final class RepeatedShapes {
   private static final int MOST_LOSSES = 2;
 
   /**
-   * How often there was a shape, how a standby should run it, once it should, and how many workers
-   * in a row were lost at that.
+   * The counts of a shape: how often it came, and how many workers in a row were lost at its run;
+   * and how a standby should run it, once it should.
    */
   private record Counted(int times, Message.@Nullable WarmUp told, int losses) {
     static final Counted NONE = new Counted(0, null, 0);

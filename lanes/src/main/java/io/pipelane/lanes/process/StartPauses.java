@@ -3,8 +3,8 @@ package io.pipelane.lanes.process;
 import java.time.Duration;
 
 /**
- * When the next worker may be started: each failure in a row doubles the pause before it, and some
- * of them take the hope. Belongs to the supervisor's thread; times are of the system's clock.
+ * The pauses before workers are started again: each failure in a row doubles the next, and some of
+ * them take the hope. Belongs to the supervisor's thread; times are of the system's clock.
  */
 final class StartPauses {
   static final Duration FIRST = Duration.ofMillis(100);

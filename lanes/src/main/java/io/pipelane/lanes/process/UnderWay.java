@@ -8,19 +8,20 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which threads have a worker run or build something, to say what it may be lost for. Safe for any
- * thread.
+ * The threads that have a worker run or build something, to say what it may be lost for. Safe for
+ * any thread.
  */
 final class UnderWay {
   /*
    * A thread has one thing done at a time, so the thread stands for it. The monitor guards
-   * everything. `standing` says since when what a thread waits for has not got on, of those that
-   * have waited for a while. `accused` are those of which one is why the process is ended; `atEnd`
-   * is what was under way when it had ended.
+   * everything. `standing` holds those threads for which nothing has got on for a while, and since
+   * when. `accused` are those of which one is why the process is ended. `atEnd` is what was under
+   * way when it had ended.
    *
-   * On a device one run that never ends has those behind it stand, and whose patience ends first is
-   * no more to blame than the others. So all that stand are accused with it; what has begun, or has
-   * got on, in the last half of that patience did not keep it from getting on in the first.
+   * * On a device a run that never ends has those behind it stand. The one whose patience ends
+   * first is no more to blame than the others, so all that stand are accused with it. What has
+   * begun, or has got on, in the last half of that patience is not accused: it did not keep the one
+   * whose patience ends from getting on in the first half.
    */
   private final Set<Thread> threads = new HashSet<>();
   private final Map<Thread, Long> standing = new HashMap<>();

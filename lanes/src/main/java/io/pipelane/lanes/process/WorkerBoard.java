@@ -13,7 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which workers run what comes, and what became of the others, for all to see. Safe for any thread.
+ * The record, for all to see, of which workers run what comes, and what became of the others. Safe
+ * for any thread.
  */
 final class WorkerBoard {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -39,7 +40,7 @@ final class WorkerBoard {
   private final int lanes;
 
   /**
-   * Who runs what comes of a class of work; the same for both classes where they share a worker.
+   * The post of running one class of work; the same for both classes where they share a worker.
    *
    * @param worker null while there is none
    * @param despair why there will be none soon; empty when there is one, or may be

@@ -3,7 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.lanes.cpu.ProcessPriority;
 
 /**
- * Which worker processes there are beside the active one.
+ * The crew of worker processes beside the active one.
  *
  * @param standbys those that are ready to take over
  * @param offlineApart whether offline work has a worker of its own

@@ -11,7 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * What a worker process prints: logged line by line, the last of note kept. Safe for any thread.
+ * The output that a worker process prints: logged line by line, the last of note kept. Safe for any
+ * thread.
  */
 final class WorkerOutput {
   private static final System.Logger LOG = System.getLogger(WorkerOutput.class.getName());

@@ -27,13 +27,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkerProcess {
   /*
-   * Users are threads that may touch the shared memory. It is unmapped by the last of them once the
-   * process is gone; `users`, `leaving`, `mayEnd` and `unmapped` are guarded by the monitor. Nobody
-   * waits under it.
+   * Users are threads that may touch the shared memory. The last of them unmaps it once the process
+   * is gone. `users`, `leaving`, `mayEnd` and `unmapped` are guarded by the monitor, under which
+   * nobody waits.
    *
-   * One thread waits for the process's end, and sees to it that it comes: it kills one that does not
-   * leave when it is told to, and says of one that is killed and stays that it is stuck. Nobody has
-   * anything more done there then, as nobody has where it is gone; only what it was lent stays lent.
+   * One thread waits for the process's end, and sees to it that it comes. It kills a process that
+   * does not leave when it is told to, and says of one that is killed and stays that it is stuck.
+   * Nobody has anything more done in a stuck process, as if it were gone; only what it was lent
+   * stays lent.
    */
 
   /**

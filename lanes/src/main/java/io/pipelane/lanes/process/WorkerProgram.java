@@ -4,7 +4,7 @@ import io.pipelane.config.ByteSize;
 import java.nio.file.Path;
 
 /**
- * What a worker process executes, and how it is started.
+ * The program of a worker process, and the way to start it.
  *
  * @param main its main class
  * @param library ONNX Runtime's

@@ -3,7 +3,7 @@ package io.pipelane.lanes.process;
 import io.pipelane.config.WorkersConfig.SwitchOn;
 
 /**
- * How worker processes are run.
+ * The settings of worker processes.
  *
  * @param program what each executes
  * @param lanes runs under way at a time, those that are stopped included

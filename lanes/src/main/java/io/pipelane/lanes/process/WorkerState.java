@@ -1,6 +1,6 @@
 package io.pipelane.lanes.process;
 
-/** Where a worker stands. */
+/** The stage of a worker's life. */
 public enum WorkerState {
   /** Its process has been started and is not ready. */
   STARTING,

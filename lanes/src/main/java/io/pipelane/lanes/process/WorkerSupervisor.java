@@ -27,23 +27,24 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps one worker active, another for offline work where that has one of its own, and others ready
- * to take over (PipeSwitch §4.4): starts them, replaces those that are lost, and hands over.
+ * The supervisor of worker processes (PipeSwitch §4.4). It keeps one worker active, another for
+ * offline work where that has one of its own, and others ready to take over. It starts workers,
+ * replaces those that are lost, and hands over.
  */
 final class WorkerSupervisor implements AutoCloseable {
   /*
    * One thread owns `members` and what is below it; others send it commands and read the board. It
    * never waits for a worker: a thread for each start waits for that, and reports.
    *
-   * After each command it arranges things anew: somebody is active if anybody can be, those that
+   * After each command it arranges things anew. Somebody is active if anybody can be, those that
    * are to be replaced go once there is a successor, and missing ones are started. After a failed
-   * start it waits, longer each time; after some of them, while nobody is there, it says that there
+   * start it waits, longer each time. After some of them, while nobody is there, it says that there
    * is no hope for now. For a device that is lost there is none at all, and nobody is started.
    *
    * A standby takes over for either class. Online work comes first: the last that stands by, if any
-   * are to, is kept for it, so however often offline work loses its worker, a loss of the active one
-   * costs no start. The worker of offline work never becomes the active one: what it runs is not to
-   * end online runs.
+   * are to, is kept for it. So however often offline work loses its worker, a loss of the active
+   * one costs no start. The worker of offline work never becomes the active one: what it runs is
+   * not to end online runs.
    */
   private static final System.Logger LOG = System.getLogger(WorkerSupervisor.class.getName());
   private static final Duration LONGEST_END = Duration.ofSeconds(5);
@@ -70,7 +71,7 @@ final class WorkerSupervisor implements AutoCloseable {
   private long closingSince;
 
   /**
-   * Nobody has a post, or nobody who may stay.
+   * A post that nobody has, or nobody who may stay.
    *
    * @param reason what became of the last one
    */

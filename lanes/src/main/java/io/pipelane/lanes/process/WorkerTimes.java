@@ -3,7 +3,7 @@ package io.pipelane.lanes.process;
 import java.time.Duration;
 
 /**
- * How long a worker process may take for what it does.
+ * The limits on the time that a worker process may take.
  *
  * @param hang from one gate of a run to the next, before the worker is ended
  * @param start to start, and to build a session

@@ -1,4 +1,4 @@
-/** When requests are meant to leave, and which of them say whom they ask. */
+/** Arrivals: when requests are meant to leave, and which of them say whom they ask. */
 @NullMarked
 package io.pipelane.loadgen.arrival;
 

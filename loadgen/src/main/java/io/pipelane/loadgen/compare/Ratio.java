@@ -4,8 +4,8 @@ import io.pipelane.loadgen.experiment.Estimate;
 import java.util.Arrays;
 
 /**
- * How many times one server's figure is another's, over rounds that measured both shortly after
- * each other.
+ * The ratio of one server's figure to another's, over rounds that measured both shortly after each
+ * other.
  *
  * @param mean geometric mean of the rounds' ratios
  * @param low the 95 % interval's lower end; not a number for a single round

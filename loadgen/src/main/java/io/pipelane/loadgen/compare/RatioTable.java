@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Every server's figures as multiples of the first one's. */
+/** The table of every server's figures as multiples of the first one's. */
 public final class RatioTable {
   /** With two, the interval is wider than any difference. */
   private static final int FEWEST_ROUNDS = 3;

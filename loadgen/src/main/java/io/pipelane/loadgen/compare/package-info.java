@@ -1,4 +1,4 @@
-/** The same load on several servers in turn. */
+/** Comparisons of several servers under the same load, one server in turn after another. */
 @NullMarked
 package io.pipelane.loadgen.compare;
 

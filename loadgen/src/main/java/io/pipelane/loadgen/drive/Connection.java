@@ -18,7 +18,10 @@ public interface Connection {
   /** Closes the connection under a request that takes too long, then opens it anew. */
   void abandon();
 
-  /** What happens to a connection; called on the run's thread, never from within {@link #send}. */
+  /**
+   * A listener to what happens to a connection; called on the run's thread, never from within
+   * {@link #send}.
+   */
   interface Listener {
     /** The connection can carry a request. */
     void ready();
@@ -48,7 +51,7 @@ public interface Connection {
     void lost(String reason);
   }
 
-  /** Makes the connections of a run. */
+  /** The maker of a run's connections. */
   @FunctionalInterface
   interface Factory {
     Connection create(Listener listener);

@@ -4,7 +4,7 @@ import io.pipelane.loadgen.result.ServerText;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** What a server said about an error, in one line. */
+/** The text of a server's error, in one line. */
 final class ErrorText {
   private static final int MAXIMUM_BYTES = 300;
 

@@ -35,9 +35,9 @@ public final class LoadRun {
    * in sending order, which is the order of arrival.
    *
    * Warm-up and windows last for a time, by a timer, or until so many requests have come to an end,
-   * by the last one's end. Load goes on from window to window. After the last one, which the recorder may call before all
-   * are used, no more is sent; the run ends when nothing is in flight and no arrival of the windows
-   * is left, at the latest one response timeout later.
+   * by the last one's end. Load goes on from window to window. The recorder may call a window the
+   * last before all are used. After the last one no more is sent. The run ends when nothing is in
+   * flight and no arrival of the windows is left, at the latest one response timeout later.
    */
   private static final long OPENING_NANOS = 30_000_000_000L;
   private static final long SWEEP_NANOS = 100_000_000;

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** Chooses the model of each request, and the next of that model's variants in turn. */
+/** The choice of each request's model, and of the next of that model's variants in turn. */
 final class RequestPicker {
   private final double[] cumulativeShares;
   private final int[] variants;

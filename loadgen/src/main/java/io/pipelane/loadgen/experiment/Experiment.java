@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of a plan.
+ * The outcome of a plan.
  *
  * @param failures runs that could not be measured; what is measured besides them is kept
  * @param highest the highest load that held the limit, where it was searched for; 0 for none
@@ -74,7 +74,7 @@ public record Experiment(
     };
   }
 
-  /** What has been measured so far. */
+  /** The measurements so far. */
   private static final class Progress {
     private final Measurement measurement;
     private final List<Step> steps = new ArrayList<>();

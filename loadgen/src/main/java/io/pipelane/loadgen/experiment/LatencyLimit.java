@@ -1,9 +1,9 @@
 package io.pipelane.loadgen.experiment;
 
 /**
- * What a server has to hold: a percentile of the response time, with errors no more than one
- * request in a hundred. Response times include what the generator itself was late, so a load that
- * held the limit in spite of it was held by the server.
+ * The limit that a server has to hold: a percentile of the response time, with errors no more than
+ * one request in a hundred. Response times include what the generator itself was late, so a load
+ * that held the limit in spite of it was held by the server.
  *
  * @param percentile from 0 to 100
  */

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.function.DoubleFunction;
 import org.jspecify.annotations.Nullable;
 
-/** Which loads an experiment measures. */
+/** The loads that an experiment measures. */
 public sealed interface LoadPlan {
   /**
-   * One after another.
+   * Loads that are measured one after another.
    *
    * @param limit ends the sweep behind the first load that does not hold it
    */

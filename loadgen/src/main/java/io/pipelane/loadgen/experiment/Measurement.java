@@ -14,7 +14,7 @@ import io.pipelane.loadgen.settings.Span;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Measures loads of one scenario, each in several runs. One thread at a time. */
+/** The measurement of one scenario's loads, each in several runs. One thread at a time. */
 public final class Measurement {
   private final Scenario scenario;
   private final ServerClient server;
@@ -50,7 +50,7 @@ public final class Measurement {
     return measured;
   }
 
-  /** What the server counts from the end of the warm-up on, as nearly as it can be asked. */
+  /** The server's own counts from the end of the warm-up on, as nearly as it can be asked. */
   private final class Counting {
     private Map<String, ModelStatistics> before = statistics();
     private boolean warm = scenario.window().warmup().equals(Span.Time.NONE);

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.experiment;
 import io.pipelane.loadgen.result.Progress;
 import io.pipelane.loadgen.settings.LoadTest;
 
-/** Is told what an experiment is doing, on the thread that runs it. */
+/** An observer that is told what an experiment is doing, on the thread that runs it. */
 public interface RunObserver {
   /** A run begins, counted from 0. */
   void begins(LoadTest test, int run);

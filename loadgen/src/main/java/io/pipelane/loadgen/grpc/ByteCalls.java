@@ -36,7 +36,7 @@ final class ByteCalls {
         .build();
   }
 
-  /** Hands bytes through. */
+  /** A marshaller that hands bytes through. */
   private record Bytes(boolean keepAnswers) implements MethodDescriptor.Marshaller<byte[]> {
     @Override
     public InputStream stream(byte[] message) {

@@ -150,12 +150,12 @@ final class GrpcConnection implements Connection {
     return status.getCause() == null ? text : text + " (" + status.getCause().getMessage() + ")";
   }
 
-  /** Is told that a call has ended. */
+  /** A listener that is told that a call has ended. */
   private interface Ended {
     void ended(Status status, Answer answer);
   }
 
-  /** Gathers what one call brings. */
+  /** A listener that gathers what one call brings. */
   private final class Answer extends ClientCall.Listener<byte[]> {
     private final ClientCall<byte[], byte[]> own;
     private final Ended ended;

@@ -29,7 +29,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Asks by the protocol's gRPC service. */
+/** A client that asks by the protocol's gRPC service. */
 public final class GrpcServerClient implements ServerClient {
   private static final long TIMEOUT_SECONDS = 30;
 

@@ -2,7 +2,7 @@ package io.pipelane.loadgen.grpc;
 
 import io.grpc.Status;
 
-/** What HTTP has for gRPC's codes. */
+/** The HTTP status that stands for each of gRPC's codes. */
 final class HttpStatus {
   private HttpStatus() {}
 

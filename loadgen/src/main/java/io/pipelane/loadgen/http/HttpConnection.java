@@ -145,7 +145,7 @@ final class HttpConnection implements Connection {
     return cause.getMessage() == null ? cause.toString() : cause.getMessage();
   }
 
-  /** Fills the pipeline of a channel that is being opened. */
+  /** An initializer that fills the pipeline of a channel that is being opened. */
   private final class Opening extends ChannelInitializer<Channel> {
     @Override
     protected void initChannel(Channel opened) {
@@ -157,7 +157,7 @@ final class HttpConnection implements Connection {
     }
   }
 
-  /** Decodes what one channel receives. */
+  /** A handler that decodes what one channel receives. */
   private final class Receiver extends ChannelInboundHandlerAdapter {
     private final ResponseDecoder decoder = new ResponseDecoder(keepBodies);
 

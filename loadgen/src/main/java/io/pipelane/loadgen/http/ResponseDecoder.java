@@ -9,8 +9,9 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * Reads HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces, with as little work as
- * the load generator can do with: the status, five headers, and the body where somebody wants it.
+ * A decoder of HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces. It does as little
+ * work as the load generator can do with: the status, five headers, and the body where somebody
+ * wants it.
  */
 final class ResponseDecoder {
   /*

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sorts events into the measured windows and adds them up. On the run's thread.
+ * The recorder that sorts events into the measured windows and adds them up. On the run's thread.
  *
  * <p>A request belongs to the window that it was meant to leave in, however late its answer comes;
  * throughput counts the good answers that come within a window. So a server that stalls at the end

@@ -6,8 +6,8 @@ import java.util.Deque;
 import org.HdrHistogram.Histogram;
 
 /**
- * Says when throughput and latency have settled: over the last three windows the largest value
- * exceeds the smallest by no more than a share, for both. One thread at a time.
+ * The rule that says when throughput and latency have settled: over the last three windows the
+ * largest value exceeds the smallest by no more than a share, for both. One thread at a time.
  */
 final class StabilityRule {
   private final Stability stability;

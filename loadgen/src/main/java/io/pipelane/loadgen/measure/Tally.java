@@ -10,7 +10,7 @@ import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Adds up what is measured of one model. One thread at a time. */
+/** The sums of what is measured of one model. One thread at a time. */
 final class Tally {
   private static final int DIGITS = 3;
   private static final int MAXIMUM_KINDS = 32;

@@ -8,17 +8,17 @@ import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
 /**
- * Says whether a measurement shows the server, or rather the generator.
+ * The verdict whether a measurement shows the server, or rather the generator.
  *
  * @param bottlenecks reasons to throw the figures away
  * @param warnings what they have to be read with
  */
 record Verdict(List<String> bottlenecks, List<String> warnings) {
   /*
-   * Lateness of the generator's own spoils a figure when it is a good part of it. Small against
-   * what was measured it does no harm, as on a machine that it shares with the server. It is looked
-   * at twice: when requests left, and by a timer, which sees also what delays answers in a closed
-   * loop.
+   * Lateness of the generator's own spoils a figure when it is a good part of it. It does no harm
+   * when it is small against what was measured, as on a machine that it shares with the server. It
+   * is looked at twice: when requests left, and by a timer, which sees also what delays answers in
+   * a closed loop.
    */
   private static final double TOLERATED_SHARE = 0.01;
   private static final int TOLERATED_TIMES = 3;

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 
-/** Adds up what is measured in one window. One thread at a time. */
+/** The sums of what is measured in one window. One thread at a time. */
 final class WindowTally {
   final List<Tally> models;
 

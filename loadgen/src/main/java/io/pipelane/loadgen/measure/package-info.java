@@ -1,4 +1,4 @@
-/** Adds up what happens in a run: by model, by window, over time. */
+/** The sums of what happens in a run: by model, by window, over time. */
 @NullMarked
 package io.pipelane.loadgen.measure;
 

@@ -66,7 +66,10 @@ public final class TrustManagers {
     return authorities;
   }
 
-  /** Being of the extended kind, it is asked about the server's name as well. */
+  /**
+   * A trust manager that accepts any certificate; being of the extended kind, it is asked about the
+   * server's name as well.
+   */
   private static final class TrustingAnybody extends X509ExtendedTrustManager {
     @Override
     public void checkClientTrusted(X509Certificate[] chain, String type) {}

@@ -1,5 +1,6 @@
 /**
- * What all transports share: the thread and clock of a run, and whom a secured connection trusts.
+ * The parts that all transports share: the thread and clock of a run, and whom a secured connection
+ * trusts.
  */
 @NullMarked
 package io.pipelane.loadgen.network;

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** What small programs of the system print. */
+/** The output of small programs of the system. */
 final class CommandOutput {
   private static final long TIMEOUT_SECONDS = 10;
 

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an experiment's figures have to be read with, and what repeats it.
+ * The context that an experiment's figures have to be read with, and what repeats it.
  *
  * @param name that tells it from others side by side
  * @param arguments of the command line

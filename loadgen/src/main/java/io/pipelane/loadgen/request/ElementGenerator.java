@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Fills tensors of the protocol's binary form: row-major, little-endian. */
+/** The generator of tensors' elements in the protocol's binary form: row-major, little-endian. */
 final class ElementGenerator {
   private final InputSettings settings;
   private final RandomGenerator random;

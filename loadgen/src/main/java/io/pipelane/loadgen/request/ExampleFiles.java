@@ -16,10 +16,10 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Reads examples from files: perf_analyzer's JSON form; a picture; a text, each line an example; or
- * a folder with a file for each input, {@code <input>.npy} or the bare bytes as {@code <input>} or
- * {@code <input>.bin}, expected outputs in its folder {@code expected}, or else with pictures or
- * texts.
+ * A reader of examples from files. A file has perf_analyzer's JSON form, or is a picture, or a
+ * text, each line an example. A folder has a file for each input, {@code <input>.npy} or the bare
+ * bytes as {@code <input>} or {@code <input>.bin}, and expected outputs in its folder {@code
+ * expected}; or else pictures or texts.
  *
  * <p>A folder may also hold {@code <model>.json}, a picture or a text of the model's name, or a
  * folder {@code <model>} for each model.

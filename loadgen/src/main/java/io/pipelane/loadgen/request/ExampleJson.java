@@ -15,7 +15,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads perf_analyzer's form of examples: {@code {"data": [{"<input>": ...}, ...],
+ * A reader of perf_analyzer's form of examples: {@code {"data": [{"<input>": ...}, ...],
  * "validation_data": [{"<output>": ...}, ...]}}, where a tensor is an array, or {@code {"content":
  * [...], "shape": [...]}}, or {@code {"b64": "..."}} with the bytes.
  */

@@ -10,16 +10,16 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Compares answers with what they should be. Numbers may differ by a share of their size, {@code |a
- * - b| / |b|} over the whole tensor; strings must be equal. What is expected to be no number is no
- * number, and an infinity the same one; they count for neither size nor difference.
+ * A check that compares answers with what they should be. Numbers may differ by a share of their
+ * size, {@code |a - b| / |b|} over the whole tensor; strings must be equal. What is expected to be
+ * no number is no number, and an infinity the same one; they count for neither size nor difference.
  */
 final class ExpectedOutputs implements ResponseCheck {
   private final List<List<List<TensorValue>>> expected;
   private final double tolerance;
   private final Reader reader;
 
-  /** Finds an answer's outputs, by name and in the protocol's binary form. */
+  /** A reader that finds an answer's outputs, by name and in the protocol's binary form. */
   @FunctionalInterface
   interface Reader {
     /**

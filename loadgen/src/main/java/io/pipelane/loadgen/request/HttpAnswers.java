@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Reads answers of the protocol's JSON, with tensors in it or as bytes behind it. */
+/** A reader of answers in the protocol's JSON, with tensors in it or as bytes behind it. */
 final class HttpAnswers implements ExpectedOutputs.Reader {
   private final ObjectMapper json = new ObjectMapper();
 

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where examples are read from.
+ * The files that examples are read from.
  *
  * @param path a file, or a folder
  * @param pixels what pictures become

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How requests are filled.
+ * The settings by which requests are filled.
  *
  * @param files examples to send instead of made-up values
  * @param shapes concrete shapes by input name, or by {@code model/input}; open dimensions of inputs
@@ -28,7 +28,7 @@ public record InputSettings(
     boolean binaryOutputs,
     List<RequestParameter> parameters,
     long seed) {
-  /** What the elements are. */
+  /** The values of the elements. */
   public enum Values {
     ZERO,
     /**
@@ -38,7 +38,7 @@ public record InputSettings(
     RANDOM
   }
 
-  /** How requests are written. */
+  /** The form in which requests are written. */
   public enum Format {
     /** The binary tensor extension. */
     BINARY,

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Finds the concrete shapes of inputs. */
+/** The concrete shapes of inputs, found for each model. */
 public final class InputShapes {
   private InputShapes() {}
 

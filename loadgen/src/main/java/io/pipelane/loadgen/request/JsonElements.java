@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Turns tensors' binary form into the protocol's JSON data and back. */
+/** Conversions of tensors' binary form into the protocol's JSON data and back. */
 final class JsonElements {
   private JsonElements() {}
 

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.request;
 import java.util.List;
 
 /**
- * What a server says about a model, as far as asking it needs.
+ * A server's description of a model, as far as asking it needs.
  *
  * @param version that requests name; empty to let the server pick
  */

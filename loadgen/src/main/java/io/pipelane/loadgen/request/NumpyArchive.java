@@ -11,7 +11,9 @@ import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
-/** Writes tensors as one NumPy archive, stored and not compressed, which DJL Serving reads. */
+/**
+ * The writer of tensors as one NumPy archive, stored and not compressed, which DJL Serving reads.
+ */
 final class NumpyArchive {
   private NumpyArchive() {}
 

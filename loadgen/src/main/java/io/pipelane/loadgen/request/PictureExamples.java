@@ -16,9 +16,9 @@ import java.util.Set;
 import javax.imageio.ImageIO;
 
 /**
- * Makes examples of pictures, in every form that the JDK reads: stretched to the model's size where
- * it or a shape asked for names one, with colours as one or three planes in front of or behind the
- * pixels.
+ * Examples made of pictures, in every form that the JDK reads. A picture is stretched to the
+ * model's size where it or a shape asked for names one. Its colours are one or three planes in
+ * front of or behind the pixels.
  */
 final class PictureExamples {
   private static final Set<String> ENDINGS = Set.of("png", "jpg", "jpeg", "gif", "bmp");

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How a picture's brightness becomes a number: {@code (brightness / 255 - mean) / deviation}, for
- * red, green and blue.
+ * The conversion of a picture's brightness into a number: {@code (brightness / 255 - mean) /
+ * deviation}, for red, green and blue.
  */
 public record Pixels(List<Double> mean, List<Double> deviation) {
   /** From 0 to 1. */

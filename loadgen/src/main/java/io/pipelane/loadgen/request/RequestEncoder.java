@@ -8,7 +8,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** Writes inference requests as the protocol's JSON, or with the tensors as bytes behind it. */
+/**
+ * The writer of inference requests as the protocol's JSON, or with the tensors as bytes behind it.
+ */
 final class RequestEncoder {
   private final JsonFactory json = new JsonFactory();
   private final boolean binaryOutputs;

@@ -14,7 +14,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
-/** Makes requests for models from what a server says about them. One thread at a time. */
+/**
+ * The generator of requests for models from what a server says about them. One thread at a time.
+ */
 public final class RequestGenerator {
   private static final ByteSize MAXIMUM_BODY = ByteSize.ofMebibytes(256);
   private static final ByteSize MAXIMUM_TOTAL = ByteSize.ofMebibytes(1024);

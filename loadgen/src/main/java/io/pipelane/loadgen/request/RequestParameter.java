@@ -9,7 +9,7 @@ public record RequestParameter(String name, Type type, String value) {
   /** Asks for binary outputs over HTTP; the encoder's own. */
   static final String BINARY_OUTPUT = "binary_data_output";
 
-  /** What a value is. */
+  /** The type of a value. */
   public enum Type {
     BOOL,
     INT,

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What made-up strings are.
+ * The settings of made-up strings.
  *
  * @param length of random ones, in bytes, all of them lower-case letters
  * @param text what every string is instead; null for random ones

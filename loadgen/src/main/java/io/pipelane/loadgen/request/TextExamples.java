@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Makes an example of each line of a text: as it is for a model that takes strings, as tokens for
+ * Examples made of a text, one of each line: as it is for a model that takes strings, as tokens for
  * one that takes {@code input_ids} and what goes with them.
  */
 final class TextExamples {

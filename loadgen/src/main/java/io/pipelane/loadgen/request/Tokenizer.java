@@ -11,7 +11,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.LongStream;
 
-/** Turns text into tokens as a {@code tokenizer.json} of Hugging Face's says. */
+/** A tokenizer that turns text into tokens as a {@code tokenizer.json} of Hugging Face's says. */
 final class Tokenizer implements AutoCloseable {
   /*
    * The library unpacks its native code into a cache in the user's home, and unless told that it is

@@ -1,4 +1,4 @@
-/** Prepares requests from what a server says about its models. */
+/** Requests, prepared from what a server says about its models. */
 @NullMarked
 package io.pipelane.loadgen.request;
 

@@ -1,7 +1,7 @@
 package io.pipelane.loadgen.result;
 
 /**
- * How often one kind of error happened.
+ * The count of one kind of error.
  *
  * @param kind such as {@code HTTP 503} or {@code connection lost}
  * @param firstMessage what the first of them said

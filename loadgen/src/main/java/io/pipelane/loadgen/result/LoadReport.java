@@ -6,7 +6,7 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a load test measured.
+ * The results of a load test.
  *
  * @param total all models together, and errors that belong to none
  * @param models in the test's order

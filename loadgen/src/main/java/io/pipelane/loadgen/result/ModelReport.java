@@ -5,7 +5,7 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was measured of one model, or of all together.
+ * The results for one model, or for all together.
  *
  * @param answered requests meant to leave within the window and answered without an error; the
  *     histograms hold exactly these

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.result;
 import java.time.Duration;
 
 /**
- * How far a test is.
+ * The progress of a test.
  *
  * @param elapsed since the first request was meant to leave
  * @param warm whether the measured window has begun

@@ -1,7 +1,7 @@
 package io.pipelane.loadgen.result;
 
 /**
- * How punctually the measured requests left.
+ * The punctuality with which the measured requests left, in counts.
  *
  * @param sent requests sent
  * @param late sent more than a millisecond after they were meant to, for whatever reason

@@ -1,6 +1,6 @@
 package io.pipelane.loadgen.result;
 
-/** What a server said in words, as terminals and files can bear it. */
+/** The words of a server, as terminals and files can bear them. */
 public final class ServerText {
   private static final int MAXIMUM_CHARACTERS = 300;
 

@@ -4,7 +4,7 @@ import java.time.Duration;
 import org.HdrHistogram.Histogram;
 
 /**
- * What happened in one short stretch of a measurement, for charts over time.
+ * The events of one short stretch of a measurement, for charts over time.
  *
  * @param start from the beginning of the measurement
  * @param responseNanos of requests meant to leave within the slice, two digits

@@ -1,7 +1,7 @@
 package io.pipelane.loadgen.result;
 
 /**
- * How a measurement of several windows ended.
+ * The end of a measurement of several windows.
  *
  * @param stable whether the last three windows agreed
  * @param windows that were measured; the figures are those of the last three

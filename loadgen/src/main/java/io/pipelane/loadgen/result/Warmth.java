@@ -1,6 +1,6 @@
 package io.pipelane.loadgen.result;
 
-/** What a server says about where a model's weights were when a request came. */
+/** A server's word about where a model's weights were when a request came. */
 public enum Warmth {
   /** Nothing. */
   UNTOLD,

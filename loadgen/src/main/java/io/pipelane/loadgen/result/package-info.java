@@ -1,4 +1,4 @@
-/** What a load test measured. */
+/** The results of a load test. */
 @NullMarked
 package io.pipelane.loadgen.result;
 

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
 
-/** Asks by the protocol's HTTP routes. */
+/** A client that asks by the protocol's HTTP routes. */
 public final class HttpServerClient implements ServerClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final ByteSize MAXIMUM_ANSWER = ByteSize.ofMebibytes(16);

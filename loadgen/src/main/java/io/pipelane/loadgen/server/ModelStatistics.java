@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What a server counted for one model, by the protocol's statistics extension.
+ * A server's counts for one model, by the protocol's statistics extension.
  *
  * @param inferences rows inferred
  * @param executions runs of the model; fewer than inferences where the server batches

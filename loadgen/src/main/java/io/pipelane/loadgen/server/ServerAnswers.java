@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** Reads a server's answers; a member that is missing is an {@link IllegalArgumentException}. */
+/**
+ * A reader of a server's answers; a member that is missing is an {@link IllegalArgumentException}.
+ */
 final class ServerAnswers {
   private ServerAnswers() {}
 

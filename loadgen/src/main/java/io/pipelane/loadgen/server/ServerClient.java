@@ -6,7 +6,9 @@ import io.pipelane.loadgen.request.ModelMetadata;
 import java.util.List;
 import java.util.Optional;
 
-/** Asks a server about itself and its models, beside the load. One thread at a time. */
+/**
+ * A client that asks a server about itself and its models, beside the load. One thread at a time.
+ */
 public interface ServerClient extends AutoCloseable {
   /**
    * Asks for one model's inputs.

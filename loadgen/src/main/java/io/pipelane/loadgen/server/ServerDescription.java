@@ -3,7 +3,7 @@ package io.pipelane.loadgen.server;
 import io.pipelane.loadgen.result.ServerText;
 import java.util.List;
 
-/** How a server calls itself, and which of the protocol's extensions it names. */
+/** The name that a server calls itself by, and which of the protocol's extensions it names. */
 public record ServerDescription(String name, String version, List<String> extensions) {
   /** Of a server that does not say. */
   public static final ServerDescription UNKNOWN = new ServerDescription("", "", List.of());

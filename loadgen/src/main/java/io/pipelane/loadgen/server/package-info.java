@@ -1,4 +1,4 @@
-/** What the server under test says about itself and its models. */
+/** The server under test, as it describes itself and its models. */
 @NullMarked
 package io.pipelane.loadgen.server;
 

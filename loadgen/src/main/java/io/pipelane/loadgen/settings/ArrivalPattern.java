@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/** How the requests of an open loop are spread over time. */
+/** The pattern by which the requests of an open loop are spread over time. */
 public sealed interface ArrivalPattern {
   /** The highest rate, in requests per second. */
   double MAXIMUM_RATE = 10_000_000;
@@ -28,7 +28,7 @@ public sealed interface ArrivalPattern {
   /** In words, like {@code 100.0 requests/s (poisson)}. */
   String description();
 
-  /** At equal intervals. */
+  /** Arrivals at equal intervals. */
   record Constant(double requestsPerSecond) implements ArrivalPattern {
     public Constant {
       requireRate(requestsPerSecond);
@@ -40,7 +40,7 @@ public sealed interface ArrivalPattern {
     }
   }
 
-  /** At exponential intervals: arrivals that know nothing of each other. */
+  /** Arrivals at exponential intervals, which know nothing of each other. */
   record Poisson(double requestsPerSecond) implements ArrivalPattern {
     public Poisson {
       requireRate(requestsPerSecond);
@@ -53,7 +53,7 @@ public sealed interface ArrivalPattern {
   }
 
   /**
-   * At intervals of a gamma distribution.
+   * Arrivals at intervals of a gamma distribution.
    *
    * @param variation the intervals' coefficient of variation, standard deviation over mean: 1 is
    *     Poisson, above it requests come in clusters, below it they are more regular
@@ -111,7 +111,7 @@ public sealed interface ArrivalPattern {
     }
   }
 
-  /** At intervals that are listed, from the first one again behind the last one. */
+  /** Arrivals at intervals that are listed, from the first one again behind the last one. */
   record Listed(List<Duration> intervals) implements ArrivalPattern {
     /** The most intervals of a list. */
     public static final int MAXIMUM_INTERVALS = 1_000_000;
@@ -143,7 +143,7 @@ public sealed interface ArrivalPattern {
     }
   }
 
-  /** Exactly the requests of a trace, models and all. */
+  /** The requests of a trace exactly, models and all. */
   record Replay(Trace trace) implements ArrivalPattern {
     @Override
     public double requestsPerSecond() {

@@ -1,6 +1,8 @@
 package io.pipelane.loadgen.settings;
 
-/** What makes the next request leave: an answer (closed loop) or the clock (open loop). */
+/**
+ * The cause that makes the next request leave: an answer (closed loop) or the clock (open loop).
+ */
 public sealed interface LoadMode {
   /** The most connections a test may open. */
   int MAXIMUM_CONNECTIONS = 65_536;
@@ -17,7 +19,7 @@ public sealed interface LoadMode {
   /** In words, for people. */
   String description();
 
-  /** Every connection sends its next request as soon as it has its answer. */
+  /** The closed loop: every connection sends its next request as soon as it has its answer. */
   record Closed(int concurrency) implements LoadMode {
     public Closed {
       requirePositive("concurrency", concurrency);
@@ -45,8 +47,8 @@ public sealed interface LoadMode {
   }
 
   /**
-   * Requests leave at times that do not depend on the server; one that finds all connections busy
-   * waits, and its waiting counts as latency.
+   * The open loop: requests leave at times that do not depend on the server; one that finds all
+   * connections busy waits, and its waiting counts as latency.
    */
   record Open(ArrivalPattern arrivals, int connections) implements LoadMode {
     public Open {

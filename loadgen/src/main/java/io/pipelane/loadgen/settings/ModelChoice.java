@@ -3,12 +3,12 @@ package io.pipelane.loadgen.settings;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Which of several models a request asks, where no trace says it. */
+/** The choice of which of several models a request asks, where no trace says it. */
 public sealed interface ModelChoice {
   /** The probability of each of {@code models} models, in their order; they add up to 1. */
   double[] shares(int models);
 
-  /** Every model alike, each request drawn by itself. */
+  /** An even choice: every model alike, each request drawn by itself. */
   record Uniform() implements ModelChoice {
     @Override
     public double[] shares(int models) {
@@ -24,8 +24,8 @@ public sealed interface ModelChoice {
   }
 
   /**
-   * The k-th model has a share in proportion to {@code 1 / k^exponent}, each request drawn by
-   * itself.
+   * A choice by Zipf's law: the k-th model has a share in proportion to {@code 1 / k^exponent},
+   * each request drawn by itself.
    */
   record Zipf(double exponent) implements ModelChoice {
     public Zipf {
@@ -55,7 +55,7 @@ public sealed interface ModelChoice {
   }
 
   /**
-   * Always the model that was asked longest ago: never the same twice, and the worst order for
+   * The model that was asked longest ago, always: never the same twice, and the worst order for
    * whoever keeps the models used last.
    */
   record SwitchStorm() implements ModelChoice {

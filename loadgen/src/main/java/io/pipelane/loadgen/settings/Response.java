@@ -3,7 +3,7 @@ package io.pipelane.loadgen.settings;
 import java.nio.ByteBuffer;
 
 /**
- * What came back for one request.
+ * The answer to one request.
  *
  * @param model index into the test's models
  * @param variant index into that model's variants

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.settings;
 import java.util.Optional;
 
 /**
- * Looks at every answer; a complaint counts as an error. Called on the thread that generates the
+ * A check of every answer; a complaint counts as an error. Called on the thread that generates the
  * load, so what it costs is missing there.
  */
 @FunctionalInterface

@@ -3,9 +3,9 @@ package io.pipelane.loadgen.settings;
 import java.time.Duration;
 import java.util.Locale;
 
-/** How long a part of a test lasts. */
+/** The length of a part of a test. */
 public sealed interface Span {
-  /** So much time. */
+  /** A length of time. */
   record Time(Duration duration) implements Span {
     /** None at all. */
     public static final Time NONE = new Time(Duration.ZERO);
@@ -17,7 +17,7 @@ public sealed interface Span {
   }
 
   /**
-   * Until so many requests have come to an end, well or not; an attempt to connect that fails
+   * A number of requests that have come to an end, well or not. An attempt to connect that fails
    * counts as one, so that the part ends also where the server has gone.
    */
   record Requests(long count) implements Span {

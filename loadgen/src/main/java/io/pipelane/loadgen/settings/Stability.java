@@ -1,8 +1,8 @@
 package io.pipelane.loadgen.settings;
 
 /**
- * When a measurement may end: as soon as throughput and latency of the last three windows lie close
- * together. It is the rule of perf_analyzer.
+ * The rule by which a measurement may end: as soon as throughput and latency of the last three
+ * windows lie close together. It is the rule of perf_analyzer.
  *
  * @param share the largest value of three may exceed the smallest by this share, 0.1 for instance
  * @param maximumWindows after so many windows the measurement ends as unstable

@@ -4,7 +4,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long a test lasts.
+ * The length of a test and of its parts.
  *
  * @param warmup requests meant to leave in this time, at the beginning, are not measured
  * @param length of the measured window; sending ends with it

@@ -1,4 +1,4 @@
-/** What a load test is: whom it asks, how, how fast and for how long. */
+/** The settings of a load test: whom it asks, how, how fast and for how long. */
 @NullMarked
 package io.pipelane.loadgen.settings;
 

@@ -10,17 +10,18 @@ import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * Makes up traces that look like those of Azure Functions, as Shahrad et al. describe them
- * (Serverless in the Wild, USENIX ATC 2020, section 3): popularity spreads over orders of
- * magnitude, a good part of the functions is called by timers, others come one by one or in
- * clusters, and the load swings with the time of day.
+ * The generator of traces that look like those of Azure Functions (Shahrad et al., Serverless in
+ * the Wild, USENIX ATC 2020, section 3). Popularity spreads over orders of magnitude, a good part
+ * of the functions is called by timers, others come one by one or in clusters, and the load swings
+ * with the time of day.
  */
 public final class TraceGenerator {
   /*
    * Each model gets a log-normal weight and one of three kinds. Its share of the total rate is its
-   * weight's. Timers are periodic with a random phase; the others draw arrivals that are independent
-   * at the highest rate the model may have and keep them with a probability that follows the day's swing, or
-   * the state of an on/off process for clusters (thinning: Lewis and Shedler, 1979).
+   * weight's. Timers are periodic with a random phase. The others draw arrivals that are
+   * independent at the highest rate the model may have. They keep them with a probability that
+   * follows the day's swing, or the state of an on/off process for clusters (thinning: Lewis and
+   * Shedler, 1979).
    */
   private static final double POPULARITY_SPREAD = 2.0;
   private static final double TIMERS = 0.3;

@@ -6,8 +6,8 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import java.util.List;
 
 /**
- * What a node's inputs have to do with the loss, given what its output has: one rule for each
- * operator, in standard operators themselves. Those over images are {@link ImageGradients}.
+ * The gradients of a node's inputs, given that of its output: one rule for each operator, in
+ * standard operators themselves. Those over images are {@link ImageGradients}.
  */
 final class GradientRules {
   private final Gradients gradients;

@@ -228,7 +228,7 @@ final class ImageGradients {
     }
   }
 
-  /** How windows move over an image. */
+  /** The windows that move over an image. */
   private record Window(List<Long> kernel, List<Long> stride, List<Long> padding) {
     Window(NodeProto node, List<Long> kernel) {
       this(

@@ -26,7 +26,7 @@ final class ImageLayers {
     this.epsilon = epsilon;
   }
 
-  /** What flows between layers: a tensor [batch, channels, height, width]. */
+  /** The features that flow between layers: a tensor [batch, channels, height, width]. */
   record Features(String name, int channels) {}
 
   /**

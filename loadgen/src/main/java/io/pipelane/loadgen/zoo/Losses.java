@@ -6,7 +6,7 @@ import static io.pipelane.loadgen.zoo.Attribute.integers;
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
 import java.util.List;
 
-/** What training makes smaller, as tensors [1]: the mean over a batch. */
+/** The losses that training makes smaller, as tensors [1]: the mean over a batch. */
 final class Losses {
   private Losses() {}
 

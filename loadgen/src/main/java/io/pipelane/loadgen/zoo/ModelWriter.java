@@ -14,7 +14,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * Writes a model file, drawing each weight as it goes: no weight is in memory as a whole.
+ * The writer of a model file, which draws each weight as it goes: no weight is in memory as a
+ * whole.
  *
  * <p>A protobuf message is preceded by its length, so lengths are worked out first.
  */

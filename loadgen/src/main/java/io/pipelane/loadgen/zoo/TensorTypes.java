@@ -6,7 +6,7 @@ import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
 import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 
-/** How a graph declares its tensors. */
+/** Tensor declarations of a generated graph. */
 public final class TensorTypes {
   private TensorTypes() {}
 

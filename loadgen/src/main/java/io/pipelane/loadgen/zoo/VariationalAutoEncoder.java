@@ -65,7 +65,7 @@ final class VariationalAutoEncoder {
     return graph.node("Mul", "divergence", List.of(centred, half));
   }
 
-  /** What an image becomes: a normal distribution for each of twenty numbers. */
+  /** The code of an image: a normal distribution for each of twenty numbers. */
   private record Code(String mean, String logVariance) {}
 
   private static Code encode(GraphBuilder graph, ImageLayers layers) {

@@ -6,8 +6,9 @@ import java.nio.ByteOrder;
 import java.util.SplittableRandom;
 
 /**
- * Draws the values of weights. They depend on the seed and the weight's name alone, so another seed
- * gives a variant of the same structure, and a model's file is the same whenever it is written.
+ * The source of weights' values, which are drawn. They depend on the seed and the weight's name
+ * alone, so another seed gives a variant of the same structure, and a model's file is the same
+ * whenever it is written.
  */
 final class WeightSource {
   /** Values at a time; even, and more than any group. */
@@ -25,7 +26,7 @@ final class WeightSource {
     this.seed = seed;
   }
 
-  /** Receives the first {@code length} of some bytes, which are valid during the call. */
+  /** A receiver of the first {@code length} of some bytes, which are valid during the call. */
   interface Sink {
     void write(byte[] bytes, int length) throws IOException;
   }

@@ -8,7 +8,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 
 /**
- * What tells, without reading it, that a file is another than before.
+ * The stamp of a file, which tells without reading it that it is another than before.
  *
  * @param changed when its content was changed and, where the file system knows, when anything about
  *     it was: unlike the first nobody can set that time back

@@ -60,13 +60,15 @@ public final class ImportCache implements AutoCloseable {
       new ConcurrentHashMap<>();
   private final Set<String> verified = ConcurrentHashMap.newKeySet();
 
-  /** Fills the folder of a key. */
+  /** The builder of a key's folder. */
   @FunctionalInterface
   public interface FolderBuilder {
     void build(Path folder) throws IOException;
   }
 
-  /** Told before each step of a publication; throwing imitates a crash there. */
+  /**
+   * An observer that is told before each step of a publication; throwing imitates a crash there.
+   */
   @FunctionalInterface
   public interface StepHook {
     StepHook NONE = step -> {};

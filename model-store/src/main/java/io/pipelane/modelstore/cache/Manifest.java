@@ -21,7 +21,7 @@ final class Manifest {
 
   private Manifest() {}
 
-  /** What is recorded of a file. */
+  /** The recorded size and checksum of a file. */
   record Entry(long byteSize, long crc32c) {}
 
   static void write(Path folder) throws IOException {

@@ -7,7 +7,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 
 /**
- * What a file holds, as long as nobody writes to it: links to one file hold the same.
+ * The identity of a file's content, as long as nobody writes to it: links to one file hold the
+ * same.
  *
  * @param file the system's own key of it, or its path where there is none
  * @param byteSize with {@code changed}, tells a file apart that has the key of one that was deleted

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Filling {
   /*
-   * Pieces come in about their order, so what is there is a prefix, and what came ahead of its turn
-   * is remembered until the prefix reaches it.
+   * Pieces come in about their order, so what is there is a prefix. What came ahead of its turn is
+   * remembered until the prefix reaches it.
    *
-   * Whoever reads ahead of the readers would wait for all in between; that far off it is quicker to
+   * Whoever reads ahead of the readers would wait for all in between. That far off it is quicker to
    * read the file.
    */
   private static final long WORTH_WAITING_BYTES = 32L << 20;

@@ -30,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HostTier implements HostWeights, AutoCloseable {
   /*
-   * Caffeine decides what stays. An entry that it gives up is freed when its last lease closes; an
-   * entry that it does not admit is never leased, its weights are read from disk instead, so that
-   * the tier stays within its bound but for leases of entries given up under them.
+   * Caffeine decides what stays. An entry that it gives up is freed when its last lease closes. An
+   * entry that it does not admit is never leased: its weights are read from disk instead. So the
+   * tier stays within its bound but for leases of entries given up under them.
    *
    * What is read in place in filled memory must stay while its model is registered, so the cache is
    * given what that leaves of the bound. On the processor it is the page cache's: the system may
@@ -41,19 +41,19 @@ public final class HostTier implements HostWeights, AutoCloseable {
    * Entries are by content, not by path: the cache of imports has one file for weights that several
    * versions have alike, which is here once then.
    *
-   * Mapping a file takes no time, so whoever wants it does it. Filling memory does, and whoever
-   * wants it may hold locks: it never waits for a lease. The loader's thread fills memory, and the
-   * lease follows it (FollowingSource), so the disk is read once; where the loader is busy with
-   * another file, or fails, or is to keep nothing, the lease reads the file itself. Only where no
-   * other file is before it does a read of the lease wait for the loader to begin.
+   * Mapping a file takes no time, so whoever wants it does it. Filling memory takes time, and
+   * whoever wants it may hold locks, so it never waits for a lease. The loader's thread fills
+   * memory, and the lease follows it (FollowingSource), so the disk is read once. Where the loader
+   * is busy with another file, or fails, or is to keep nothing, the lease reads the file itself.
+   * Only where no other file is before it does a read of the lease wait for the loader to begin.
    *
-   * A file that is to fill memory is entered before it is read: what the cache gives up for it has
-   * gone by then, and the file can be read into that very memory. Where the cache does not admit it,
-   * nothing is read. When the loader has nothing to do, it has memory made ready for a file as large
-   * as the largest so far, as far as there is room.
+   * A file that is to fill memory is entered before it is read. What the cache gives up for it has
+   * gone by then, and the file can be read into that very memory. Where the cache does not admit
+   * it, nothing is read. When the loader has nothing to do, it has memory made ready for a file as
+   * large as the largest so far, as far as there is room.
    *
-   * Only the loader's thread fills, so of a file that is there or on its way there is one entry. It
-   * is a user of the entry until nobody follows any longer.
+   * Only the loader's thread fills, so of a file that is there or on its way there is one entry.
+   * The loader is a user of the entry until nobody follows any longer.
    */
   private static final System.Logger LOG = System.getLogger(HostTier.class.getName());
   private static final int WEIGHT_UNIT = 4 << 10; // Memory comes in whole pages of the system.
@@ -81,7 +81,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * How the tier has been used.
+   * The tier's usage in figures.
    *
    * @param hits leases on weights that were in memory already
    * @param misses leases that had to map them

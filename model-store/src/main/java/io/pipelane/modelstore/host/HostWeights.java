@@ -8,7 +8,7 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.util.List;
 
-/** Where a device's weights come from, or are read. Safe for any thread. */
+/** The source of a device's weights, and of those that it reads in place. Safe for any thread. */
 @FunctionalInterface
 public interface HostWeights {
   /**

@@ -17,7 +17,7 @@ import java.util.List;
 
 /**
  * SHA-256 hashes of the pages of a weights file, in order, kept beside it so that it is read once
- * for them: pages of one hash hold the same bytes, and the last is hashed as far as it goes.
+ * for them. Pages of one hash hold the same bytes, and the last is hashed as far as it goes.
  */
 final class PageHashes {
   /*

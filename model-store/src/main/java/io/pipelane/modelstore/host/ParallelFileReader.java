@@ -12,8 +12,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Reads a file into memory with a few threads, as one does not use what the disk gives; past the
- * page cache, so that nothing is copied on the way ({@link DirectFile}).
+ * A reader of a file into memory with a few threads, as one does not use what the disk gives. It
+ * reads past the page cache, so that nothing is copied on the way ({@link DirectFile}).
  */
 public final class ParallelFileReader {
   /** Small enough that the first bytes are there soon, large enough for the disk's full rate. */

@@ -44,14 +44,14 @@ final class Answers {
   private final String reason;
 
   /**
-   * What comparing has shown.
+   * The result of a comparison.
    *
    * @param note for the model's owner
    * @param weightsOnHost weights of a session for a GPU that it wants in ordinary memory
    */
   record Comparison(String note, Set<String> weightsOnHost) {}
 
-  /** What a plain session answered to an open dimension of a given size. */
+  /** A plain session's answer to an open dimension of a given size. */
   private record Known(long dimension, Outputs outputs) {}
 
   private Answers(

@@ -10,7 +10,7 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds out whether rows are answered the same alone and together. */
+/** The check whether rows are answered the same alone and together. */
 final class BatchingCheck {
   /** Enough for kernels that take several rows at a time, and some that are left over. */
   private static final int ROWS = 5;

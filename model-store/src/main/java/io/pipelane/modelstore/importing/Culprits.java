@@ -5,7 +5,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Finds the weights that an operator wants to be constants, from what ONNX Runtime says. */
+/** The weights that an operator wants to be constants, found in what ONNX Runtime says. */
 final class Culprits {
   private static final int MINIMUM_NAME_LENGTH = 3;
 

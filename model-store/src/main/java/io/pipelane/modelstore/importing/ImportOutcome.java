@@ -9,7 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 
-/** Why an import process has failed: by the model, by a limit, or by the machine. */
+/** The reason why an import process has failed: by the model, by a limit, or by the machine. */
 final class ImportOutcome {
   private static final int LOG_TAIL_BYTES = 2000;
 

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs {@link ImportMain} in a process of its own: a hostile file can make ONNX Runtime loop,
- * allocate without end, or abort.
+ * A process of its own for {@link ImportMain}: a hostile file can make ONNX Runtime loop, allocate
+ * without end, or abort.
  *
  * <p>Limits on address space, file size and core dumps are set by the shell that starts it; time is
  * watched from here. The process ends by itself when this one does. For a GPU the address space is

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * How models are imported, and what an import may take.
+ * The settings of imports, and the limits on what one may take.
  *
  * @param runtimeLibrary ONNX Runtime's native library
  * @param runtimeVersion its version; derived files of another version are not used

@@ -4,7 +4,7 @@ import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.graph.GraphTarget;
 
 /**
- * What models are imported for: optimised graphs depend on it.
+ * The target that models are imported for: optimised graphs depend on it.
  *
  * @param provider what optimises and checks graphs; a stream in it is not used
  * @param deviceIdentity tells devices apart for which ONNX Runtime may optimise differently, e.g.

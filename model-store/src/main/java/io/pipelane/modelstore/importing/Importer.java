@@ -18,8 +18,8 @@ import java.time.Clock;
 import java.util.function.Supplier;
 
 /**
- * Makes model versions servable: looks derived files up in the cache, or has them made by a process
- * of its own. Safe for any thread; blocks, so not for event loops.
+ * The importer that makes model versions servable: looks derived files up in the cache, or has them
+ * made by a process of its own. Safe for any thread; blocks, so not for event loops.
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */

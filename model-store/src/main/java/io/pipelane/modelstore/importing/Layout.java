@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What lies where in a weights file, and in the file of what is read in place.
+ * The layout of a weights file, and of the file of what is read in place.
  *
  * @param weights those that the session takes as inputs
  * @param repacked those that lie there as kernels have repacked them

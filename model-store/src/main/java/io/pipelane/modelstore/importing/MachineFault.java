@@ -5,7 +5,7 @@ import io.pipelane.config.StatusException;
 import java.util.regex.Pattern;
 
 /**
- * Tells what the machine failed at from what a model is to blame for: import finds out about models
+ * The distinction between a fault of the machine and one of a model: import finds out about models
  * by trying, and what it finds is kept.
  */
 final class MachineFault {

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What a session answered once, copied, in the order of its outputs. */
+/** The outputs of one run of a session, copied, in their order. */
 record Outputs(List<Output> list) {
   /** What all outputs together may take to be compared: several sets of them are kept at a time. */
   private static final ByteSize LIMIT = ByteSize.ofMebibytes(64);

@@ -9,7 +9,7 @@ import io.pipelane.runtime.TensorSpec;
 import java.lang.foreign.Arena;
 import java.util.List;
 
-/** Finds out whether a batch may be filled up by repeating its last row. */
+/** The check whether a batch may be filled up by repeating its last row. */
 final class PaddingCheck {
   /** Two different rows: repeating one of them moves a mean over the batch. */
   private static final int ROWS = 2;

@@ -33,13 +33,13 @@ public final class PlanFile {
 
   private PlanFile() {}
 
-  /** A shape is written as the array of its dimensions. */
+  /** The serializer that writes a shape as the array of its dimensions. */
   private interface ShapeAsArray {
     @JsonValue
     long[] toArray();
   }
 
-  /** And read from it. */
+  /** The deserializer that reads a shape from such an array. */
   private static final class ShapeReader extends StdDeserializer<Shape> {
     ShapeReader() {
       super(Shape.class);

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.zip.CRC32C;
 
-/** Finds out which of the allocations of a session's building hold which weight, repacked. */
+/** The search for the allocations of a session's building that hold weights, repacked. */
 final class RepackSearch {
   /*
    * The session is built once with some content in every weight, then once for each binary digit of

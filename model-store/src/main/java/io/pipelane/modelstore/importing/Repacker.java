@@ -28,8 +28,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Lets ONNX Runtime repack the weights of a gated graph and keeps the result: a weights file that
- * holds, for each segment, weights as they are and weights as kernels want them.
+ * The repacking of a gated graph's weights by ONNX Runtime, whose result is kept. A weights file
+ * then holds, for each segment, weights as they are and weights as kernels want them.
  */
 final class Repacker {
   private final OrtEnvironment environment;

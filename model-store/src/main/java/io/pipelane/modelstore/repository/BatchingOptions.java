@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How an owner wants a model's requests to be run together.
+ * An owner's options for running a model's requests together.
  *
  * @param preferredSizes batch sizes that are worth running, ascending; empty leaves the choice
  * @param maxQueueDelay how long a request may be held for others to come, while every lane is busy
@@ -36,7 +36,7 @@ public record BatchingOptions(
     return new BatchingOptions(mode, preferredSizes, maxQueueDelay, preserveOrder, mostRows);
   }
 
-  /** When requests may be run together. */
+  /** The rule by which requests may be run together. */
   public enum Mode {
     /** Where import has found that this leaves their answers as they are. */
     AUTO,

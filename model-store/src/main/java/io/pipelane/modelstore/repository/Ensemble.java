@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A chain of models that is asked like one. Tensors have names in it: one that a step takes and no
- * step before it makes is the ensemble's input, one that is made and not taken is its output,
+ * A chain of models that is asked like one. Tensors have names in it. One that a step takes and no
+ * step before it makes is the ensemble's input. One that is made and not taken is its output,
  * unless its owner says what is.
  *
  * @param steps in the order in which they run

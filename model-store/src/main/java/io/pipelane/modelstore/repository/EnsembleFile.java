@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Reads an ensemble from a {@code pipelane.yaml} that declares one. */
+/** A reader of an ensemble from a {@code pipelane.yaml} that declares one. */
 final class EnsembleFile {
   private static final int MAXIMUM_BYTES = 64 << 10;
   private static final Set<String> MEMBERS =

@@ -14,8 +14,8 @@ import java.util.EnumSet;
 import java.util.List;
 
 /**
- * What a model's folder looks like from outside: paths, sizes, times of change and inodes of all
- * that is in it. Two looks that agree find the same files, and no file's content is read.
+ * The look of a model's folder from outside: paths, sizes, times of change and inodes of all that
+ * is in it. Two looks that agree find the same files, and no file's content is read.
  */
 final class FolderStamp {
   private static final int MAXIMUM_DEPTH = 8;

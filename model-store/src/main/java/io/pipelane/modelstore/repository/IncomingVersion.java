@@ -28,7 +28,7 @@ public final class IncomingVersion implements AutoCloseable {
   private final MessageDigest digest = sha256();
   private long bytes;
 
-  /** What is sent. */
+  /** The form in which a version is sent. */
   public enum Form {
     /** The model's file alone. */
     MODEL,
@@ -37,7 +37,7 @@ public final class IncomingVersion implements AutoCloseable {
   }
 
   /**
-   * What has been put into the repository.
+   * A version that has been put into the repository.
    *
    * @param bytes as they were sent
    * @param sha256 of these bytes, in hexadecimal

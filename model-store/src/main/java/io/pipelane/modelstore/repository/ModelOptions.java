@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * What an owner asks for a model, in {@code pipelane.yaml} beside its versions.
+ * An owner's options for a model, in {@code pipelane.yaml} beside its versions.
  *
  * @param buckets batch sizes to specialise the structure to, ascending; empty leaves the choice
  * @param warmUp whether to make the model resident before it is READY
@@ -122,7 +122,7 @@ public record ModelOptions(
     }
   }
 
-  /** Which times of their own requests may name, in place of {@link Limits#timeout}. */
+  /** The times of their own that requests may name, in place of {@link Limits#timeout}. */
   public enum OwnTimes {
     ANY,
     /** Those that are no longer than the model's. */

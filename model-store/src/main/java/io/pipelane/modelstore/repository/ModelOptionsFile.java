@@ -25,7 +25,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads {@code pipelane.yaml}. */
+/** A reader of {@code pipelane.yaml}. */
 final class ModelOptionsFile {
   static final String NAME = "pipelane.yaml";
 

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a repository holds.
+ * The content of a repository, as a scan finds it.
  *
  * @param registered ordered by name and version
  * @param problems what cannot be registered, by model
@@ -24,6 +24,6 @@ public record RepositoryScan(List<Registered> registered, List<Problem> problems
   public record Registered(
       ModelVersion version, Path modelFile, ModelOptions options, TritonConfig declared) {}
 
-  /** Why a model, or one of its versions, cannot be registered. */
+  /** The reason why a model, or one of its versions, cannot be registered. */
   public record Problem(String model, String reason) {}
 }

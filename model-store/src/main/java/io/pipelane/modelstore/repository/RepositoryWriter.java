@@ -20,9 +20,9 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
 /**
- * Puts versions of models into a repository and takes them out again. A version is there whole or
- * not at all: it is put together in a folder whose name a scan passes over, and renamed at the end.
- * Methods block; safe for any thread.
+ * The writer that puts versions of models into a repository and takes them out again. A version is
+ * there whole or not at all: it is put together in a folder whose name a scan passes over, and
+ * renamed at the end. Methods block; safe for any thread.
  */
 public final class RepositoryWriter {
   private static final System.Logger LOG = System.getLogger(RepositoryWriter.class.getName());
@@ -32,7 +32,7 @@ public final class RepositoryWriter {
   private final RandomGenerator names;
   private final FolderFlush flush;
 
-  /** Has a folder's entries reach the disk. */
+  /** The way to have a folder's entries reach the disk. */
   @FunctionalInterface
   interface FolderFlush {
     void flush(Path folder) throws IOException;

@@ -8,7 +8,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.function.Function;
 
-/** Where files go whose names strangers have sent: inside one folder. */
+/** The places inside one folder for files whose names strangers have sent. */
 final class SentPaths {
   /** What file systems take as the name of one file, in bytes of UTF-8. */
   private static final int LONGEST_NAME = 255;

@@ -9,7 +9,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Which of a model's versions are served; as text {@code all}, {@code latest:2} or {@code 1,3}. */
+/**
+ * The versions of a model that are served; as text {@code all}, {@code latest:2} or {@code 1,3}.
+ */
 public sealed interface ServedVersions {
   /** Those of the versions that are there, ascending. */
   List<Long> among(List<Long> there);

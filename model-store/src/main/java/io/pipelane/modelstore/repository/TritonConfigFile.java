@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@code config.pbtxt}, and what stands for it. */
+/** A reader of {@code config.pbtxt}, and of what stands for it. */
 final class TritonConfigFile {
   static final String NAME = "config.pbtxt";
 

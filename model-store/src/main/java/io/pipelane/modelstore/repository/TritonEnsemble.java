@@ -19,9 +19,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What {@code ensemble_scheduling} of a {@code config.pbtxt} amounts to. Its steps run as soon as
- * what they take is there, whatever their order in the file; here one after another, in the first
- * order that allows it.
+ * The ensemble that {@code ensemble_scheduling} of a {@code config.pbtxt} amounts to. Its steps run
+ * as soon as what they take is there, whatever their order in the file; here one after another, in
+ * the first order that allows it.
  */
 final class TritonEnsemble {
   private final String name;

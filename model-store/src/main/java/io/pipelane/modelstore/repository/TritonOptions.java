@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a {@code config.pbtxt} amounts to in our options. */
+/** The options, in our terms, that a {@code config.pbtxt} amounts to. */
 final class TritonOptions {
   /** A century; longer timeouts mean none. */
   private static final long LONGEST_MICROS = 100L * 365 * 24 * 3600 * 1_000_000;

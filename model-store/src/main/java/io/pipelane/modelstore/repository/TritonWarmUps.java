@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 
-/** What {@code model_warmup} asks for. */
+/** The requests that {@code model_warmup} asks for. */
 final class TritonWarmUps {
   private TritonWarmUps() {}
 

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * What an owner has chosen of a model's versions while it was served, above what its folder says.
+ * An owner's choice of a model's versions while it was served, above what its folder says.
  *
  * @param served which versions are served; empty for what the folder says
  * @param standard the version, or the label, that answers requests that name neither; empty for the

@@ -20,8 +20,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What owners have chosen of their models' versions, a file for each model beside what is derived
- * from models: the repository may be read-only. Safe for any thread; methods block on files.
+ * The owners' choices of their models' versions, a file for each model beside what is derived from
+ * models: the repository may be read-only. Safe for any thread; methods block on files.
  */
 public final class VersionChoices {
   private static final System.Logger LOG = System.getLogger(VersionChoices.class.getName());

@@ -35,7 +35,7 @@ public record WarmUp(String name, int count, List<Input> inputs) {
   }
 
   /**
-   * What it has for an input of the model.
+   * The data of one input of the request.
    *
    * @param type as its owner says; empty for the model's
    * @param shape concrete, rows included
@@ -48,7 +48,7 @@ public record WarmUp(String name, int count, List<Input> inputs) {
     }
   }
 
-  /** Where an input's elements come from. */
+  /** The source of an input's elements. */
   public sealed interface Data {}
 
   /** Zeros; empty strings. */

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** What {@code warm-up} of a {@code pipelane.yaml} asks for, where it lists requests. */
+/** The requests that {@code warm-up} of a {@code pipelane.yaml} asks for, where it lists any. */
 final class WarmUpOptions {
   private static final int MAXIMUM_RANK = 16;
 

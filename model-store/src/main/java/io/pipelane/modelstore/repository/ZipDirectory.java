@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * What a ZIP file says of its central directory, which {@link java.util.zip.ZipFile} reads into
- * memory as a whole, whatever its size.
+ * The size of a ZIP file's central directory, as the file tells it: {@link java.util.zip.ZipFile}
+ * reads the directory into memory as a whole, whatever its size.
  *
  * <p>The record that says it stands at the file's end, before a comment of any content. So every
  * place there that can be the record counts: one whose comment ends with the file, or in front of

@@ -17,7 +17,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 
-/** Unpacks ZIP files that strangers have made. */
+/** The unpacking of ZIP files that strangers have made. */
 final class ZipFolder {
   private static final int MAXIMUM_ENTRIES = 1_000;
 

@@ -1,4 +1,4 @@
-/** What an owner has registered, as the repository folder shows it. */
+/** The models that owners have registered, as the repository folder shows them. */
 @NullMarked
 package io.pipelane.modelstore.repository;
 

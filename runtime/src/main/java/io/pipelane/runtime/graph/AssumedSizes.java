@@ -1,7 +1,8 @@
 package io.pipelane.runtime.graph;
 
 /**
- * What open dimensions of a model's inputs are taken to be where its times are estimated.
+ * The sizes that open dimensions of a model's inputs are taken to have where its times are
+ * estimated.
  *
  * @param first of an input's first dimension, mostly the batch
  * @param image of the others of an input with four dimensions or more

@@ -5,7 +5,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 
-/** How much memory the constants inside a graph take. */
+/** The bytes of memory that the constants inside a graph take. */
 public final class ConstantBytes {
   private ConstantBytes() {}
 

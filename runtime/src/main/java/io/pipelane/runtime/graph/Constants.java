@@ -20,7 +20,7 @@ import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
 
-/** Brings a model's constants into one form: initializers, their bytes as raw data. */
+/** The constants of a model, brought into one form: initializers, their bytes as raw data. */
 public final class Constants {
   /** What one constant that stays in a graph may take. */
   private static final long MAXIMUM_INLINE_BYTES = 1L << 30;

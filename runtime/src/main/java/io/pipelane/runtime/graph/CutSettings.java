@@ -3,7 +3,7 @@ package io.pipelane.runtime.graph;
 import java.time.Duration;
 
 /**
- * How finely a graph is cut.
+ * The settings that say how finely a graph is cut.
  *
  * @param minimumSegmentBytes no segment has less that ends where the next weights begin, but for
  *     one that cannot be cut

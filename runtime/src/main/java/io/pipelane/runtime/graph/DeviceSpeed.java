@@ -1,7 +1,7 @@
 package io.pipelane.runtime.graph;
 
 /**
- * How fast a kind of device is, roughly: good enough to say where a run is long.
+ * The rough speed of a kind of device: good enough to say where a run is long.
  *
  * <p>These are constants, not measurements of the device at hand, because a structure must be cut
  * the same in every version and at every import.

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Turns streamed weights into inputs and puts a gate at each cut. */
+/** The cutter of a graph, which turns streamed weights into inputs and puts a gate at each cut. */
 public final class GateCutter {
   private GateCutter() {}
 

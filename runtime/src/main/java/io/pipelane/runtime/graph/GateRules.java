@@ -20,11 +20,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GateRules {
   /*
-   * depth(name) is the highest gate that a value descends from. Because gate g must itself descend
-   * from gate g - 1, descending from gate g means descending from every gate up to g, so one number
-   * per value is enough. A weight keeps its identity through gates: they pass it on, they do not
-   * read it. A weight that is read in place is there from the beginning, so it waits for nothing;
-   * what it must not have is a reader that wants more of it than rows.
+   * depth(name) is the highest gate that a value descends from. Gate g must itself descend from
+   * gate g - 1, so a value that descends from gate g descends from every gate up to g. One number
+   * per value is enough.
+   *
+   * A weight keeps its identity through gates: they pass it on, they do not read it. A weight that
+   * is read in place is there from the beginning, so it waits for nothing. What it must not have is
+   * a reader that wants more of it than rows.
    */
   private final GatedGraph gated;
   private final Map<String, Integer> depth = new HashMap<>();

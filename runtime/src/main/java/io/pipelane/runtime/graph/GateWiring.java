@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Emits the nodes of a cut graph with the gates between them.
+ * The wiring of a cut graph: emits its nodes with the gates between them.
  *
  * <p>Of one use: it walks the order of execution once.
  */

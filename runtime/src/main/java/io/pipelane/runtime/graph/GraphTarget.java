@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What a graph is cut for: it decides which constants are streamed and which values are gated. */
+/**
+ * The kind of device that a graph is cut for: it decides which constants are streamed and which
+ * values are gated.
+ */
 public enum GraphTarget {
   /**
    * The processor: one memory for every value; small constants stay, for kernels to repack; tables

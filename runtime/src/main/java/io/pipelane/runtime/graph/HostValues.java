@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What ONNX Runtime keeps in ordinary memory although kernels run on a GPU: shapes, and what is
- * computed from shapes and small constants alone.
+ * The values that ONNX Runtime keeps in ordinary memory although kernels run on a GPU: shapes, and
+ * what is computed from shapes and small constants alone.
  *
  * @param ungated values that must not pass a gate: it takes its tensors in device memory, so they
  *     would be copied there and back. They depend on no streamed weight

@@ -13,8 +13,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * From where to where in the order of execution each value is needed that may pass a gate;
- * constants are not values.
+ * The spans in the order of execution in which values are needed that may pass a gate; constants
+ * are not values.
  *
  * @param spans in the order of definition, inputs first
  * @param answers outputs of the graph that may pass a gate

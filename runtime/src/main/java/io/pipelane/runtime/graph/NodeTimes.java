@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How long nodes take, estimated from shapes: operations of products and convolutions, bytes of
- * everything else. A node of unknown shapes takes what every node takes; what a body repeats is not
- * counted.
+ * The times that nodes take, estimated from shapes: operations of products and convolutions, bytes
+ * of everything else. A node of unknown shapes takes what every node takes; what a body repeats is
+ * not counted.
  */
 final class NodeTimes {
   /** Keeps sums from overflowing, whatever shapes a file claims. */

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Finds the weights of which a run reads a few rows, as it does of an embedding table. */
+/** The weights of which a run reads a few rows, as it does of an embedding table. */
 final class RowReads {
   /**
    * The least that is worth reading in place.

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What nodes read, the outer values that the bodies of {@code If}, {@code Loop} and {@code Scan}
- * read implicitly included.
+ * The values that nodes read, the outer values that the bodies of {@code If}, {@code Loop} and
+ * {@code Scan} read implicitly included.
  *
  * <p>Bodies nest at most as deep as protobuf parses messages (100 levels), so recursion is bounded.
  */

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.function.IntPredicate;
 
 /**
- * Which segment each node belongs to: cuts that leave about equal bytes of weights between them but
- * for the first ones, each before a node that is the first to read some weight.
+ * The segment of each node. Cuts leave about equal bytes of weights between them but for the first
+ * ones, and each is before a node that is the first to read some weight.
  *
  * @param segmentOf by position in the order of execution, ascending
  */

@@ -21,7 +21,7 @@ public sealed interface TensorContent {
   /** Writes every byte. */
   void writeTo(WritableByteChannel channel) throws IOException;
 
-  /** The bytes lie in the model, as such or as numbers of a protobuf. */
+  /** Bytes that lie in the model, as such or as numbers of a protobuf. */
   record Inline(ByteString bytes) implements TensorContent {
     @Override
     public long byteSize() {
@@ -38,7 +38,7 @@ public sealed interface TensorContent {
     }
   }
 
-  /** The bytes lie in another file. */
+  /** Bytes that lie in another file. */
   record External(Path file, long offset, long byteSize) implements TensorContent {
     @Override
     public void writeTo(WritableByteChannel channel) throws IOException {

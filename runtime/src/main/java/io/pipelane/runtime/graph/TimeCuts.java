@@ -6,8 +6,8 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Cuts within segments that would take too long, so that a run can give way there. Weights decide
- * nothing about them: a segment may have none.
+ * The cutting of segments that would take too long, so that a run can give way inside them. Weights
+ * decide nothing about them: a segment may have none.
  *
  * <p>Afterwards each segment takes no longer than the limit, or there is no place inside it at
  * which a cut could be made. Of all such cuts those are chosen that cost least: few, and where few
@@ -50,7 +50,7 @@ final class TimeCuts {
     }
   }
 
-  /** Where to cut, and what the new gates cost a run. */
+  /** The cuts chosen, and what the new gates cost a run. */
   private record Choice(BitSet cuts, long nanos) {}
 
   /**

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Chooses the constants of a model that are streamed.
+ * The choice of the constants of a model that are streamed.
  *
  * <p>What stays in the session: constants below a size, integers that operators read on the host,
  * constants read inside the bodies of {@code If} and {@code Loop}, and those that are also inputs

@@ -20,9 +20,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says who asks. Without a file of keys everybody may do everything; with one, what is not public
- * needs an API key or a token. Files are read again when they change, an address is asked now and
- * then, on threads of their own. Safe for any thread; never blocks.
+ * The control of who asks and what he may. Without a file of keys everybody may do everything; with
+ * one, what is not public needs an API key or a token. Files are read again when they change, an
+ * address is asked now and then, on threads of their own. Safe for any thread; never blocks.
  */
 public final class AccessControl implements AutoCloseable {
   private static final String WHAT_TOKENS_NEED = "keys of tokens";

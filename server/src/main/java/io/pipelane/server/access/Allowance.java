@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * How much the holder of a key, or of tokens, may still ask. Safe for any thread; takes no lock.
+ * The allowance of requests that the holder of a key, or of tokens, has left. Safe for any thread;
+ * takes no lock.
  */
 final class Allowance {
   /*
@@ -25,7 +26,7 @@ final class Allowance {
   private final AtomicInteger running = new AtomicInteger();
 
   /**
-   * What is allowed.
+   * The limits of an allowance.
    *
    * @param requestsPerSecond 0 for no limit
    * @param burst requests that may come at once

@@ -4,7 +4,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What a caller must be let do to be answered.
+ * The permission that a caller needs to be answered.
  *
  * @param roles one of them is needed; empty for what everybody is told, without a key
  * @param model the model that it is about; empty for none, or for those that the caller may see

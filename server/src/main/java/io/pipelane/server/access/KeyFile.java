@@ -19,7 +19,10 @@ import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Reads the file of API keys, in YAML. What it says of a file never repeats what stands in it. */
+/**
+ * A reader of the file of API keys, in YAML. What it says of a file never repeats what stands in
+ * it.
+ */
 final class KeyFile {
   private static final int MAXIMUM_BYTES = 1 << 20;
   private static final int MAXIMUM_KEYS = 1_000;

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /** The keys of one key file. Immutable. */
 final class KeyRing {
   /*
-   * Only digests are kept, and every one of them is compared to its last byte: neither the file nor
-   * the time that an answer takes tells anything of a key. A plain digest is enough because keys
-   * are random, 256 bits of them as `pipelane key` makes them; nobody tries them all.
+   * Only digests are kept, and every one of them is compared to its last byte. So neither the file
+   * nor the time that an answer takes tells anything of a key. A plain digest is enough because
+   * keys are random, 256 bits of them as `pipelane key` makes them; nobody tries them all.
    */
   private final List<Entry> entries;
   private final List<byte[]> digests;

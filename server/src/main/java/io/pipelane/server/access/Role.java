@@ -2,7 +2,7 @@ package io.pipelane.server.access;
 
 import java.util.Locale;
 
-/** What an API key is for. */
+/** A role of an API key: what the key is for. */
 public enum Role {
   /** Asking models. */
   INFER,

@@ -5,8 +5,8 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import java.util.function.LongSupplier;
 
 /**
- * How much the holders of tokens may still ask: all tokens of one holder that allow the same have
- * it together, also when the keys change that they are signed with. Safe for any thread.
+ * The allowances of tokens' holders. All tokens of one holder that allow the same have it together,
+ * also when the keys change that they are signed with. Safe for any thread.
  */
 final class TokenAllowances {
   /* One is kept for as long as somebody has it: a token that is remembered, or a request under way. */

@@ -4,7 +4,7 @@ import com.nimbusds.jwt.JWTClaimsSet;
 import java.util.List;
 
 /**
- * Whose a token is.
+ * The holder of a token.
  *
  * @param owner tells him from all other holders of tokens, and of keys
  * @param name what messages call him

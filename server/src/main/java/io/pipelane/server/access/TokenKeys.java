@@ -26,8 +26,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Reads the keys that tokens are signed with: a file of a JWK set (RFC 7517), or of one public key
- * in PEM; a JWK set that is published. What it says of them never repeats what stands there.
+ * A reader of the keys that tokens are signed with: from a file of a JWK set (RFC 7517), from one
+ * of a public key in PEM, or from a JWK set that is published. What it says of them never repeats
+ * what stands there.
  */
 final class TokenKeys {
   private static final int MAXIMUM_BYTES = 1 << 20;

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Which JSON Web Tokens are accepted, and what they say.
+ * The settings that say which JSON Web Tokens are accepted, and what they say.
  *
  * @param keys where the keys are that they are signed with
  * @param issuer their claim {@code iss}
@@ -27,7 +27,7 @@ public record TokenSettings(
     int requestsPerSecond,
     int concurrentRequests) {
 
-  /** Where keys are. */
+  /** The source of keys. */
   public sealed interface KeySource {}
 
   /** A file of a JWK set, or of one public key in PEM. */

@@ -33,7 +33,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Says who holds a JSON Web Token (RFC 7519), by the keys of one file. Safe for any thread. */
+/**
+ * The judge of who holds a JSON Web Token (RFC 7519), by the keys of one file. Safe for any thread.
+ */
 final class Tokens {
   /*
    * A key answers for algorithms of its own kind alone: a public key is never taken for a secret,

@@ -3,7 +3,7 @@ package io.pipelane.server.access;
 import io.pipelane.config.StatusException;
 import org.jspecify.annotations.Nullable;
 
-/** What is read again while the server runs. The value may be read by any thread. */
+/** A value that is read again while the server runs. The value may be read by any thread. */
 public interface Watched<T> {
   /** What it said when it was last right; null before that. */
   @Nullable T value();

@@ -19,8 +19,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What another server says at an address, asked for again now and then. While it says nothing, or
- * something wrong, the value stays. Answers are read on the client's own threads.
+ * A value that another server publishes at an address, asked for again now and then. While it says
+ * nothing, or something wrong, the value stays. Answers are read on the client's own threads.
  */
 final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
   /** How long what was said is taken for what holds. */

@@ -11,9 +11,9 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a file says, read again when it changes. One that has become wrong, or is missing for a
- * moment, changes nothing, and is tried again until it is right: what keeps it from being read may
- * go without its time changing. The value may be read by any thread.
+ * A value that is read from a file, and again when the file changes. A file that has become wrong,
+ * or is missing for a moment, changes nothing. It is tried again until it is right: what keeps it
+ * from being read may go without its time changing. The value may be read by any thread.
  */
 public final class WatchedFile<T> implements Watched<T> {
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());

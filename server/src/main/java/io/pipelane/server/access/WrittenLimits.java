@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * How much somebody may ask, as a file of keys writes it, or a token.
+ * The limits on what somebody may ask, as a file of keys writes them, or a token.
  *
  * @param node has the members
  * @param refused says to whoever wrote them what is wrong

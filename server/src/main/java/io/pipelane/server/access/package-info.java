@@ -1,4 +1,7 @@
-/** Who may ask what, and how much of it: API keys, their roles, models and limits. */
+/**
+ * Access: who may ask what, and how much of it, by API keys or tokens with their roles, models and
+ * limits.
+ */
 @NullMarked
 package io.pipelane.server.access;
 

@@ -62,6 +62,8 @@ final class CatalogModel {
   }
 
   /**
+   * The state of a model at one moment.
+   *
    * @param problem why the model has no usable version; empty when that is not so
    * @param served the READY versions, as the front end sees them
    * @param newest the highest of them; null when there is none

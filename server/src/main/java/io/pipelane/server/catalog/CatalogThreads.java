@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * What a catalogue's work runs on: imports of the first scan on a few threads of their own; loads,
- * unloads and deletions each on a thread of its own, so that none of them waits behind other
- * models' imports. Safe for any thread.
+ * The threads of a catalogue's work. Imports of the first scan run on a few threads of their own.
+ * Loads, unloads and deletions have a thread each, so that none of them waits behind other models'
+ * imports. Safe for any thread.
  */
 final class CatalogThreads {
   private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);

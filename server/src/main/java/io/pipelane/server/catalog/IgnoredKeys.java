@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Tells owners what of their {@code config.pbtxt} has no effect. */
+/** The messages that tell owners what of their {@code config.pbtxt} has no effect. */
 public final class IgnoredKeys {
   private static final System.Logger LOG = System.getLogger(IgnoredKeys.class.getName());
 

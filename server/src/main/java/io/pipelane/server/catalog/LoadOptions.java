@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How a model is to be loaded.
+ * The options of a request to load a model.
  *
  * @param within how soon its weights should be on their device; empty for when there is time
  * @param config what stands for the owner's configuration until the next load, a {@code

@@ -25,15 +25,15 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How often the models of a repository are asked for, lately, kept in a file over a restart. Safe
- * for any thread.
+ * The request rates of a repository's models, lately, kept in a file over a restart. Safe for any
+ * thread.
  */
 public final class Popularity {
   /*
-   * Counts are those that residency estimates rates by (Usage), told by their logarithms: they fade
+   * Counts are those that residency estimates rates by (Usage), told by their logarithms. They fade
    * alike, so time that passes while no server runs changes no order, and is not counted. What is
    * counted here is added to what the file had at the start. A model that leaves the devices takes
-   * its count along, so what was known of it at last is kept, and fades.
+   * its count along, so its last count is kept here, and fades.
    *
    * A file is replaced as a whole. Of two servers over one repository the last to write is right.
    */
@@ -52,7 +52,7 @@ public final class Popularity {
           .enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES)
           .build();
 
-  /** What a file holds. */
+  /** The content of a popularity file. */
   private record Content(int format, List<Asked> models) {}
 
   /**

@@ -42,15 +42,15 @@ import org.jspecify.annotations.Nullable;
 public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   /*
    * Imports, loads, unloads, deletions and the scan are done `exclusively` with their model, under
-   * its `operation` lock, which orders them. Readers take no lock.
+   * its `operation` lock, which orders them. Readers take no lock. `carried` is changed under that
+   * lock, too.
    *
-   * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
-   * load or an unload has been there before it.
+   * A queued first import finds the version as the scan left it, Importing. Otherwise a load or an
+   * unload has been there before it, and it does nothing.
    *
-   * `carried` is changed under the model's `operation` lock.
-   *
-   * What the scan found goes into service without sessions, so that it can be asked for at once;
-   * they are built ahead, each under its model's `operation` lock, which keeps it registered.
+   * What the scan found goes into service without sessions, so that it can be asked for at once.
+   * The sessions are built ahead, each under its model's `operation` lock, which keeps it
+   * registered.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
 
@@ -380,7 +380,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /**
-   * What came of following a scan.
+   * The outcome of following a scan.
    *
    * @param cameIn whether any version is served as the scan found it
    * @param refusal why something is refused, nothing is taken out of service then

@@ -13,8 +13,8 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Looks for models whose folders have changed, and has the catalogue follow those that look alike
- * twice: what is being copied looks otherwise each time. What is refused is tried again when it
+ * The search for models whose folders have changed: has the catalogue follow those that look alike
+ * twice, as what is being copied looks otherwise each time. What is refused is tried again when it
  * changes. Used by one thread.
  */
 public final class RepositoryPoll {

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the front end needs to know of a model version to check and answer requests for it.
+ * A model version as the front end needs to know it to check and answer requests for it.
  *
  * @param versions every version of the model that is READY, ascending
  * @param options how its owner wants requests to be treated that say nothing of it themselves

@@ -16,8 +16,8 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Has sessions built before anybody needs them, the most popular model's first, in moments in which
- * there is nothing else to do. Safe for any thread.
+ * The building of sessions before anybody needs them, the most popular model's first, in moments in
+ * which there is nothing else to do. Safe for any thread.
  */
 final class SessionBuilds {
   /*

@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What became of one version of a model. */
+/** The state of one version of a model. */
 sealed interface VersionEntry {
   ModelCatalog.State state();
 
@@ -22,7 +22,7 @@ sealed interface VersionEntry {
     return List.of();
   }
 
-  /** It is being imported, for the first time. */
+  /** A version that is being imported, for the first time. */
   record Importing() implements VersionEntry {
     @Override
     public ModelCatalog.State state() {
@@ -36,7 +36,7 @@ sealed interface VersionEntry {
   }
 
   /**
-   * It can be answered, resident or not.
+   * A version that can be answered, resident or not.
    *
    * @param refusal why what its folder holds by now is not what answers; empty when it is
    */
@@ -97,7 +97,7 @@ sealed interface VersionEntry {
     }
   }
 
-  /** It is on its way out of service. */
+  /** A version on its way out of service. */
   record Leaving() implements VersionEntry {
     @Override
     public ModelCatalog.State state() {
@@ -110,7 +110,7 @@ sealed interface VersionEntry {
     }
   }
 
-  /** It was taken out of service on request. */
+  /** A version that was taken out of service on request. */
   record Unloaded() implements VersionEntry {
     @Override
     public ModelCatalog.State state() {
@@ -123,7 +123,7 @@ sealed interface VersionEntry {
     }
   }
 
-  /** It was refused. */
+  /** A version that was refused. */
   record Refused(StatusException cause) implements VersionEntry {
     @Override
     public ModelCatalog.State state() {

@@ -46,7 +46,7 @@ final class VersionLifecycle {
     this.threads = threads;
   }
 
-  /** How a version becomes known to the devices: with its session, or without. */
+  /** The way for a version to become known to the devices: with its session, or without. */
   interface Registration extends BiConsumer<ImportedModel, ModelOptions> {}
 
   /**

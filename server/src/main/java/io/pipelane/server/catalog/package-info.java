@@ -1,4 +1,4 @@
-/** Which models the server answers for, and in which state each of them is. */
+/** The catalogue: which models the server answers for, and in which state each of them is. */
 @NullMarked
 package io.pipelane.server.catalog;
 

@@ -13,7 +13,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/** How a client of a server speaks TLS: whose certificates it accepts, and whom it says it is. */
+/** The TLS settings of a server's client: whose certificates it accepts, and whom it says it is. */
 final class ClientTls {
   private static final char[] NO_PASSWORD = {};
 

@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Shows which configuration a server would have. */
+/** {@code pipelane config}: shows which configuration a server would have. */
 @Command(
     name = "config",
     description = "Print the configuration that serve would have, and where each value is from.",

@@ -17,8 +17,8 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /**
- * Gives a command {@code --config FILE} and a flag for every setting; name it as the command's
- * {@code modelTransformer}, then {@link #load} in the command.
+ * The options {@code --config FILE} and a flag for every setting, given to a command. Name this
+ * class as the command's {@code modelTransformer}, then {@link #load} in the command.
  */
 public final class ConfigOptions implements IModelTransformer {
   private static final String FILE = "--config";

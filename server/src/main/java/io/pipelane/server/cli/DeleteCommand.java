@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Takes a version of a model out of service and deletes it. */
+/** {@code pipelane delete}: takes a version of a model out of service and deletes it. */
 @Command(
     name = "delete",
     description =

@@ -24,7 +24,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Lists what this machine can serve on, and what it is good for. */
+/** {@code pipelane devices}: lists what this machine can serve on, and what it is good for. */
 @Command(
     name = "devices",
     description =

@@ -9,7 +9,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Lists the hosts that a server shares models with. */
+/** {@code pipelane hosts}: lists the hosts that a server shares models with. */
 @Command(name = "hosts", description = "List the hosts that a server shares models with.")
 final class HostsCommand implements Subcommand {
   private static final double MICROS_PER_MILLI = 1e3;

@@ -27,7 +27,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Imports a repository's models ahead of serving them, and says what import found. */
+/**
+ * {@code pipelane import}: imports a repository's models ahead of serving them, and says what
+ * import found.
+ */
 @Command(
     name = "import",
     description =

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Sends one request to a running server. */
+/** {@code pipelane infer}: sends one request to a running server. */
 @Command(name = "infer", description = "Ask a model of a running server.")
 final class InferCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The value of one input as it is typed: JSON nested to the shape, or flat, or a single value; text
+ * The value of one input as it is typed: JSON nested to the shape, or flat, or a single value. Text
  * for BYTES needs no quotes, and is JSON only where it is a string or an array of strings.
  */
 final class InputArgument {

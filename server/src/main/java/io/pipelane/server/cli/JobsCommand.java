@@ -81,7 +81,7 @@ final class JobsCommand implements Subcommand {
     return 0;
   }
 
-  /** The same as without a subcommand. */
+  /** {@code pipelane jobs list}: the same as without a subcommand. */
   @Command(name = "list", description = "List the jobs.")
   static final class ListJobs implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
@@ -93,7 +93,7 @@ final class JobsCommand implements Subcommand {
     }
   }
 
-  /** Submits a job. */
+  /** {@code pipelane jobs submit}: submits a job. */
   @Command(
       name = "submit",
       description =
@@ -167,7 +167,7 @@ final class JobsCommand implements Subcommand {
     }
   }
 
-  /** Shows a job. */
+  /** {@code pipelane jobs show}: shows a job. */
   @Command(name = "show", description = "Show a job.")
   static final class Show implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
@@ -184,7 +184,7 @@ final class JobsCommand implements Subcommand {
     }
   }
 
-  /** Cancels a job. */
+  /** {@code pipelane jobs cancel}: cancels a job. */
   @Command(
       name = "cancel",
       description = "Cancel a job, or forget one that has ended; its output stays.")

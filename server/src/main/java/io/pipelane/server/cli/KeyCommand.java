@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Makes an API key. */
+/** {@code pipelane key}: makes an API key. */
 @Command(
     name = "key",
     description = "Make an API key, and print it with its entry for the file security.api-keys.")

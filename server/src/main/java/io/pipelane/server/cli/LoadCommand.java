@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Puts a model of a running server in service. */
+/** {@code pipelane load}: puts a model of a running server in service. */
 @Command(
     name = "load",
     description = "Import what is new or changed of a model, and put it in service.")

@@ -12,7 +12,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** Lists what a running server knows. */
+/** {@code pipelane models}: lists what a running server knows. */
 @Command(name = "models", description = "List the models of a running server.")
 final class ModelsCommand implements Subcommand {
   private static final int MOST_TRIES = 5;

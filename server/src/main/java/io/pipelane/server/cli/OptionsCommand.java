@@ -13,7 +13,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows what holds for all versions of a model in a server's repository, or changes it. */
+/**
+ * {@code pipelane options}: shows what holds for all versions of a model in a server's repository,
+ * or changes it.
+ */
 @Command(
     name = "options",
     description =

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** Starts the server and stays until it is told to stop. */
+/** {@code pipelane serve}: starts the server and stays until it is told to stop. */
 @Command(
     name = "serve",
     description = "Serve the models of a repository until told to stop (SIGTERM, Ctrl-C).",

@@ -34,7 +34,7 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
-/** Asks a running server over the Open Inference Protocol, in JSON. */
+/** A client that asks a running server over the Open Inference Protocol, in JSON. */
 final class ServerClient implements AutoCloseable {
   /** Numbers are kept as written: INT64 is exact, and floats are not rounded twice. */
   static final JsonMapper JSON =

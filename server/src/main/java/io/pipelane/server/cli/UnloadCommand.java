@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Puts a model of a running server out of service. */
+/** {@code pipelane unload}: puts a model of a running server out of service. */
 @Command(name = "unload", description = "Take a model out of service until it is loaded again.")
 final class UnloadCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Puts a version of a model into a running server's repository. */
+/** {@code pipelane upload}: puts a version of a model into a running server's repository. */
 @Command(
     name = "upload",
     description = "Put a version of a model into a server's repository (repository.upload).")
@@ -89,7 +89,7 @@ final class UploadCommand implements Subcommand {
         Long.toString(version));
   }
 
-  /** Tells each tenth of a large file that has been sent; used by one thread. */
+  /** A listener that tells each tenth of a large file that has been sent; used by one thread. */
   private static final class SentShare {
     private static final long LEAST_BYTES = 16 << 20;
     private static final int PARTS = 10;

@@ -17,7 +17,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** Says what runs on what: what a report of a fault should begin with. */
+/** {@code pipelane version}: says what runs on what: what a report of a fault should begin with. */
 @Command(
     name = "version",
     description = "Print the versions of Pipelane, ONNX Runtime and Java, and the machine.")

@@ -3,7 +3,7 @@ package io.pipelane.server.cli;
 import io.pipelane.server.ProductVersion;
 import picocli.CommandLine.IVersionProvider;
 
-/** What {@code --version} prints. */
+/** The text that {@code --version} prints. */
 final class VersionProvider implements IVersionProvider {
   @Override
   public String[] getVersion() {

@@ -15,7 +15,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows and chooses which versions of a model a running server serves. */
+/**
+ * {@code pipelane versions}: shows and chooses which versions of a model a running server serves.
+ */
 @Command(
     name = "versions",
     description = {

@@ -12,7 +12,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Lists what runs a server's models, and replaces it. */
+/** {@code pipelane workers}: lists what runs a server's models, and replaces it. */
 @Command(
     name = "workers",
     description = "List a server's worker processes, or replace one without failing a request.")

@@ -25,7 +25,7 @@ import java.nio.file.Path;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the processor as a device, or as several. */
+/** The opening of the processor as a device, or as several. */
 final class CpuServing {
   private static final int PROCESSORS_PER_BUILD = 4;
 

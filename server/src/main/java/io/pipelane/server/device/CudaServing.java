@@ -22,7 +22,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.function.IntSupplier;
 
-/** Opens GPUs as devices. */
+/** The opening of GPUs as devices. */
 final class CudaServing {
   /** What a process's context and libraries take of a GPU, about. */
   private static final ByteSize PROCESS = ByteSize.ofMebibytes(640);

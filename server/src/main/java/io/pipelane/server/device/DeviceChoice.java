@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.IntSupplier;
 
-/** What {@code device.kind} comes to on this machine. */
+/** The devices that {@code device.kind} comes to on this machine. */
 sealed interface DeviceChoice {
   /**
    * The processor.

@@ -8,7 +8,9 @@ import io.pipelane.switcher.grouping.LinkCosts;
 import io.pipelane.switcher.grouping.OptimalGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 
-/** How transfers to a device are cut: the best way where its link has been measured. */
+/**
+ * The choice of how transfers to a device are cut: the best way where its link has been measured.
+ */
 final class DeviceGrouping {
   /** As good as a copy for each segment. */
   private static final Grouping CPU_EQUAL_BYTES = new EqualBytesGrouping(256, 256 << 10);

@@ -10,7 +10,7 @@ import io.pipelane.lanes.monitor.OsMonitor;
 import java.lang.System.Logger.Level;
 import java.util.OptionalInt;
 
-/** What looks at a device, by the device's name. */
+/** The monitors that look at devices, by a device's name. */
 final class DeviceMonitors {
   private static final System.Logger LOG = System.getLogger(DeviceMonitors.class.getName());
   private static final HostMemory HOST = host();

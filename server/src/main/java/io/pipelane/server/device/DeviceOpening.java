@@ -46,7 +46,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the devices that a configuration asks for, and puts a switcher on each. */
+/** The opening of the devices that a configuration asks for, each with a switcher on it. */
 public final class DeviceOpening {
   private static final double PERCENT = 100;
 

@@ -14,8 +14,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures a link while it is served from, in moments in which nothing else is to be done, and
- * keeps what it has found. Safe for any thread.
+ * The measurement of a link while it is served from, in moments in which nothing else is to be
+ * done, whose result is kept. Safe for any thread.
  */
 public final class IdleCalibration implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(IdleCalibration.class.getName());
@@ -100,7 +100,7 @@ public final class IdleCalibration implements AutoCloseable {
     }
   }
 
-  /** Nobody wants to know any more. */
+  /** The end of a measurement whose result nobody wants to know any more. */
   private static final class ClosedException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
   }

@@ -16,19 +16,21 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Reads the weights that are likely to be asked for from disk into free host memory, while nothing
- * else is to be done. Safe for any thread.
+ * The reading of weights that are likely to be asked for from disk into free host memory, while
+ * nothing else is to be done. Safe for any thread.
  */
 final class IdleReading implements AutoCloseable {
   /*
-   * What a byte in host memory saves is its model's rate times what the disk is slower than that, so
-   * the room goes to the models that are asked for most, as rates of all devices say together; what
-   * is on a device already saves nothing. Nobody is given up for them.
+   * What a byte in host memory saves is its model's rate times what the disk is slower than that.
+   * So the room goes to the models that are asked for most, as rates of all devices say together.
+   * What is on a device already saves nothing. Nobody is given up for them.
    *
-   * It begins when all devices have been idle for a while, and rests as long as it has read, so that
-   * a disk that others use too has half of its time left. Where there was nothing to read, it looks
-   * less and less often: to look is to ask the system about each page of each file. When a request comes, a file that is mapped
-   * is left off where it is; one that fills memory is read to its end, some tenths of a second.
+   * Reading begins when all devices have been idle for a while, and rests as long as it has read,
+   * so that a disk that others use too has half of its time left. Where there was nothing to read,
+   * it looks less and less often: to look is to ask the system about each page of each file.
+   *
+   * When a request comes, a file that is mapped is left off where it is. One that fills memory is
+   * read to its end, some tenths of a second.
    */
   private static final System.Logger LOG = System.getLogger(IdleReading.class.getName());
 
@@ -41,7 +43,7 @@ final class IdleReading implements AutoCloseable {
   /** The longest pause of these. */
   static final long LONGEST_PAUSE_NANOS = Duration.ofMinutes(1).toNanos();
 
-  /** Reads a file ahead; see {@link io.pipelane.modelstore.host.HostTier#readAhead}. */
+  /** A reader of a file ahead; see {@link io.pipelane.modelstore.host.HostTier#readAhead}. */
   interface Reader {
     long read(Path weights, long byteSize, BooleanSupplier goesOn);
   }

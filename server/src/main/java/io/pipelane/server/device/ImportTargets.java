@@ -8,8 +8,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * What models are imported for: the first device that is not lost, as what one makes serves all.
- * Safe for any thread.
+ * The target that models are imported for: the first device that is not lost, as what one makes
+ * serves all. Safe for any thread.
  */
 public final class ImportTargets implements Supplier<ImportTarget> {
   private final List<Of> devices;

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Which devices' weights come in over which others' links too, and what transfers cost then. */
+/**
+ * The sharing of links: which devices' weights come in over which others' links too, and what
+ * transfers cost then.
+ */
 final class LinkSharing {
   /** By the borrowing devices' names. */
   private final Map<String, List<ServingDevice>> lenders = new HashMap<>();

@@ -4,7 +4,7 @@ import io.pipelane.lanes.allocation.TransferMemory;
 import java.util.Optional;
 
 /**
- * What a server needs to know of the devices it has opened.
+ * The devices that a server has opened, and what it needs to know of them.
  *
  * @param targets what models are imported for
  * @param transferMemory where requests and answers lie best; closed with the devices

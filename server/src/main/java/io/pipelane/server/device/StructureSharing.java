@@ -7,8 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which models that differ in their weights alone share sessions and addresses. What shares takes
- * turns, which is dear where pages are mapped by calls into a driver. Safe for any thread.
+ * The choice of which models that differ in their weights alone share sessions and addresses. What
+ * shares takes turns, which is dear where pages are mapped by calls into a driver. Safe for any
+ * thread.
  */
 final class StructureSharing {
   private final ShareStructures setting;

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What the models of an ensemble keep for one sequence, as one state: its tensors have the names of
- * their model and of its input, with a slash between them. Safe for any thread.
+ * The state of one sequence in an ensemble, put together from what its models keep. Its tensors
+ * have the names of their model and of its input, with a slash between them. Safe for any thread.
  */
 final class ChainState implements SequenceState {
   private static final char SEPARATOR = '/'; // In no name of a model.

@@ -80,7 +80,7 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
     return needed;
   }
 
-  /** Goes through the steps and notes every tensor. */
+  /** The derivation of a plan: goes through the steps and notes every tensor. */
   private static final class Derivation {
     private final List<Member> members = new ArrayList<>();
     private final Map<String, TensorSpec> inputs = new LinkedHashMap<>();

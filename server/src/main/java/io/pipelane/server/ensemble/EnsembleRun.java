@@ -39,10 +39,12 @@ final class EnsembleRun implements InferenceService.Ticket {
   /*
    * Steps run one after another, so all fields but those of `cancel` belong to whoever runs the
    * current step: the submitter at first, then the lane's thread that ends a step and submits the
-   * next. What a step makes for the caller is placed with the caller at once, where later steps
-   * read it, too; what it makes for others alone lies on the device that runs it, or in a buffer,
-   * until the last of them has run, or the request has ended. All is given back before the caller
-   * is told the end.
+   * next.
+   *
+   * What a step makes for the caller is placed with the caller at once, where later steps read it,
+   * too. What it makes for others alone lies on the device that runs it, or in a buffer, until the
+   * last of them has run, or the request has ended. All is given back before the caller is told the
+   * end.
    *
    * What is on a device is lost with it, and takes memory that a later step may need. Then the
    * chain is run once more from its inputs, which stay until the end, with nothing kept.
@@ -270,7 +272,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     return tensors.put(tensor, type, shape, buffer);
   }
 
-  /** Takes what a step makes. */
+  /** The receiver of what a step makes. */
   private final class StepEnd implements ResultHandler, Keeper {
     private final int position;
     private final Member member;

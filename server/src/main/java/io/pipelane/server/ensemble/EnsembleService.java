@@ -19,7 +19,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 
-/** Answers for ensembles, by asking their models one after another; passes all else on. */
+/**
+ * The service that answers for ensembles, by asking their models one after another; passes all else
+ * on.
+ */
 public final class EnsembleService implements InferenceService {
   /** Plans that a request tries, each with versions that have left when it holds them. */
   private static final int MOST_TRIES = 3;
@@ -89,7 +92,7 @@ public final class EnsembleService implements InferenceService {
     return new EnsembleRun(steps, request, end, statistics, transfers);
   }
 
-  /** What answers a request: its steps, and the plan that they are of. */
+  /** The models that answer a request: its steps, and the plan that they are of. */
   private record Held(EnsemblePlan plan, HeldSteps steps) {}
 
   /** Holds what answers now, though a version has left since the plan was made. */

@@ -24,7 +24,7 @@ final class StepTensors {
   private final List<InputTensor> inputs;
   private final Map<String, Made> made = new HashMap<>();
 
-  /** What a step has made, and how its memory is given back. */
+  /** A tensor that a step has made, and how its memory is given back. */
   private record Made(InputTensor tensor, Optional<String> device, Runnable giveBack) {}
 
   /**

@@ -1,4 +1,4 @@
-/** Chains of models that are asked like one model. */
+/** Ensembles: chains of models that are asked like one model. */
 @NullMarked
 package io.pipelane.server.ensemble;
 

@@ -5,7 +5,7 @@ import io.pipelane.server.statistics.RequestAccount;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is said of an inference beside its answer.
+ * The headers beside an inference's answer.
  *
  * @param stallMicros how long the run waited for weights; -1 where that is not known
  * @param traceparent names its span; null where it is not traced

@@ -10,7 +10,7 @@ import io.pipelane.server.hosts.Hosts.Elsewhere;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Decides which inferences another host is to answer. Safe for any thread. */
+/** The decision which inferences another host is to answer. Safe for any thread. */
 final class CallForwarding {
   private static final Metadata.Key<String> MARK =
       Metadata.Key.of(ForwardedHeaders.MARK, Metadata.ASCII_STRING_MARSHALLER);

@@ -7,7 +7,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where an inference comes from.
+ * The origin of an inference.
  *
  * @param caller who asks
  * @param priority the class that the call's headers name; null where they name none

@@ -9,7 +9,10 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.util.function.IntFunction;
 
-/** Turns typed contents into elements as they are on the wire elsewhere, little-endian. */
+/**
+ * A reader that turns typed contents into elements as they are on the wire elsewhere,
+ * little-endian.
+ */
 final class ContentsReader {
   private final String label;
   private final TensorType type;

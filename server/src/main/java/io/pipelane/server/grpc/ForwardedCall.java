@@ -57,7 +57,10 @@ final class ForwardedCall implements Trip.End {
   private @Nullable Trip trip;
   private boolean ended;
 
-  /** Told one end of it, once, on the call's event loop or a codec thread. */
+  /**
+   * The receiver of a forwarded call's end: told one, once, on the call's event loop or a codec
+   * thread.
+   */
   interface End extends GrpcInferRun.Receiver {
     /** No other host has answered, and this one can; on the event loop. */
     void here();

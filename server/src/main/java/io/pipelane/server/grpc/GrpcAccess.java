@@ -21,9 +21,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Lets calls in by their key: its roles and limits before the call begins. Which models a key is
- * for is looked at by the calls themselves, as only their messages name one; a call of many
- * messages, which may outlive its key, asks for each anew who makes it.
+ * The interceptor that lets calls in by their key: its roles and limits before the call begins.
+ * Which models a key is for is looked at by the calls themselves, as only their messages name one.
+ * A call of many messages, which may outlive its key, asks for each message anew who makes it.
  */
 final class GrpcAccess implements ServerInterceptor {
   private static final Context.Key<Caller> CALLER =
@@ -143,7 +143,10 @@ final class GrpcAccess implements ServerInterceptor {
     }
   }
 
-  /** Tells the caller's limits when the call has ended; that is told once, one way or the other. */
+  /**
+   * A listener that tells the caller's limits when the call has ended; that is told once, one way
+   * or the other.
+   */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {
     private final Caller caller;
 

@@ -54,7 +54,7 @@ final class GrpcInferRun implements ResultHandler {
   private volatile InferenceService.@Nullable Ticket ticket;
   private volatile boolean cancelled;
 
-  /** Where the end of a run is told; called once, on an event loop or a codec thread. */
+  /** The receiver of a run's end; called once, on an event loop or a codec thread. */
   interface Receiver {
     /** The request's id, as soon as the message could be read; before its answer or error. */
     default void parsed(String id) {}
@@ -176,7 +176,7 @@ final class GrpcInferRun implements ResultHandler {
     }
   }
 
-  /** What a version is asked. */
+  /** The request as a version is asked it. */
   private final class Submission implements Backend.Answer {
     private final ModelInferRequest message;
 

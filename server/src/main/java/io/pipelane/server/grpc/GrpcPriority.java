@@ -9,7 +9,9 @@ import io.grpc.ServerInterceptor;
 import io.pipelane.server.protocol.RequestPriority;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps the class that a call's headers name for the inferences of the call. */
+/**
+ * The interceptor that keeps the class that a call's headers name for the inferences of the call.
+ */
 final class GrpcPriority implements ServerInterceptor {
   private static final Context.Key<String> NAMED = Context.key("priority");
   private static final Metadata.Key<String> HEADER =

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How the gRPC front end listens.
+ * The settings of the gRPC front end.
  *
  * @param port 0 picks a free one
  * @param maxMessageBytes the largest request, and the largest output

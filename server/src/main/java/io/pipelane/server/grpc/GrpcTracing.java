@@ -10,7 +10,10 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps a call's headers, which say what trace it belongs to, for the inferences of the call. */
+/**
+ * The interceptor that keeps a call's headers, which say what trace it belongs to, for the
+ * inferences of the call.
+ */
 final class GrpcTracing implements ServerInterceptor {
   /** Names the trace in the answer's headers. */
   static final Metadata.Key<String> TRACEPARENT = key("traceparent");

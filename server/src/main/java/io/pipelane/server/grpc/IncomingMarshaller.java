@@ -5,9 +5,9 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import java.io.InputStream;
 
 /**
- * Takes inference messages as they come. Bytes that are no message are handed on, too, so that the
- * call is refused as the caller's mistake; thrown, they would count and be logged as a fault of the
- * server.
+ * The marshaller that takes inference messages as they come. Bytes that are no message are handed
+ * on, too, so that the call is refused as the caller's mistake; thrown, they would count and be
+ * logged as a fault of the server.
  */
 record IncomingMarshaller(Marshaller<ModelInferRequest> generated)
     implements Marshaller<IncomingMessage> {

@@ -12,7 +12,7 @@ import io.pipelane.server.net.CodecThreads;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** Answers ModelInfer, with how long the run waited for weights among the response's headers. */
+/** The handler of ModelInfer, whose response headers tell how long the run waited for weights. */
 final class InferCallHandler implements ServerCallHandler<IncomingMessage, ModelInferResponse> {
   /** Microseconds that the run waited for weights. */
   static final Metadata.Key<String> STALL_MICROS =
@@ -140,7 +140,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       }
     }
 
-    /** Told how it went on another host. */
+    /** The receiver of a call's end on another host. */
     private final class Elsewhere implements ForwardedCall.End {
       private final ModelInferRequest received;
       private final CallOrigin origin;

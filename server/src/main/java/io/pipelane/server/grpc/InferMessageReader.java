@@ -35,8 +35,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks one inference message against the model's declaration and copies its tensors to native
- * memory. Safe for any thread, one message per instance.
+ * A reader that checks one inference message against the model's declaration and copies its tensors
+ * to native memory. Safe for any thread, one message per instance.
  */
 final class InferMessageReader {
   private static final int MAXIMUM_RANK = 16;

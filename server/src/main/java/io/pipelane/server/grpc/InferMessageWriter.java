@@ -13,7 +13,7 @@ import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.shared.RegionPart;
 import java.util.List;
 
-/** Turns outputs into the message that answers an inference. */
+/** The writer that turns outputs into the message that answers an inference. */
 final class InferMessageWriter {
   private InferMessageWriter() {}
 

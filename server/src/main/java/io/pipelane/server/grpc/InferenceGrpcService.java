@@ -69,7 +69,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every call of the service but ModelInfer, which {@link InferCallHandler} answers, and
+ * The service's calls but for ModelInfer, which {@link InferCallHandler} answers, and
  * ModelStreamInfer, which {@link InferStream} does. Those not named here are answered
  * UNIMPLEMENTED. Methods return at once.
  */

@@ -9,7 +9,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What all inferences of the front end share.
+ * The parts that all inferences of the front end share.
  *
  * @param transfers where large inputs and outputs lie
  * @param allocator for the others

@@ -8,13 +8,14 @@ import java.io.InputStream;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
-/** Decompresses messages while they are read, on whichever thread does that. */
+/** A decompressor of messages that works while they are read, on whichever thread does that. */
 final class LazyGzip implements Decompressor {
   /*
-   * gRPC closes a message's stream as soon as it has been handed over, and calls the decompressor on
-   * the thread that first touches the stream. So who wants to read a message later touches it, and
-   * takes what that has made: it holds nothing but the heap's memory until it is read, and can be
-   * read after gRPC has closed its own. Where a touch makes nothing, the message is read at once.
+   * gRPC closes a message's stream as soon as it has been handed over, and calls the decompressor
+   * on the thread that first touches the stream. So who wants to read a message later touches the
+   * stream, and takes what that has made. It holds nothing but the heap's memory until it is read,
+   * and can be read after gRPC has closed its own. Where a touch makes nothing, the message is read
+   * at once.
    *
    * A thread knows a touch only while one goes on there, so it keeps no message of those that are
    * read without one.

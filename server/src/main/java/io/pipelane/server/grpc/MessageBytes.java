@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
-/** Serializes messages into buffers. */
+/** The serialization of messages into buffers. */
 final class MessageBytes {
   private MessageBytes() {}
 

@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * A decoded inference message and the buffers that its inputs lie in, one reference to each of
- * which it owns; {@link #close} gives them up and must come after the request has ended, once.
+ * which it owns. {@link #close} gives them up and must come after the request has ended, once.
  *
  * @param id the caller's own name for the request, which the answer repeats; may be empty
  * @param raw whether the outputs are answered as raw contents, as the inputs came

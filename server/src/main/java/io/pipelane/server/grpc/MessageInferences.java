@@ -14,8 +14,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers inferences that come as the protocol's message without a gRPC call around it, as other
- * hosts forward theirs. Safe for any event loop.
+ * The service for inferences that come as the protocol's message without a gRPC call around it, as
+ * other hosts forward theirs. Safe for any event loop.
  */
 public final class MessageInferences {
   /** What a body is said to be that is a message. */
@@ -35,7 +35,7 @@ public final class MessageInferences {
   }
 
   /**
-   * Where a message comes from.
+   * The origin of a message.
    *
    * @param loop on which small ones are decoded and encoded
    * @param headers what the header of a name says, or null
@@ -47,7 +47,7 @@ public final class MessageInferences {
       Caller caller,
       Function<String, @Nullable String> headers) {}
 
-  /** Told the end of an inference, once, on its event loop or a codec thread. */
+  /** The receiver of an inference's end, told once, on its event loop or a codec thread. */
   public interface End {
     /**
      * It was answered.

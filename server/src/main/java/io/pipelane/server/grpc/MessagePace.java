@@ -17,8 +17,9 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends calls whose messages come too slowly: one that is under way all through a period must bring
- * the least of bytes in it. A stream may be silent between its messages for as long as it likes.
+ * The watch over calls whose messages come too slowly, which it ends. A message that is under way
+ * all through a period must bring the least of bytes in it. A stream may be silent between its
+ * messages for as long as it likes.
  */
 final class MessagePace extends ServerStreamTracer.Factory implements ServerInterceptor {
   /*

@@ -21,7 +21,7 @@ import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Total;
 import java.util.List;
 
-/** What the catalogue and the statistics know, as messages. */
+/** The messages of what the catalogue and the statistics know. */
 final class Messages {
   private Messages() {}
 

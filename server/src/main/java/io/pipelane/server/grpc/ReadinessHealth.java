@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Tells by {@code grpc.health.v1} whether the server is ready: who checks learns how it is then,
- * who watches learns of a change soon. Safe for any thread.
+ * The server's readiness as {@code grpc.health.v1} tells it: who checks learns how it is then, who
+ * watches learns of a change soon. Safe for any thread.
  */
 final class ReadinessHealth {
   private static final Duration PERIOD = Duration.ofMillis(250);
@@ -56,7 +56,7 @@ final class ReadinessHealth {
     statuses.enterTerminalState();
   }
 
-  /** Looks before a call is answered, which is when its message has come. */
+  /** The interceptor that looks before a call is answered, which is when its message has come. */
   private final class LookFirst implements ServerInterceptor {
     @Override
     public <Q, A> ServerCall.Listener<Q> interceptCall(

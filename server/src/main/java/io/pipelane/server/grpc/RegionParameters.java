@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Where in shared memory a tensor lies, as its parameters say. */
+/** The place of a tensor in shared memory, as its parameters say. */
 final class RegionParameters {
   private static final String REGION = "shared_memory_region";
   private static final String SIZE = "shared_memory_byte_size";

@@ -10,7 +10,7 @@ sealed interface StreamAnswer {
   /** How many bytes it has. */
   int size();
 
-  /** One that reads outputs where they lie: it must be sent before they are given back. */
+  /** An answer that reads outputs where they lie: it must be sent before they are given back. */
   record Written(ModelStreamInferResponse message) implements StreamAnswer {
     @Override
     public int size() {
@@ -32,7 +32,7 @@ sealed interface StreamAnswer {
     }
   }
 
-  /** Writes answers. */
+  /** The marshaller that writes answers. */
   record Marshaller(MethodDescriptor.Marshaller<ModelStreamInferResponse> generated)
       implements MethodDescriptor.Marshaller<StreamAnswer> {
     @Override

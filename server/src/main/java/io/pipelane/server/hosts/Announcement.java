@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a host says of itself.
+ * The announcement of a host: what it says of itself.
  *
  * @param address where it takes requests
  * @param instance tells one start of the host from another

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What a registry in etcd needs to know.
+ * The settings of a registry in etcd.
  *
  * @param members URLs of some or all of them
  * @param prefix of all keys

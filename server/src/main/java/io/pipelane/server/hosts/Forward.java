@@ -8,7 +8,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What goes to another host and what comes back. */
+/** The request that goes to another host and the answer that comes back. */
 public final class Forward {
   private static final int LONGEST_VALUE = 64;
 
@@ -59,7 +59,7 @@ public final class Forward {
     }
   }
 
-  /** Why there is no answer. */
+  /** The reason why there is no answer. */
   public enum Failure {
     /** Nothing of the request was sent. */
     UNREACHED,
@@ -69,7 +69,7 @@ public final class Forward {
     LATE
   }
 
-  /** Told one end of an attempt, on the request's event loop. */
+  /** The receiver of an attempt's end, told one, on the request's event loop. */
   public interface Receiver {
     void answered(Answer answer);
 

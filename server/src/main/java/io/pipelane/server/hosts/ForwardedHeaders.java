@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/** What a forwarded request says in its head: what the client said, credentials included. */
+/** The head of a forwarded request: what the client said, credentials included. */
 public final class ForwardedHeaders {
   /** Marks a request that another host has forwarded, and names that host. */
   public static final String MARK = "Pipelane-Forwarded";

@@ -42,7 +42,7 @@ final class Forwarder {
   private final Map<EventLoop, Map<HostAddress, Deque<Channel>>> idle = new ConcurrentHashMap<>();
 
   /**
-   * What it needs to know.
+   * The settings of a forwarder.
    *
    * @param own this host's name, which requests are marked with
    * @param transport of the event loops

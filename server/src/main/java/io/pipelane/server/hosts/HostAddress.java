@@ -6,7 +6,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 
 /**
- * Where a host takes requests; its text, such as {@code 10.0.0.5:8000}, is the host's name.
+ * The address at which a host takes requests; its text, such as {@code 10.0.0.5:8000}, is the
+ * host's name.
  *
  * @param secure whether it is spoken to by TLS
  */

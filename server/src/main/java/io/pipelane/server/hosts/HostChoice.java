@@ -10,7 +10,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Which hosts a request is given to, one after another until one answers. Without state. */
+/**
+ * The choice of the hosts that a request is given to, one after another until one answers. Without
+ * state.
+ */
 final class HostChoice {
   /*
    * The rule of SwitcherGroup's Router, one level up: the least wait + stall. Runs are taken to be
@@ -32,7 +35,7 @@ final class HostChoice {
   private HostChoice() {}
 
   /**
-   * What this host is to a request.
+   * This host as it concerns a request.
    *
    * @param name the host's own
    * @param beforeRunNanos from the request's coming to the beginning of its run here; empty where
@@ -45,7 +48,7 @@ final class HostChoice {
       String name, OptionalLong beforeRunNanos, long version, boolean keepsState, String content) {}
 
   /**
-   * Whom to ask.
+   * The hosts to ask.
    *
    * @param hosts in this order, before this one
    * @param keepsState whether the request must not be sent twice

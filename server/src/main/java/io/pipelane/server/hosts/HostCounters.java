@@ -8,7 +8,9 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
-/** How forwarded requests have ended since the start, by host. Safe for any thread. */
+/**
+ * The counters of how forwarded requests have ended since the start, by host. Safe for any thread.
+ */
 final class HostCounters {
   /** Hosts beyond it are counted together. */
   private static final int MOST_HOSTS = 1024;

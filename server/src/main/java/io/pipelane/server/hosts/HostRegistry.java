@@ -3,7 +3,9 @@ package io.pipelane.server.hosts;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** Where hosts announce themselves to each other; each entry vanishes with its host. */
+/**
+ * The registry in which hosts announce themselves to each other; each entry vanishes with its host.
+ */
 interface HostRegistry extends AutoCloseable {
   /**
    * Begins, and returns at once; does not wait for the registry to be reached.
@@ -17,7 +19,7 @@ interface HostRegistry extends AutoCloseable {
   @Override
   void close();
 
-  /** Told what hosts say, by their names, this host's own included. */
+  /** The listener to what hosts say, by their names, this host's own included. */
   interface Listener {
     /**
      * Everything that is said now, by a registry that has come into reach; a host that is not there

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a host needs to know to live among others.
+ * The settings of a host that lives among others.
  *
  * @param etcd URLs of etcd's members
  * @param advertise where others reach this host; where it listens if empty

@@ -17,8 +17,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of the other hosts. Written by the registry's thread, but for where a host is,
- * which its lookup tells; read by any.
+ * The view that a host has of the others. Written by the registry's thread, but for where a host
+ * is, which its lookup tells; read by any.
  */
 final class HostView implements HostRegistry.Listener {
   private static final System.Logger LOG = System.getLogger(HostView.class.getName());

@@ -38,7 +38,7 @@ public final class Hosts implements AutoCloseable {
   private final HostCounters counters = new HostCounters();
   private volatile @Nullable Started started;
 
-  /** What there is once the host has a name. */
+  /** The parts that there are once the host has a name. */
   private record Started(
       String name,
       HostRegistry registry,
@@ -152,7 +152,7 @@ public final class Hosts implements AutoCloseable {
   }
 
   /**
-   * Where a request goes, before it goes.
+   * The decision where a request goes, before it goes.
    *
    * @param version that it is to name there; empty for none
    */

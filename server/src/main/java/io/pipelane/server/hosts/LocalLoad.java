@@ -24,9 +24,9 @@ import java.util.function.IntSupplier;
 import java.util.function.ToLongFunction;
 
 /**
- * Passes requests on, and counts how long those that have not ended were expected to take. Online
- * ones only: they pass the others. What fails because no device is left here is {@link
- * Status#UNAVAILABLE}, as another host may do better. Safe for any thread.
+ * The load of this host: passes requests on, and counts how long those that have not ended were
+ * expected to take. Online ones only: they pass the others. What fails because no device is left
+ * here is {@link Status#UNAVAILABLE}, as another host may do better. Safe for any thread.
  */
 public final class LocalLoad implements InferenceService {
   private static final int SMOOTHING = 16;
@@ -132,7 +132,7 @@ public final class LocalLoad implements InferenceService {
   }
 
   /**
-   * Says of a failure what it means for the host.
+   * A handler that says of a failure what it means for the host.
    *
    * @param handler told that
    */
@@ -143,7 +143,7 @@ public final class LocalLoad implements InferenceService {
     }
   }
 
-  /** Tells the load of a request's end before the request's own handler. */
+  /** A handler that tells the load of a request's end before the request's own handler. */
   private final class Counted implements ForwardingHandler {
     private final ResultHandler handler;
     private final ModelVersion model;

@@ -12,9 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/**
- * What this host has to say of itself, as it is when asked. Used by one thread, but for leaving.
- */
+/** The word of this host about itself, as it is when asked. Used by one thread, but for leaving. */
 final class LocalWord implements Supplier<String> {
   private static final System.Logger LOG = System.getLogger(LocalWord.class.getName());
 

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * it says is replaced by one.
  */
 final class RemoteHost {
-  /** How requests that were given to a host have ended. */
+  /** The outcome of a request that was given to a host. */
   enum Outcome {
     /** With the host's answer. */
     ANSWERED,
@@ -34,8 +34,8 @@ final class RemoteHost {
   }
 
   /**
-   * What a host has said, and the requests that it was given since and has not answered: its next
-   * word counts those, so that none counts twice.
+   * The latest word of a host, and the requests that it was given since and has not answered. Its
+   * next word counts those, so that none counts twice.
    */
   private record Word(
       Announcement announcement, Map<String, List<OfferedModel>> models, AtomicInteger since) {}

@@ -26,7 +26,7 @@ public final class Trip implements Forward.Receiver {
   private @Nullable ForwardAttempt attempt;
   private @Nullable Answer refusal;
 
-  /** How a trip ends; one of these is called, once, unless it is cancelled. */
+  /** The receiver of a trip's end; one of these is called, once, unless it is cancelled. */
   public interface End {
     /** With the answer of another host, whatever it says; the receiver's to release. */
     void answered(Answer answer);

@@ -14,7 +14,7 @@ import io.pipelane.server.access.Demand;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Decides from a request's head whether its body is wanted. Belongs to one connection. */
+/** The decision, from a request's head, whether its body is wanted. Belongs to one connection. */
 final class Admission {
   private static final AsciiString API_KEY = AsciiString.cached("X-API-Key");
 
@@ -39,7 +39,7 @@ final class Admission {
     this.maxRequestBytes = maxRequestBytes;
   }
 
-  /** What a path and a method ask for: clients ask for the same again and again. */
+  /** A path and a method with what they ask for: clients ask for the same again and again. */
   private record Asked(String target, HttpMethod method, Resource resource, Optional<Terms> terms) {
     static Asked of(RequestHead head, int maxRequestBytes) {
       Resource resource = ResourcePaths.find(head.target());
@@ -55,21 +55,21 @@ final class Admission {
     }
   }
 
-  /** On what terms a route is followed. */
+  /** The terms on which a route is followed. */
   private record Terms(Route route, Demand demand, BodyLimit limit) {
     static Terms of(Route route, int maxRequestBytes) {
       return new Terms(route, route.demand(), BodyLimit.of(route, maxRequestBytes));
     }
   }
 
-  /** What is decided. */
+  /** The outcome of a decision. */
   sealed interface Verdict {}
 
-  /** The body is wanted. */
+  /** The verdict that the body is wanted. */
   record Admitted(Route route, Caller caller, BodyLimit limit) implements Verdict {}
 
   /**
-   * It is not.
+   * The verdict that the body is not wanted.
    *
    * @param keeps whether the connection may go on once a short body has passed by
    */

@@ -47,7 +47,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
+/**
+ * The handler of requests: does what each {@link Route} says. Stateless; safe for any event loop.
+ */
 final class Api {
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
   private static final System.Logger LOG = System.getLogger(Api.class.getName());

@@ -4,7 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 
 /**
- * How large a body may be, packed or not.
+ * The limit on a body's size, packed or not.
  *
  * @param name what it is called where it is changed
  */

@@ -19,21 +19,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps web pages of other sites from using a server through the browser of somebody who can reach
- * it. Safe for any thread.
+ * The guard that keeps web pages of other sites from using a server through the browser of somebody
+ * who can reach it. Safe for any thread.
  */
 final class ForeignPages {
   /*
-   * A browser sends what any page has it send, whether or not that page may read the answer, and
-   * says where the page is from: Sec-Fetch-Site to addresses that it trusts, Origin with all that is
-   * neither GET nor HEAD. A page may read answers, too, once the name of its own server has come to
-   * mean this one's address (DNS rebinding); its requests then carry that name as their host. A
+   * A browser sends what any page has it send, whether or not that page may read the answer. It
+   * says where the page is from: Sec-Fetch-Site to addresses that it trusts, Origin with all that
+   * is neither GET nor HEAD. A page may read answers, too, once the name of its own server has come
+   * to mean this one's address (DNS rebinding). Its requests then carry that name as their host. A
    * server on the loopback address, which nobody asks by such a name, refuses it.
    *
    * A proxy may change the host on the way, so that nothing in a request says any more that a page
-   * is this server's own; where it speaks plain HTTP to browsers, not even they do. So who runs one
-   * can name the origins that browsers see. What proxies say of that in fields of their own is not
-   * heeded: who they are would have to be said as well.
+   * is this server's own. Where the proxy speaks plain HTTP to browsers, not even they say so. So
+   * who runs one can name the origins that browsers see. What proxies say of that in fields of
+   * their own is not heeded: who they are would have to be said as well.
    *
    * Where a key is needed there is nothing to keep: a page of another site has none.
    */

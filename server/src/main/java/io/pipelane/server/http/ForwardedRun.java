@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request that another host is to answer. On its exchange's event loop.
  *
- * <p>Its body is kept until there is an answer, and its answer is collected before any of it goes
- * to the client, so that another host, or this one, can be asked when one breaks off.
+ * <p>Its body is kept until there is an answer. Its answer is collected before any of it goes to
+ * the client, so that another host, or this one, can be asked when one breaks off.
  */
 final class ForwardedRun implements Trip.End {
   private static final String STALL = "Pipelane-Stall-Us";
@@ -46,7 +46,7 @@ final class ForwardedRun implements Trip.End {
     this.here = here;
   }
 
-  /** What a route asks of one model. */
+  /** The model that a route asks, and how. */
   private record Asked(String model, String version, boolean runs) {
     static @Nullable Asked of(Route route) {
       return switch (route) {

@@ -4,7 +4,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.pipelane.server.http.ResponseHead.Persistence;
 
-/** How answers are put on a channel. Stateless. */
+/** The way in which answers are put on a channel. Stateless. */
 sealed interface Framing permits Http1Framing, Http2Framing {
   /**
    * Writes a response, does not flush; takes over every buffer.

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What the HTTP server needs to know.
+ * The settings of the HTTP server.
  *
  * @param port 0 picks a free one
  * @param eventLoops threads that serve connections

@@ -13,7 +13,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
-/** Answers the routes of jobs. Safe for any event loop. */
+/** The handler of the routes of jobs. Safe for any event loop. */
 final class JobsApi {
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 

@@ -10,8 +10,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a connection's bytes are read to: a body's to where it will stay, others to buffers of the
- * size that was of use lately. Belongs to the connection's event loop.
+ * The choice of memory that a connection's bytes are read to. A body's bytes go to where they will
+ * stay, others to buffers of the size that was of use lately. Belongs to the connection's event
+ * loop.
  */
 final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
   private final Supplier<@Nullable ByteBuf> bodyPlace;

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request's body as it arrives. One that comes in one piece is kept as it was received. Others
- * are put together in one buffer: a large one in a transfer buffer, with its binary data aligned;
- * where none can be had, in a direct buffer that takes the announced length as far as what has
- * really come vouches for it. Belongs to the connection's event loop.
+ * are put together in one buffer. A large one lies in a transfer buffer, with its binary data
+ * aligned; where none can be had, in a direct buffer, which takes the announced length as far as
+ * what has really come vouches for it. Belongs to the connection's event loop.
  */
 final class RequestBody {
   /** What libraries that copy memory like best. */

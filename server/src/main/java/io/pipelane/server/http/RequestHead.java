@@ -13,7 +13,7 @@ import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the server heeds of a request's head.
+ * The part of a request's head that the server heeds.
  *
  * @param target path and query
  * @param host that the request is for; null where it does not say

@@ -14,9 +14,9 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses HTTP/2 requests of which no request line can be made, before they become messages of
- * HTTP/1.1: Netty's codec refuses them too, but keeps the buffer that it has taken for the message
- * by then. For any number of connections.
+ * The check that refuses HTTP/2 requests of which no request line can be made, before they become
+ * messages of HTTP/1.1. Netty's codec refuses them too, but keeps the buffer that it has taken for
+ * the message by then. For any number of connections.
  */
 @Sharable
 final class RequestLineCheck extends ChannelInboundHandlerAdapter {

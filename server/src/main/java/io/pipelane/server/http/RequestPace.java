@@ -11,17 +11,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notices requests that come so slowly, head or body, that they hold a connection rather than ask
- * something. Stands in front of what takes requests apart, and is told where they end.
+ * The watch over requests that come so slowly, head or body, that they hold a connection rather
+ * than ask something. Stands in front of what takes requests apart, and is told where they end.
  */
 final class RequestPace extends ChannelInboundHandlerAdapter {
   /*
-   * A request that comes in one read costs nothing but the marks: the clock is looked at only once a
-   * read has left one unfinished, and then once a period. One that is the same all through a period
-   * must have brought the least by its end. Where the server itself does not read, nothing is said.
+   * A request that comes in one read costs nothing but the marks. The clock is looked at only once
+   * a read has left a request unfinished, and then once a period. A request that is the same all
+   * through a period must have brought the least by its end. Where the server itself does not read,
+   * nothing is said.
    */
 
-  /** What handlers behind are told of a request that is too slow. */
+  /** The event that tells handlers behind of a request that is too slow. */
   record TooSlow() {}
 
   private final Duration period;

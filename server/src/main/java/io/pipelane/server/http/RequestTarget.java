@@ -3,7 +3,7 @@ package io.pipelane.server.http;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request is sent to: a path, and the authority too where the target is a whole address (RFC
+ * The target of a request: a path, and the authority too where the target is a whole address (RFC
  * 9112, section 3.2.2), as clients of proxies write it.
  *
  * @param authority null where the target has none

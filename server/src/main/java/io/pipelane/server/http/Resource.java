@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a path stands for: a route for each method that it is called with. HEAD asks for what GET
- * does.
+ * The resource that a path stands for: a route for each method that it is called with. HEAD asks
+ * for what GET does.
  */
 final class Resource {
   private final List<Call> calls;

@@ -40,7 +40,7 @@ record Response(
     List<String> fields,
     boolean closes) {
 
-  /** What a body is. */
+  /** The kind of a body's content. */
   enum Content {
     JSON("application/json"),
     BINARY("application/octet-stream"),

@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Writes the head of a response into the room in front of its body, from its end to its beginning:
- * so body and head need neither two buffers nor a copy.
+ * The writer of a response's head into the room in front of its body, from its end to its
+ * beginning. So body and head need neither two buffers nor a copy.
  */
 final class ResponseHead {
   /** Bytes that the longest head needs. */
@@ -34,7 +34,7 @@ final class ResponseHead {
     this.start = buffer.readerIndex();
   }
 
-  /** How a connection goes on after a response. */
+  /** The way a connection goes on after a response. */
   enum Persistence {
     /** It stays open, which HTTP/1.1 takes for granted. */
     IMPLIED,

@@ -6,8 +6,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request asks for by its path and its method. A version is empty where the path gives none,
- * see {@link io.pipelane.server.net.Backend#resolve}.
+ * The thing that a request asks for by its path and its method. A version is empty where the path
+ * gives none, see {@link io.pipelane.server.net.Backend#resolve}.
  */
 sealed interface Route {
   record ServerMetadata() implements Route {}
@@ -20,7 +20,7 @@ sealed interface Route {
 
   record ModelReady(String model, String version) implements Route {}
 
-  /** Empty text stands for all models, or all versions. */
+  /** The statistics; empty text stands for all models, or all versions. */
   record Statistics(String model, String version) implements Route {}
 
   record Metrics() implements Route {}
@@ -40,12 +40,12 @@ sealed interface Route {
 
   record Delete(String model, String version) implements Route {}
 
-  /** What is chosen of a model's versions. */
+  /** The choice of a model's versions. */
   record Versions(String model) implements Route {}
 
   record ChooseVersions(String model) implements Route {}
 
-  /** What is to hold for all of a model's versions. */
+  /** The options that are to hold for all of a model's versions. */
   record Options(String model) implements Route {}
 
   record ChangeOptions(String model) implements Route {}
@@ -62,16 +62,16 @@ sealed interface Route {
   /** The whole server's state. */
   record State() implements Route {}
 
-  /** The same, pushed. */
+  /** The whole server's state, pushed. */
   record Events() implements Route {}
 
-  /** What the devices' monitors have kept. */
+  /** The samples that the devices' monitors have kept. */
   record Samples() implements Route {}
 
   /** A file of the web page. */
   record Page(String file) implements Route {}
 
-  /** What {@link JobsApi} answers. */
+  /** The routes that {@link JobsApi} answers. */
   sealed interface OfJobs extends Route {}
 
   record JobList() implements OfJobs {}
@@ -82,10 +82,10 @@ sealed interface Route {
 
   record RemoveJob(String id) implements OfJobs {}
 
-  /** What {@link SettingsApi} answers. */
+  /** The routes that {@link SettingsApi} answers. */
   sealed interface OfSettings extends Route {}
 
-  /** What is traced, of a model or of all. */
+  /** The trace settings, of a model or of all. */
   record TraceSettings(@Nullable String model) implements OfSettings {}
 
   record ChangeTraceSettings(@Nullable String model) implements OfSettings {}
@@ -94,7 +94,7 @@ sealed interface Route {
 
   record ChangeLogSettings() implements OfSettings {}
 
-  /** What {@link SharedMemoryApi} answers. */
+  /** The routes that {@link SharedMemoryApi} answers. */
   sealed interface OfSharedMemory extends Route {}
 
   /** Regions of shared memory; empty text stands for all. */

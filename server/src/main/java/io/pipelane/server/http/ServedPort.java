@@ -7,7 +7,7 @@ import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import java.util.Set;
 
-/** What is served at a port. */
+/** A port by what is served there. */
 enum ServedPort {
   /** Everything, but for management where that has a port of its own. */
   PUBLIC,

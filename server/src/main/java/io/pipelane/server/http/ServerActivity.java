@@ -4,8 +4,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts the requests being answered and says when the last one is done after the server has begun
- * to drain. Safe for any thread.
+ * The count of requests being answered, which says when the last one is done after the server has
+ * begun to drain. Safe for any thread.
  *
  * <p>A request counts itself before it looks at {@link #isDraining}, and draining begins before the
  * count is looked at: so either the request sees the draining or the draining sees the request.

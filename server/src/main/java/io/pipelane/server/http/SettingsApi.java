@@ -10,7 +10,7 @@ import io.pipelane.server.protocol.SettingsJson;
 import io.pipelane.server.protocol.TraceSettingForm;
 import org.jspecify.annotations.Nullable;
 
-/** Answers the trace and logging extensions' routes. Safe for any event loop. */
+/** The handler of the trace and logging extensions' routes. Safe for any event loop. */
 final class SettingsApi {
   private final Backend backend;
 

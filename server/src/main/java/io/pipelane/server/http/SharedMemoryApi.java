@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
-/** Answers the shared memory extensions' routes. Safe for any event loop. */
+/** The handler of the shared memory extensions' routes. Safe for any event loop. */
 final class SharedMemoryApi {
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What is answered of jobs, in JSON. */
+/** The answers about jobs, in JSON. */
 public final class JobAnswers {
   private JobAnswers() {}
 

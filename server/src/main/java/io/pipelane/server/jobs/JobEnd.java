@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** How a job ended, as its folder keeps it. */
+/** The end of a job, as its folder keeps it. */
 record JobEnd(JobState state, String reason) {
   static final String FILE = "end.json";
 

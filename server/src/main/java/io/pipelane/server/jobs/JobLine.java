@@ -15,9 +15,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jobs that wait for a thread, some for a model that has gone to be back, and offline ones for a
- * device as well: online jobs before offline ones, each in the order in which they came. Safe for
- * any thread.
+ * The jobs that wait for a thread. Some also wait until a model that has gone is back, and offline
+ * ones for a device. Online jobs come before offline ones, each in the order in which they came.
+ * Safe for any thread.
  */
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */

@@ -12,7 +12,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * What a client asks for.
+ * A client's request for a job.
  *
  * @param version of the model; empty lets the catalogue pick
  * @param inputFile its items, a line of JSON each; empty where they came along

@@ -25,25 +25,29 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Takes a job from where it is to its end, or to where it has to be left. Belongs to a thread. */
+/**
+ * The work on a job from where it is to its end, or to where it has to be left. Belongs to a
+ * thread.
+ */
 final class JobRun {
   /*
    * Items are asked for some at a time and end in any order; their rows are written in the items'
-   * order. Rows count from a commit on, which comes after so many rows or so much time, whenever
+   * order. Rows count from a commit on. A commit comes after so many rows or so much time, whenever
    * nothing is to be waited for before the next row, and at the end.
    *
    * A job that is to be left withdraws the items that have not begun to run: offline ones may wait
    * for as long as there is online work.
    *
    * A job that is to move to another device lets the items under way end, has all rows count, and
-   * goes on from there as after a restart: the state, if there is one, begins anew where it comes to.
-   * So does one whose model is out of service, which leaves its thread and its device meanwhile.
+   * goes on from there as after a restart. Its state, if there is one, begins anew on the other
+   * device. So does a job whose model is out of service, which leaves its thread and its device
+   * meanwhile.
    *
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
-   * instance), the job goes back to the last checkpoint, as it does after a restart. So it does when
-   * an item fails halfway through an ensemble, where some of its models have made their steps, for
-   * a reason that may pass.
+   * instance), the job goes back to the last checkpoint, as it does after a restart. It also goes
+   * back when an item fails halfway through an ensemble, where some of its models have made their
+   * steps, for a reason that may pass.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
   private static final int MOST_UNCOMMITTED = 256;
@@ -78,7 +82,7 @@ final class JobRun {
   /** There once the model is known to keep state. */
   private @Nullable JobSequence sequence;
 
-  /** How the work on a job stopped. */
+  /** The way in which the work on a job stopped. */
   private enum Stop {
     COMPLETE,
     LEFT,

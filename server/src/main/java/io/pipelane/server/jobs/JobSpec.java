@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What a job does; it never changes.
+ * The specification of a job; it never changes.
  *
  * @param inputFile below the jobs' folder; none for items that came with the request
  * @param inputBytes size of the input file when the job was submitted

@@ -1,6 +1,6 @@
 package io.pipelane.server.jobs;
 
-/** Where a job is in its life. */
+/** The state of a job in its life. */
 public enum JobState {
   /** It waits for others to end, or for its model. */
   QUEUED,

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What is told of a job.
+ * The status of a job, as it is told.
  *
  * @param rows items that have their row
  * @param failed those of them whose row is an error

@@ -13,7 +13,7 @@ enum JobStep {
   WRITE_END,
   PUBLISH_OUTPUT;
 
-  /** Told before each step; throwing imitates a crash there. */
+  /** An observer that is told before each step; throwing imitates a crash there. */
   @FunctionalInterface
   interface Hook {
     Hook NONE = _ -> {};

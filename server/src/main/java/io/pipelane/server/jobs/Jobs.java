@@ -28,9 +28,9 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs jobs: inference over the items of a file, one after another into a file of rows. They wait
- * for one another, online ones before offline ones and else in the order in which they came, and go
- * on where they were after a restart.
+ * The service that runs jobs: inference over the items of a file, one after another into a file of
+ * rows. They wait for one another, online ones before offline ones and else in the order in which
+ * they came, and go on where they were after a restart.
  *
  * <p>Safe for any thread; {@link #submit} and {@link #remove} write files, and belong off the event
  * loops.

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How jobs are run.
+ * The settings by which jobs are run.
  *
  * @param folder what clients' file names are below
  * @param concurrency jobs at once

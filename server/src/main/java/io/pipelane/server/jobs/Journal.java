@@ -100,7 +100,7 @@ final class Journal implements AutoCloseable {
     written = written.withRow(hasFailed, row.length, nextItem);
   }
 
-  /** What has to be on disk before rows count. */
+  /** The data that has to be on disk before rows count. */
   @FunctionalInterface
   interface Checkpoint {
     /** Where rows need nothing else. */

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * How far a job is. Row {@code i} of its output is item {@code i}'s.
+ * The progress of a job. Row {@code i} of its output is item {@code i}'s.
  *
  * @param number how many of these the job has committed before
  * @param rows items that have their row

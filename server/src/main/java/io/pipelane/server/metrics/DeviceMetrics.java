@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
-/** What the metrics say of devices: their memory by kind, transfers, queues and workers. */
+/** The metrics of devices: their memory by kind, transfers, queues and workers. */
 final class DeviceMetrics {
   private static final double NANOS_A_SECOND = 1e9;
 

@@ -11,7 +11,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.worker.RetryOverview;
 
 /**
- * What the metrics say of one device.
+ * The state of one device as the metrics tell it.
  *
  * @param queue what waits
  * @param paddedRows rows that batches were filled up with, since the start

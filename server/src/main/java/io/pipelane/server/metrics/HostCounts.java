@@ -3,7 +3,7 @@ package io.pipelane.server.metrics;
 import java.util.Map;
 
 /**
- * What the metrics say of other hosts.
+ * The counts of other hosts as the metrics tell them.
  *
  * @param among whether this host is one of several
  * @param registryReached whether it can tell others of itself, and hear of them

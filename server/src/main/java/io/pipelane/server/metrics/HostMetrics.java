@@ -5,7 +5,7 @@ import io.pipelane.server.metrics.MetricFamily.Gauge;
 import java.util.List;
 import java.util.TreeMap;
 
-/** What the metrics say of other hosts; nothing where there can be none. */
+/** The metrics of other hosts; nothing where there can be none. */
 final class HostMetrics {
   private HostMetrics() {}
 

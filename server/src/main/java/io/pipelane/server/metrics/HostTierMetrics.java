@@ -5,7 +5,7 @@ import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import java.util.List;
 
-/** What the metrics say of weights in host memory, which all devices share. */
+/** The metrics of weights in host memory, which all devices share. */
 final class HostTierMetrics {
   private HostTierMetrics() {}
 

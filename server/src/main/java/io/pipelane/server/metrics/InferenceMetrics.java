@@ -17,7 +17,7 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What the metrics say of inferences: under Triton's names where it has one, and our own. */
+/** The metrics of inferences: under Triton's names where it has one, and our own. */
 final class InferenceMetrics {
   private static final double NANOS_A_MICRO = 1e3;
   private static final double NANOS_A_SECOND = 1e9;

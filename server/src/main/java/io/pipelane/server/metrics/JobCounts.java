@@ -3,7 +3,7 @@ package io.pipelane.server.metrics;
 import java.util.Map;
 
 /**
- * What the metrics say of jobs.
+ * The counts of jobs as the metrics tell them.
  *
  * @param states how many jobs are in each, every state among them
  * @param rows items that have their row, of all jobs that are remembered

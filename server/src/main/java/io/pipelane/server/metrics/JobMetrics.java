@@ -4,7 +4,7 @@ import io.pipelane.server.metrics.MetricFamily.Gauge;
 import java.util.List;
 import java.util.TreeMap;
 
-/** What the metrics say of jobs that are remembered. */
+/** The metrics of jobs that are remembered. */
 final class JobMetrics {
   private JobMetrics() {}
 

@@ -6,7 +6,7 @@ import io.pipelane.server.metrics.MetricFamily.Gauge;
 import java.util.List;
 import java.util.Map;
 
-/** What the metrics say of lanes: how many, how large, and how often that changes. */
+/** The metrics of lanes: how many, how large, and how often that changes. */
 final class LaneMetrics {
   private LaneMetrics() {}
 

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What the metrics say of offline jobs' places.
+ * The counts of offline jobs' places as the metrics tell them.
  *
  * @param devices by name; none where jobs are not placed
  * @param matchings made since the start

@@ -5,7 +5,7 @@ import io.pipelane.server.metrics.MetricFamily.Gauge;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the metrics say of offline jobs' places; nothing where jobs are not placed. */
+/** The metrics of offline jobs' places; nothing where jobs are not placed. */
 final class PlacementMetrics {
   private PlacementMetrics() {}
 

@@ -17,7 +17,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Function;
 
-/** What the metrics say of online and offline work, and of the devices that they share. */
+/** The metrics of online and offline work, and of the devices that they share. */
 final class SharingMetrics {
   private static final double NANOS_A_SECOND = 1e9;
 

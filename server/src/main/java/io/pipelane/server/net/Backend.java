@@ -19,7 +19,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What every front end answers from.
+ * The services that all front ends share.
  *
  * @param statistics counts the inferences of all front ends
  * @param access says who asks, and what he may
@@ -55,7 +55,7 @@ public record Backend(
     }
   }
 
-  /** Has one version answer. */
+  /** A request that one version is to answer. */
   public interface Answer {
     /** Opens the account of a request that the version is to answer. */
     RequestAccount account(ServedModel model);

@@ -23,7 +23,7 @@ final class CertificateFiles {
   private List<FileTime> seen = List.of();
   private List<FileTime> warnedOf = List.of();
 
-  /** Reads the files and has what they say take force; throws where it cannot be used. */
+  /** A reader of the files that has what they say take force; throws where it cannot be used. */
   @FunctionalInterface
   interface Reader {
     void read() throws IOException, GeneralSecurityException;

@@ -12,7 +12,9 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** What Linux holds of what was written to a socket until the other side has taken it. */
+/**
+ * The bytes that Linux holds of what was written to a socket until the other side has taken them.
+ */
 final class SendQueue {
   private static final long SIOCOUTQ = 0x5411;
 

@@ -49,7 +49,10 @@ final class StreamPace {
         });
   }
 
-  /** What a client has allowed on a stream, stream 0 being the connection, since the last look. */
+  /**
+   * The bytes that a client has allowed on a stream, stream 0 being the connection, since the last
+   * look.
+   */
   private static final class Allowance {
     private boolean wasStuck;
     private long bytes;

@@ -14,7 +14,8 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * Who a server or a client is: a certificate, those that lead to its authority, and its key.
+ * The identity of a server or a client: a certificate, those that lead to its authority, and its
+ * key.
  *
  * @param chain its own first
  */

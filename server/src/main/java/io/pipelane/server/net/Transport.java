@@ -17,7 +17,7 @@ import io.netty.channel.uring.IoUringSocketChannel;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 
-/** How the server speaks to the kernel's sockets. */
+/** The kernel interface by which the server speaks to sockets. */
 public enum Transport {
   /** The first of io_uring, epoll and NIO that this machine offers. */
   AUTO,

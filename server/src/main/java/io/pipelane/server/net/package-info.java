@@ -1,4 +1,4 @@
-/** What the front ends share below their protocols: sockets, buffers, threads. */
+/** The parts that the front ends share below their protocols: sockets, buffers, threads. */
 @NullMarked
 package io.pipelane.server.net;
 

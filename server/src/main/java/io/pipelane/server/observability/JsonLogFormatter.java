@@ -15,9 +15,9 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /**
- * Writes log records as JSON objects, one on a line: time, level, logger, message, the error with
- * its stack trace where there is one, and the trace of the request that it is about, where that is
- * traced.
+ * A formatter of log records as JSON objects, one on a line. An object has time, level, logger,
+ * message, the error with its stack trace where there is one, and the trace of the request that it
+ * is about, where that is traced.
  */
 public final class JsonLogFormatter extends Formatter {
   private static final JsonFactory JSON = new JsonFactory();

@@ -5,7 +5,7 @@ import io.pipelane.config.StatusException;
 import java.util.logging.Level;
 
 /**
- * What is logged, and how.
+ * The setting of what is logged, and how.
  *
  * @param verboseLevel 0 for nothing below information, 1 for debugging, 2 for everything
  */
@@ -16,7 +16,7 @@ public record LogSetting(
 
   private static final int MOST_VERBOSE = 2;
 
-  /** How a record is written. */
+  /** The form of a record. */
   public enum Format {
     /** As the server was started. */
     STANDARD,

@@ -13,7 +13,7 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * What the process logs, to be changed while it runs. It changes nothing until it is told to. Safe
+ * The process's logging, to be changed while it runs. It changes nothing until it is told to. Safe
  * for any thread.
  */
 public final class LogSettings {

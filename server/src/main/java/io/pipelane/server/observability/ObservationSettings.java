@@ -1,4 +1,4 @@
 package io.pipelane.server.observability;
 
-/** What may be set, while the server runs, of how closely it is watched. */
+/** The settings, to be changed while the server runs, of how closely it is watched. */
 public record ObservationSettings(TraceSettings tracing, LogSettings logging) {}

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The spans of one request that is traced: the request, and in it decoding, queue, run with its
- * stall and segments, and encoding; of an ensemble its steps, each with what is in it. Used by one
+ * stall and segments, and encoding. An ensemble has its steps, each with what is in it. Used by one
  * thread after another.
  */
 public final class RequestTrace {

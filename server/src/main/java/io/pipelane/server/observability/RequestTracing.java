@@ -21,7 +21,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes spans of requests and sends them off, on a thread of its own. Safe for any thread.
+ * The tracer of requests: makes spans of them and sends these off, on a thread of its own. Safe for
+ * any thread.
  *
  * <p>A request is traced when {@link TraceSettings} says so of its model, and its caller's context;
  * where that says nothing, a share of the requests.

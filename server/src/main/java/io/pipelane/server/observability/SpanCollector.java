@@ -15,7 +15,7 @@ import java.security.cert.CertificateFactory;
 import java.util.Optional;
 
 /**
- * Where spans are sent, by OTLP over HTTP.
+ * The collector that spans are sent to, by OTLP over HTTP.
  *
  * @param headers file of what is sent along, such as who sends; see {@link CollectorHeaders}
  * @param authorities who must have signed the collector's certificate, in PEM; those that Java

@@ -3,7 +3,7 @@ package io.pipelane.server.observability;
 import io.pipelane.server.observability.TraceSetting.Level;
 import org.jspecify.annotations.Nullable;
 
-/** What is to be said of a setting: null leaves a part as it is, or as it is for all models. */
+/** A change to a setting: null leaves a part as it is, or as it is for all models. */
 public record TraceChange(@Nullable Level level, @Nullable Integer rate, @Nullable Long count) {
   /** Says nothing. */
   public static final TraceChange NONE = new TraceChange(null, null, null);

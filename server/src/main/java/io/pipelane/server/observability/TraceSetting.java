@@ -4,7 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 
 /**
- * Which requests are traced.
+ * The setting of which requests are traced.
  *
  * @param rate one request in so many, 1 or more
  * @param count how many more at most, 0 or more; {@link #UNLIMITED} for no end
@@ -15,7 +15,7 @@ public record TraceSetting(Level level, int rate, long count) {
   /** Nothing, until somebody asks for it. */
   public static final TraceSetting OFF = new TraceSetting(Level.OFF, 1000, UNLIMITED);
 
-  /** What a trace holds. */
+  /** The detail of a trace. */
   public enum Level {
     /** There is none. */
     OFF,

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests are traced: a setting for all models, and what single ones have otherwise. Safe
- * for any thread.
+ * The settings of which requests are traced: one for all models, and what single ones have
+ * otherwise. Safe for any thread.
  */
 public final class TraceSettings {
   /*

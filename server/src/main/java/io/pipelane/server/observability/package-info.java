@@ -1,4 +1,4 @@
-/** How closely the server is watched: what is traced, and what is logged. */
+/** Observability: what is traced, and what is logged. */
 @NullMarked
 package io.pipelane.server.observability;
 

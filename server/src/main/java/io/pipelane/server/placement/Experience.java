@@ -20,9 +20,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * What is known of workloads on this host's devices, and kept in files: their profiles, how fast
- * jobs were beside online work, and what a predictor has learnt of that (MuxFlow §4). {@link
- * #profiled} and {@link #reached} belong to one thread, everything else is for any, and at once.
+ * The knowledge of workloads on this host's devices, kept in files: their profiles, how fast jobs
+ * were beside online work, and what a predictor has learnt of that (MuxFlow §4). {@link #profiled}
+ * and {@link #reached} belong to one thread, everything else is for any, and at once.
  */
 final class Experience implements AutoCloseable {
   /*

@@ -3,8 +3,8 @@ package io.pipelane.server.placement;
 import io.pipelane.cluster.profile.WorkloadProfile;
 
 /**
- * What gates leave to an offline job: the time in which nothing online runs, but for a little. It
- * needs no profile of the job and no measured pairs.
+ * The throughput that gates leave to an offline job: the time in which nothing online runs, but for
+ * a little. It needs no profile of the job and no measured pairs.
  */
 final class GateRule {
   /** Roughly so much of the idle time; docs/results/sharing.md has what was measured. */

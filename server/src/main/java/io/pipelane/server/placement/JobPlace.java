@@ -1,7 +1,7 @@
 package io.pipelane.server.placement;
 
 /**
- * Where an offline job runs, and why there.
+ * The place of an offline job, and the reason for it.
  *
  * @param device by name
  * @param by what chose it
@@ -10,7 +10,7 @@ package io.pipelane.server.placement;
  */
 public record JobPlace(String device, By by, double predicted, long moves) {
 
-  /** What a device is chosen by. */
+  /** The way by which a device is chosen. */
   public enum By {
     /** What gates leave of each device beside its online work. */
     RULE,

@@ -28,14 +28,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides on which device each offline job runs, one at most on each (MuxFlow §3, §5): on a healthy
- * one when it begins, and by a matching now and then. {@link #look} belongs to one thread,
- * everything else is for any.
+ * The choice of the device on which each offline job runs, one at most on each (MuxFlow §3, §5). A
+ * job that begins gets a healthy device; a matching now and then may move it. {@link #look} belongs
+ * to one thread, everything else is for any.
  */
 public final class JobPlacement implements AutoCloseable {
   /*
    * A job that is to move keeps its device until it has left it, and nobody else takes the one that
-   * it goes to. So two jobs can change places: each gives up its own before it waits for the
+   * it goes to. So two jobs can change places: each gives up its own device before it waits for the
    * other's. Where that comes to nothing before the other has left, both stay.
    *
    * Whatever writes files is done without the lock: jobs begin under it.

@@ -15,10 +15,11 @@ import org.jspecify.annotations.Nullable;
 final class OnlineWatch {
   /*
    * The time that online requests computed is known whatever runs beside them. How many of the
-   * multiprocessors they kept busy meanwhile, and how full, is told by the device for all work together, so it is
-   * taken from looks between which no offline request ended, and is all of them until there was one.
+   * multiprocessors they kept busy meanwhile, and how full, the device tells for all work together.
+   * So it is taken from looks between which no offline request ended; until there was such a look,
+   * it is that of all work.
    *
-   * The share changes while sizes of it are tried; it is the one that was seen most often.
+   * The share changes while sizes of it are tried. It is the one that was seen most often.
    */
 
   /** A device that nobody asks online. */

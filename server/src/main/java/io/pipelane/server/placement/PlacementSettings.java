@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * How offline jobs are placed.
+ * The settings by which offline jobs are placed.
  *
  * @param folder that what is learnt of workloads is kept in; made where it is missing
  * @param gpuType what profiles are kept by: the devices' kind, the same of all

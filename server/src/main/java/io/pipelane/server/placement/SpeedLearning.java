@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 
 /**
- * What jobs have reached beside online work on this host, and a predictor that has learnt from it.
- * One thread changes it; what it has learnt is for any.
+ * The speeds that jobs have reached beside online work on this host, and a predictor that has
+ * learnt from them. One thread changes it; what it has learnt is for any.
  */
 final class SpeedLearning {
   /*
@@ -46,7 +46,7 @@ final class SpeedLearning {
   private volatile Learnt learnt = new Learnt(0, OptionalDouble.empty(), Optional.empty());
 
   /**
-   * What came of it.
+   * The result of learning.
    *
    * @param error on the newest pairs of what the others taught; empty while there are too few
    * @param predictor where the error is small enough

@@ -1,4 +1,4 @@
-/** Which device each offline job runs on, and what that is decided by. */
+/** The placement of offline jobs on devices, and what that is decided by. */
 @NullMarked
 package io.pipelane.server.placement;
 

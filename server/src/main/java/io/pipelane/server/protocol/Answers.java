@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Writes every answer that is not an inference's; each method appends one JSON text. */
+/** The writers of every answer that is not an inference's; each method appends one JSON text. */
 public final class Answers {
   public static final String SERVER_NAME = "pipelane";
 

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/** Checks binary tensors where they lie, without copying them. */
+/** The check of binary tensors where they lie, without copying them. */
 public final class BinaryTensors {
   private static final long ANY_BUT_LOWEST_BIT_OF_EACH_BYTE = 0xFEFEFEFEFEFEFEFEL;
 

@@ -13,9 +13,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and checks the JSON of one inference request, as a stream. Its tensors go straight into
- * direct buffers. Unknown members are ignored, null counts as absent, an empty list of outputs
- * means all.
+ * A reader that reads and checks the JSON of one inference request, as a stream. Its tensors go
+ * straight into direct buffers. Unknown members are ignored, null counts as absent, an empty list
+ * of outputs means all.
  */
 final class DescriptionReader {
   private static final int MAXIMUM_ID_LENGTH = 1024;

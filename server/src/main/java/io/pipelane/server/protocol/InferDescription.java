@@ -10,7 +10,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the JSON of a request says: all of it but the elements of binary tensors.
+ * The description that the JSON of a request gives: all of it but the elements of binary tensors.
  *
  * @param id the caller's own name for the request, which the answer repeats
  * @param inputs in the request's order

@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Decodes and checks one inference request: JSON, then the binary data of its inputs, which stays
- * where it is in the body. Safe for any thread, one request per instance.
+ * A reader that decodes and checks one inference request: JSON, then the binary data of its inputs,
+ * which stays where it is in the body. Safe for any thread, one request per instance.
  */
 public final class InferRequestReader {
   private final ByteBuf body;

@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Encodes the answer to an inference request: JSON, and which outputs follow it as they are. */
+/**
+ * The writer of the answer to an inference request: JSON, and which outputs follow it as they are.
+ */
 public final class InferResponseWriter {
   private InferResponseWriter() {}
 

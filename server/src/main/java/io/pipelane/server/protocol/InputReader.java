@@ -18,7 +18,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one object of a request's {@code inputs} and checks it against the model's declaration.
+ * A reader of one object of a request's {@code inputs}, which it checks against the model's
+ * declaration.
  *
  * <p>Its members may stand in any order. Where {@code data} comes before what is needed to read it,
  * its place is noted and it is read at the end of the object.

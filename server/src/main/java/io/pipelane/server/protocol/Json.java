@@ -21,7 +21,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 
-/** How JSON is read and written here: as a stream, within limits, with errors that say where. */
+/** The reading and writing of JSON here: as a stream, within limits, with errors that say where. */
 final class Json {
   /** Deepest nesting of arrays and objects in a request, tensors included. */
   static final int MAXIMUM_NESTING = 32;
@@ -51,12 +51,12 @@ final class Json {
 
   private Json() {}
 
-  /** Reads one JSON text from a parser that stands before its first token. */
+  /** The reading of one JSON text from a parser that stands before its first token. */
   interface Reading<T> {
     T read(JsonParser parser) throws IOException;
   }
 
-  /** Writes one JSON text. */
+  /** The writing of one JSON text. */
   interface Writing {
     void write(JsonGenerator generator) throws IOException;
   }

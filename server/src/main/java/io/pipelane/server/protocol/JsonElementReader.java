@@ -11,7 +11,8 @@ import java.io.IOException;
 import java.math.BigInteger;
 
 /**
- * Turns the JSON values of one tensor into little-endian elements, exactly or not at all.
+ * A reader that turns the JSON values of one tensor into little-endian elements, exactly or not at
+ * all.
  *
  * <p>Integers never pass through floating point; a number with a fraction or an exponent is no
  * integer. FP32 is rounded once from its decimal digits, FP16 from FP32. What does not fit its type

@@ -9,8 +9,8 @@ import io.pipelane.runtime.TensorType;
 import java.io.IOException;
 
 /**
- * Reads a tensor's {@code data}: flat in row-major order, or nested exactly as its shape says.
- * Which of the two it is shows in the first value.
+ * A reader of a tensor's {@code data}: flat in row-major order, or nested exactly as its shape
+ * says. Which of the two it is shows in the first value.
  */
 final class JsonTensorReader {
   private final JsonParser parser;

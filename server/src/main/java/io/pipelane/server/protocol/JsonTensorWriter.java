@@ -9,7 +9,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Writes a tensor's elements as a flat JSON array.
+ * The writer of a tensor's elements as a flat JSON array.
  *
  * <p>JSON has no NaN and no infinities: both are written as {@code null}, which every parser reads
  * and numpy turns into NaN. A client that must tell them apart asks for binary data.

@@ -13,7 +13,7 @@ final class LatestAnswer {
   private List<Form> forms = List.of();
   private byte[] text = {};
 
-  /** What an answer's JSON says of an output beside its name and type. */
+  /** The form of an output that an answer's JSON tells beside its name and type. */
   private record Form(Shape shape, int bytes) {
     boolean fits(OutputTensor output) {
       return bytes == output.data().readableBytes() && shape.equals(output.shape());

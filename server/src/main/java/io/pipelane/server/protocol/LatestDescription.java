@@ -7,7 +7,7 @@ import io.pipelane.server.catalog.ServedModel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON that a client has sent with its last binary tensors, and what it said: with tensors of
+ * The JSON that a client has sent with its last binary tensors, and what it said. With tensors of
  * the same shapes clients send the same text, which need not be read again. Belongs to one thread.
  */
 public final class LatestDescription {

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Which outputs a request wants, in which order, and what it says of their form. */
+/** The outputs that a request wants, in which order, and what it says of their form. */
 final class OutputWishes {
   private final List<TensorSpec> specs = new ArrayList<>();
   private final List<String> names = new ArrayList<>();

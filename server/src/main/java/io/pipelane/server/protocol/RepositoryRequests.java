@@ -14,7 +14,9 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** Decodes the bodies of the repository extension's calls; an empty body is a plain call. */
+/**
+ * The decoders of the bodies of the repository extension's calls; an empty body is a plain call.
+ */
 public final class RepositoryRequests {
   /** A day. */
   private static final long MOST_MICROS = 86_400_000_000L;

@@ -17,7 +17,7 @@ public final class SettingsJson {
 
   private SettingsJson() {}
 
-  /** Reads one member's value, at which the parser stands. */
+  /** A reader of one member's value, at which the parser stands. */
   private interface Member<T> {
     T read(JsonParser parser, String name) throws IOException;
   }

@@ -10,7 +10,7 @@ import io.pipelane.switcher.sharing.SharingOverview;
 import java.io.IOException;
 import java.util.OptionalDouble;
 
-/** Writes how online and offline work share a device; what is not measured is left out. */
+/** The writer of how online and offline work share a device; what is not measured is left out. */
 final class SharingAnswer {
   private SharingAnswer() {}
 

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes what {@code GET /v2/pipelane/state} answers and its events bring. */
+/** The writer of what {@code GET /v2/pipelane/state} answers and its events bring. */
 public final class StateAnswer {
   private StateAnswer() {}
 

@@ -9,7 +9,7 @@ import io.pipelane.server.statistics.ModelCounters.Total;
 import java.io.IOException;
 import java.util.List;
 
-/** Writes the answer of the statistics extension. */
+/** The writer of the statistics extension's answer. */
 public final class StatisticsAnswer {
   private static final Total NONE = new Total(0, 0);
 

@@ -6,7 +6,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
 
-/** Checks a tensor's description against a model's declaration. */
+/** The check of a tensor's description against a model's declaration. */
 public final class TensorShapes {
   private TensorShapes() {}
 

@@ -4,7 +4,7 @@ import io.pipelane.modelstore.repository.IncomingVersion.Stored;
 import java.util.Optional;
 
 /**
- * How far a version on its way into the repository has come.
+ * The progress of a version on its way into the repository.
  *
  * @param bytes that have been written
  * @param announced how many there are to be; -1 where the client has not said
@@ -13,7 +13,7 @@ import java.util.Optional;
  */
 public record UploadProgress(
     Phase phase, long bytes, long announced, Optional<Stored> stored, String failure) {
-  /** Where it is. */
+  /** The phase of an upload. */
   public enum Phase {
     /** Its bytes come. */
     RECEIVING,

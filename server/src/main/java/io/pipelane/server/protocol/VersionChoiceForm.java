@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
 /**
- * What is chosen of a model's versions as JSON: {@code serve}, {@code default} and {@code labels}.
- * A change has some of them; null gives up what was chosen.
+ * The JSON form of the choice of a model's versions: {@code serve}, {@code default} and {@code
+ * labels}. A change has some of them; null gives up what was chosen.
  */
 public final class VersionChoiceForm {
   private VersionChoiceForm() {}

@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a request's outputs are written to. Holds its regions until it is closed, from one thread
- * at a time.
+ * The places in shared memory that a request's outputs are written to. Holds its regions until it
+ * is closed, from one thread at a time.
  */
 public final class RegionOutputs implements AutoCloseable {
   /** For requests all of whose outputs are sent. */

@@ -4,7 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 
 /**
- * Where in a region a tensor lies, as a request says.
+ * The part of a region that a tensor lies in, as a request says.
  *
  * @param offset from where the region begins
  * @param byteSize of the tensor for an input, room for it for an output

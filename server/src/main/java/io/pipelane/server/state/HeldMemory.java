@@ -11,9 +11,9 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 
 /**
- * What devices hold of models' weights at one moment, place by place, as the statistics extension
- * tells it; copies that the host keeps are not in it. Pages that several models hold together count
- * for each of them.
+ * The memory that devices hold of models' weights at one moment, place by place, as the statistics
+ * extension tells it. Copies that the host keeps are not in it. Pages that several models hold
+ * together count for each of them.
  */
 public final class HeldMemory {
   private static final Place HOST = new Place("CPU", 0);

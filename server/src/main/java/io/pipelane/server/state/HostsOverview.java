@@ -3,7 +3,7 @@ package io.pipelane.server.state;
 import java.util.List;
 
 /**
- * What a host knows of the others.
+ * A host's knowledge of the others.
  *
  * @param own its own name; empty while it is alone
  * @param registryReached whether it can tell others of itself, and hear of them
@@ -17,7 +17,7 @@ public record HostsOverview(String own, boolean registryReached, List<Other> oth
     others = List.copyOf(others);
   }
 
-  /** Whether requests may go to another host. */
+  /** The state of another host, by which requests may go to it or not. */
   public enum State {
     READY,
     /** It could not be reached, and is left alone for a while. */

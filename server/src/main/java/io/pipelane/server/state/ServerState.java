@@ -52,6 +52,6 @@ public record ServerState(
   /** A job and the device that it has. */
   public record OfflineJob(String id, ModelVersion model, JobPlace place) {}
 
-  /** What a device has of a model's weights. */
+  /** A device's part of a model's weights. */
   public record Weights(String device, Ledger.Entry ledger) {}
 }

@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * Puts a {@link ServerState} together from counts that exist anyway. Safe for any thread; it takes
- * locks and belongs off the event loops.
+ * The source of each {@link ServerState}, put together from counts that exist anyway. Safe for any
+ * thread; it takes locks and belongs off the event loops.
  */
 public final class StateSource {
   private final ModelCatalog catalog;

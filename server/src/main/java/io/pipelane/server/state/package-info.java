@@ -1,6 +1,6 @@
 /**
- * What the web page shows: one view of models, devices and workers; and what is known of other
- * hosts.
+ * The state that the web page shows: one view of models, devices and workers; and what is known of
+ * other hosts.
  */
 @NullMarked
 package io.pipelane.server.state;

@@ -5,7 +5,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import java.util.List;
 
-/** How many inferences a request is, as Triton counts them: the rows of its batch. */
+/** The number of inferences that a request is, as Triton counts them: the rows of its batch. */
 public final class BatchRows {
   private BatchRows() {}
 

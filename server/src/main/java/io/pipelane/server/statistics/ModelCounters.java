@@ -12,17 +12,17 @@ import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of the requests for one model version, and where their time went. Safe for any
- * thread.
+ * The counters of requests for one model version, by what became of them and where their time went.
+ * Safe for any thread.
  */
 public final class ModelCounters {
   /*
-   * Everything is guarded by the monitor, and lies together: a request counts in some twenty places,
-   * which as adders are as many atomic steps, and cache lines that runs of a large model have pushed
-   * out. What is given out is a copy.
+   * Everything is guarded by the monitor, and lies together. A request counts in some twenty
+   * places. As adders these would be as many atomic steps, and cache lines that runs of a large
+   * model have pushed out. What is given out is a copy.
    */
 
-  /** Why a request failed, as the metrics name it. */
+  /** The reason why a request failed, as the metrics name it. */
   public enum Failure {
     REJECTED,
     CANCELED,
@@ -47,7 +47,7 @@ public final class ModelCounters {
     }
   }
 
-  /** What became of a request that had to be answered by a time, its caller's or its model's. */
+  /** The outcome of a request that had to be answered by a time, its caller's or its model's. */
   public enum Objective {
     /** It was answered in time. */
     MET,

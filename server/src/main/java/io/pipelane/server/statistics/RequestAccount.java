@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the time of one inference goes, from its decoding to its encoded answer. Used by one thread
+ * The account of one inference's time, from its decoding to its encoded answer. Used by one thread
  * after another; ends once, later ends count nothing.
  */
 public final class RequestAccount {

@@ -1,4 +1,4 @@
-/** What became of requests and where their time went, counted by model version. */
+/** Statistics: what became of requests and where their time went, counted by model version. */
 @NullMarked
 package io.pipelane.server.statistics;
 

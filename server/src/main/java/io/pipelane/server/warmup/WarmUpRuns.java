@@ -29,7 +29,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the requests that owners have declared, one after another, on a version that nobody else
+ * Runs of the requests that owners have declared, one after another, on a version that nobody else
  * asks yet. They reach the devices beneath all that counts requests. Blocks; safe for any thread.
  */
 public final class WarmUpRuns {
@@ -114,7 +114,7 @@ public final class WarmUpRuns {
     }
   }
 
-  /** Takes answers that nobody reads. */
+  /** A handler that takes answers which nobody reads. */
   private record Waiting(Arena arena, CompletableFuture<@Nullable StatusException> ended)
       implements ResultHandler {
     Waiting(Arena arena) {

@@ -36,7 +36,7 @@ public final class ContendedRun {
   }
 
   /**
-   * What becomes of a run.
+   * The course of one run.
    *
    * @param copiedNanos since its begin, when its last group has come; 0 where it misses none
    */

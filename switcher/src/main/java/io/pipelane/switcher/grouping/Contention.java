@@ -1,8 +1,8 @@
 package io.pipelane.switcher.grouping;
 
 /**
- * What a run and copies take from each other while they are beside each other, as both go through
- * the same memory and, on a GPU, the same link.
+ * The speed that a run and copies take from each other while both go on, as both go through the
+ * same memory and, on a GPU, the same link.
  *
  * @param computingLost of such a time, what computation loses
  * @param copyingLost of such a time, what copies lose

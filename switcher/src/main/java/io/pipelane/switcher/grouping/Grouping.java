@@ -3,7 +3,7 @@ package io.pipelane.switcher.grouping;
 import io.pipelane.modelstore.Plan;
 import java.util.List;
 
-/** Chooses which runs of segments are moved by one copy (PipeSwitch §4.2). */
+/** The choice of which runs of segments are moved by one copy (PipeSwitch §4.2). */
 public interface Grouping {
   /**
    * Cuts what is missing of a model into groups.

@@ -4,8 +4,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What transfers to a device cost, from when it is known: whoever asks again goes by it, without a
- * restart. Safe for any thread; one thread at most makes it known.
+ * The costs of transfers to a device, from when they are known: whoever asks again goes by them,
+ * without a restart. Safe for any thread; one thread at most makes it known.
  */
 public final class LinkCosts {
   private volatile @Nullable PipelineCosts known;

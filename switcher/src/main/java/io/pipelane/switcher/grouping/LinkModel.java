@@ -8,8 +8,8 @@ import java.util.NavigableSet;
 import java.util.TreeSet;
 
 /**
- * How long the link from host memory to a device is busy with one copy: T of PipeSwitch §4.2. A
- * larger copy never takes less.
+ * The time for which one copy keeps the link from host memory to a device busy: T of PipeSwitch
+ * §4.2. A larger copy never takes less.
  *
  * @param profile what was measured of it
  */

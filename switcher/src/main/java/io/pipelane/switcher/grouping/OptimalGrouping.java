@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The groups that make a cold start shortest, by a structure's profile and the link; groups of
- * another kind as long as the structure has no profile, or the link is not known. Safe for any
+ * The groups that make a cold start shortest, by a structure's profile and the link. As long as the
+ * structure has no profile, or the link is not known, they are groups of another kind. Safe for any
  * thread.
  */
 public final class OptimalGrouping implements Grouping {

@@ -5,7 +5,7 @@ import io.pipelane.modelstore.Plan;
 import java.util.List;
 
 /**
- * What transfers and waits cost on one device, whatever the model.
+ * The costs of transfers and waits on one device, whatever the model.
  *
  * @param leadNanos from a run's begin until the link begins with its first copy
  * @param waitNanos what computation pays for each group it has to wait for

@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What decides how long a run takes whose weights are on their way: copies follow each other on the
- * link, segments on the device, and a segment waits for the groups that hold its weights
- * (PipeSwitch §4.2). No device is involved.
+ * A model of the time of a run whose weights are on their way (PipeSwitch §4.2). Copies follow each
+ * other on the link, segments on the device, and a segment waits for the groups that hold its
+ * weights. No device is involved.
  *
  * @param segments in execution order
  * @param leadNanos from the run's begin until the link begins with the first copy
@@ -41,7 +41,7 @@ public record PipelineModel(
   }
 
   /**
-   * How long a run takes.
+   * The predicted time of a run.
    *
    * @param totalNanos from its begin until its last segment has run
    * @param computingNanos of that, while it does not wait

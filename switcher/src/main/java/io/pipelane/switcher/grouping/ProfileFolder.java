@@ -16,8 +16,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the profiles of one device as JSON files, one for each structure, replaced as a whole. A
- * file that cannot be used counts as missing: runs make it anew.
+ * The folder with the profiles of one device as JSON files, one for each structure, replaced as a
+ * whole. A file that cannot be used counts as missing: runs make it anew.
  */
 public final class ProfileFolder {
   private static final System.Logger LOG = System.getLogger(ProfileFolder.class.getName());

@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.AtomicLong;
 /** One structure's running means, and what of them is published. Safe for any thread. */
 final class RunningProfile {
   /*
-   * The monitor guards the means. They are published when they have moved far enough to choose other
-   * groups for: groups once chosen then serve many transfers. Choosing costs more than a short run,
-   * and short runs vary most: so publications come further and further apart, by runs.
+   * The monitor guards the means. They are published when they have moved far enough to choose
+   * other groups for: groups once chosen then serve many transfers. Choosing costs more than a
+   * short run, and short runs vary most: so publications come further and further apart, by runs.
    *
    * Counting a run costs 40 to 90 us where runs go through more memory than caches hold, as what is
-   * done so seldom is hardly compiled; that is 1 to 2 % of a run of 4 ms: what is known well is
+   * done so seldom is hardly compiled. That is 1 to 2 % of a run of 4 ms, so what is known well is
    * looked at less often.
    */
   private static final long YOUNG_NANOS_BETWEEN = 1_000_000;

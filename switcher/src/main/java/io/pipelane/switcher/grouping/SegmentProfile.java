@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How long a structure's segments compute, for the shapes that it is run with most.
+ * The computing times of a structure's segments, for the shapes that it is run with most.
  *
  * @param structure its hash
  * @param shapes each of them once

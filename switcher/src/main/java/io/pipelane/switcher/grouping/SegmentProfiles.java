@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long the segments of all structures compute on one device, as their runs tell. Safe for any
- * thread.
+ * The profiles of all structures on one device: how long their segments compute, as their runs
+ * tell. Safe for any thread.
  */
 public final class SegmentProfiles {
   private static final int MOST_STRUCTURES = 10_000;

@@ -1,4 +1,4 @@
-/** How long a cold start takes, and the groups of segments that make it shortest. */
+/** Models of a cold start's time, and the groups of segments that make it shortest. */
 @NullMarked
 package io.pipelane.switcher.grouping;
 

@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Who has memory on the simulated device, and in which lane: the server's lane table, checked after
- * each change.
+ * The memory of the simulated device, by job and lane: the server's lane table, checked after each
+ * change.
  */
 final class DeviceMemory {
   private final LaneTable table;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.jobs;
 
 /**
- * What became of a job.
+ * The record of a job that has ended.
  *
  * @param startedNanos when it ran first
  * @param endedNanos when its last iteration ended

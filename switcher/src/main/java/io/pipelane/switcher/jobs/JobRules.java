@@ -3,7 +3,7 @@ package io.pipelane.switcher.jobs;
 import io.pipelane.config.SchedulingConfig;
 
 /**
- * What jobs are simulated under.
+ * The rules that jobs are simulated under.
  *
  * @param scheduling the policy, as the server would be configured
  * @param capacityBytes of the device, for persistent memory and lanes together

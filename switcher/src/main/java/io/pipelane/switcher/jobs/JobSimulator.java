@@ -15,7 +15,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy makes of whole jobs on one device, in no time: Salus' experiments (Yu and
+ * A simulator of whole jobs on one device under a policy, in no time: Salus' experiments (Yu and
  * Chowdhury, MLSys 2020, section 5). Lanes are assigned by the server's {@link
  * io.pipelane.lanes.assignment.LaneTable}, iterations are ordered by its policies, and both decide
  * when a job comes or ends and at the boundaries of iterations. The same jobs have the same history
@@ -24,10 +24,11 @@ import org.jspecify.annotations.Nullable;
 public final class JobSimulator {
   /*
    * Each lane has a line of iterations of its own, and runs one at a time. Where jobs are admitted
-   * when they come, a job's iterations are in the line of the lane that the table gave it. Where they
-   * are admitted when their turn comes, there is one line, all jobs are in it from their coming, and
-   * the one whose turn it is enters the table then; nothing runs at that moment, so all others could
-   * be sent away for it. Those sent away load again at their next turn.
+   * when they come, a job's iterations are in the line of the lane that the table gave it.
+   *
+   * Where they are admitted when their turn comes, there is one line, and all jobs are in it from
+   * their coming. The one whose turn it is enters the table then. Nothing runs at that moment, so
+   * all others could be sent away for it. Those sent away load again at their next turn.
    */
   private static final LaneId THE_LINE = new LaneId(-1);
 

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.jobs;
 
-/** How far a job is. */
+/** The progress of a job. */
 final class Progress {
   private final SimulatedJob job;
   private long iterationsLeft;

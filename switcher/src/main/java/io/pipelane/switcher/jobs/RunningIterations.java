@@ -6,9 +6,9 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The iterations under way, one a lane, on a device that they share: each wants the device for a
- * part of its time, and when they want more than all of it together, each of them is slowed down by
- * as much.
+ * The iterations under way, one a lane, on a device that they share. Each wants the device for a
+ * part of its time. When they want more than all of it together, each of them is slowed down by as
+ * much.
  */
 final class RunningIterations {
   /** Below that nothing is left: times are whole nanoseconds. */

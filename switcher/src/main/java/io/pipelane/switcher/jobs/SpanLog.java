@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Notes what ran when; iterations of a job that follow each other in a lane become one span. */
+/** A log of what ran when; iterations of a job that follow each other in a lane become one span. */
 final class SpanLog {
   private final List<Span> closed = new ArrayList<>();
   private final Map<LaneId, Span> latest = new HashMap<>();

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.jobs;
 
 /**
- * What changing from a job to another costs, before the other's next iteration.
+ * The costs of changing from a job to another, before the other's next iteration.
  *
  * @param changeNanos each time
  * @param bytesPerSecond at which persistent memory comes in that is not on the device; infinite

@@ -6,7 +6,7 @@ import io.pipelane.runtime.TensorType;
 import java.util.Set;
 
 /**
- * Who takes over what a request's run leaves on the device for later ones. Called by the thread
+ * The receiver of what a request's run leaves on the device for later ones. Called by the thread
  * that runs the request.
  */
 public interface Keeper {

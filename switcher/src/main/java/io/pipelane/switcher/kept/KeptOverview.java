@@ -3,7 +3,7 @@ package io.pipelane.switcher.kept;
 import java.util.Map;
 
 /**
- * What a device keeps between runs, and has kept.
+ * The tensors that a device keeps between runs, and has kept, in figures.
  *
  * @param lentBytes of tensors that are kept now
  * @param takenBytes working memory that is taken for them, now or to be used again
@@ -19,7 +19,7 @@ public record KeptOverview(
     notKept = Map.copyOf(notKept);
   }
 
-  /** Why a tensor is not kept that a later run reads. */
+  /** The reason why a tensor is not kept that a later run reads. */
   public enum Obstacle {
     /** Who reads it is to run on another device. */
     ELSEWHERE,

@@ -27,11 +27,11 @@ public final class KeptTensors implements AutoCloseable {
   /*
    * Memory is the states': it lies in no lane, outlives worker processes, and runs read and write
    * it where it lies. It is charged to working memory, up to a limit. Blocks that come back are
-   * used again, as taking one anew has the system fill pages in, or the driver; they go when
+   * used again, as the system, or the driver, has to fill pages in for a new one. They go when
    * somebody else needs the room (`giveIdleBack`). Nobody ever waits here: a tensor that has no
-   * room goes through host memory, as all did that are not kept.
+   * room goes through host memory, as all do that are not kept.
    *
-   * The monitor guards the blocks and the counts; the device and the accounts are asked without it,
+   * The monitor guards the blocks and the counts. The device and the accounts are asked without it,
    * for a block that nobody else knows.
    */
 

@@ -14,14 +14,15 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What models' weights are worth on a device: how often each model is asked for, and how long runs
+ * The worth of models' weights on a device: how often each model is asked for, and how long runs
  * wait for what is missing. Changes nothing. Safe for any thread.
  */
 public final class Appraisal {
   /*
-   * Stalls are asked of every request, by threads that hold locks which come before the daemon's: so
-   * what a model's holding says last can be read without one, from a map of its own, which is
-   * written under the daemon's lock. All else is read under that.
+   * Stalls are asked of every request, by threads that hold locks which come before the daemon's.
+   * So models' holdings are published in a map of its own, which is written under the daemon's
+   * lock, and what a holding says last is read without any. All else is read under the daemon's
+   * lock.
    */
   private final ReentrantLock lock;
   private final WeightMemory memory;

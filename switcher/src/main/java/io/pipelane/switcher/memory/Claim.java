@@ -19,7 +19,7 @@ final class Claim implements AutoCloseable {
   private int pages;
 
   /**
-   * What one model claims.
+   * The pages that one model claims.
    *
    * @param held pages that are the claim's, by slot
    * @param slots all that were

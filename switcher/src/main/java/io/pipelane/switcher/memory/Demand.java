@@ -3,7 +3,7 @@ package io.pipelane.switcher.memory;
 import io.pipelane.modelstore.ImportedModel;
 
 /**
- * How much a model that is not all on a device is asked for.
+ * The demand for a model that is not all on a device.
  *
  * @param perSecond online requests a second, lately
  */

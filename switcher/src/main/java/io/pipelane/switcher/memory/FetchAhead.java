@@ -23,7 +23,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings weights in ahead of runs while the link has nothing else to do, page by page.
+ * The fetching of weights ahead of runs, page by page, while the link has nothing else to do.
  *
  * <p>Guarded by the memory daemon's lock.
  */
@@ -34,20 +34,21 @@ final class FetchAhead {
   static final int MOST_UNDER_WAY = 2;
 
   /*
-   * A device's copies pass one engine, first come, first served (decision 0015). So none is sent for
-   * while a run's copies are under way, and one page at a time: a run's copies come behind one page,
-   * whatever is fetched ahead. The first queued model's pages alone follow each other without a
-   * pause, one on its way and one behind it: the next run waits for both in any case.
+   * A device's copies pass one engine, first come, first served (decision 0015). So nothing is sent
+   * ahead while a run's copies are under way, and one page is sent at a time: a run's copies come
+   * behind one page, whatever is fetched ahead. Only the first queued model's pages follow each
+   * other without a pause, one on its way and one behind it: the next run waits for both in any
+   * case.
    *
-   * What is fetched belongs to the model from the moment it is sent for, as an arrival like those of
-   * a transfer: a run that begins meanwhile waits for it and sends for the rest. A mounted model's
-   * page is copied to where it lies; another's by way of one of StagedPages, and is mapped with the others
-   * once the model is mounted.
+   * A page belongs to its model from the moment it is sent for, as an arrival like those of a
+   * transfer. A run that begins meanwhile waits for it and sends for the rest. A mounted model's
+   * page is copied to where it lies. Another model's page comes by way of one of StagedPages, and
+   * is mapped with the others once the model is mounted.
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
-   * devices have no room for. Pages of the first two are not taken for each other. All but the
-   * first are held back where copies slow runs down (Pacing), but for the wishes that say when, and
-   * whose time is nearly over.
+   * devices have no room for. Pages of the first two are not taken for each other. Where copies
+   * slow runs down all but the first are held back (Pacing), except for the wishes that say when,
+   * and whose time is nearly over.
    */
   private final PagePool pages;
   private final CopyEngine copies;

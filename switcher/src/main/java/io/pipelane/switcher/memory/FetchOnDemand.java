@@ -13,20 +13,22 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 
 /**
- * Brings weights in that a caller waits for, in the order in which callers came.
+ * The fetching of weights that a caller waits for, in the order in which callers came.
  *
  * <p>Guarded by the memory daemon's lock, which is given up while a caller waits.
  */
 final class FetchOnDemand {
   /*
-   * Those that need pages stand in one line, so that a large model is not starved by small ones;
-   * while the line is not empty, everybody joins it. Before that, those that need a structure's
-   * range, or pages, stand in the structure's line: only its first stands in the other one, too.
+   * Those that need pages stand in one line, so that a large model is not starved by small ones.
+   * While the line is not empty, everybody joins it. Before that, those that need a structure's
+   * range, or pages, stand in the structure's line. Only the first there stands in the line for
+   * pages, too.
    *
-   * Offline runs stand behind all others for pages, and theirs come one at a time, while nothing
-   * else is under way (FetchAhead): what a run sends for online waits for one page at most. Nor do
-   * they keep pages back that are fetched ahead for online work, or runs that find theirs there.
-   * Runs that hold what an online run waits for make way, where that goes before them (OpenLeases).
+   * Offline runs stand behind all others for pages. Their pages come one at a time, while nothing
+   * else is under way (FetchAhead), so what a run sends for online waits for one page at most.
+   * Offline runs keep no pages back that are fetched ahead for online work, nor runs that find
+   * theirs there. Runs that hold what an online run waits for make way, where that goes before them
+   * (OpenLeases).
    */
   private final Condition changed;
   private final WeightMemory memory;

@@ -21,9 +21,10 @@ import java.util.function.LongSupplier;
  */
 public final class IdleLink {
   /*
-   * The daemon's lock guards all but the listener, who is told by whoever has freed the link: at the
-   * end of a copy perhaps with that lock held, so it only takes note. Who fetches asks for one page
-   * and comes again when it is told; so whatever has become more urgent meanwhile goes first.
+   * The daemon's lock guards all but the listener. The listener is told by whoever has freed the
+   * link. That may be at the end of a copy, with the lock held, so the listener only takes note.
+   * Who fetches asks for one page and comes again when told: so whatever has become more urgent
+   * meanwhile goes first.
    *
    * Runs are counted here, as what is sent beside them is paced: a lease that is opened or closed
    * says so.

@@ -9,8 +9,9 @@ import io.pipelane.modelstore.host.HostWeights;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model reads where it lies in host memory, held there as long as the model is registered;
- * of most models nothing. Shown and hidden under the daemon's lock, had and given back outside.
+ * The weights that a model reads where they lie in host memory, held there as long as the model is
+ * registered; of most models nothing. Shown and hidden under the daemon's lock, had and given back
+ * outside.
  */
 final class InPlaceWeights implements AutoCloseable {
   private final HostMemory.@Nullable Loaded held;

@@ -8,20 +8,21 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * What lanes have borrowed of the memory for weights: models that nobody computes with give way to
- * a run that needs more than was set aside for lanes (Salus' failsafe, short paper §2.2). Safe for
- * any platform thread.
+ * The bytes that lanes have borrowed of the memory for weights (Salus' failsafe, short paper §2.2).
+ * Models that nobody computes with give way to a run that needs more than was set aside for lanes.
+ * Safe for any platform thread.
  */
 public final class LaneLoans implements Reserve {
   /*
    * What is lent is pages of the pool, taken from the tail of those that give way first, as for
-   * weights. Their memory goes back to the system under the lock, before the lanes are told: so the
-   * two together never hold more than there is, and what lanes give back has none.
+   * weights. Their memory goes back to the system under the lock, before the lanes are told. So the
+   * two together never hold more than there is, and pages that lanes give back have no memory.
    *
-   * A run that grows takes all that it lacks at once, or nothing, as a part would not help it. One that has to wait stands before all that
-   * wait for pages, so those that compute get done and nobody new begins; it holds its own weights
-   * meanwhile. So only one may wait at a time, and whoever else needs a loan has let go of its
-   * weights (LaneThreads): otherwise two could wait for what the other holds.
+   * A run that grows takes all that it lacks at once, or nothing, as a part would not help it. One
+   * that has to wait stands before all that wait for pages, so those that compute get done and
+   * nobody new begins. Meanwhile it holds its own weights. So only one may wait at a time, and
+   * whoever else needs a loan has let go of its weights (LaneThreads): otherwise two could wait for
+   * what the other holds.
    */
   private final ReentrantLock lock;
   private final Device device;

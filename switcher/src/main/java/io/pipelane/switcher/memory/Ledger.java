@@ -4,7 +4,7 @@ import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
 
 /**
- * Who holds what of the device memory for weights, at one moment.
+ * The account of a device's memory for weights at one moment, by holder.
  *
  * @param capacityBytes what the device may hold of weights
  * @param lentBytes pages lent, by the device's own count

@@ -28,16 +28,17 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which weights are on the device (PipeSwitch §4.3): makes a model resident group by group,
- * evicts what is cheapest to lose, and keeps the ledger. Nothing takes weight memory past it.
+ * The daemon that decides which weights are on the device (PipeSwitch §4.3). It makes a model
+ * resident group by group, evicts what is cheapest to lose, and keeps the ledger. Nothing takes
+ * weight memory past it.
  *
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */
 public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
   /*
-   * One lock guards every Residency, the page pool and the budget; it is the only writer's pass.
-   * While it is held nothing waits for copies or runs, so a holder always gets done. Copy events
-   * call back with the lock free, or held by the calling thread.
+   * One lock guards every Residency, the page pool and the budget; only its holder writes. While it
+   * is held nothing waits for copies or runs, so a holder always gets done. Copy events call back
+   * with the lock free, or held by the calling thread.
    *
    * Invariants (Ledger.verify checks the sums):
    * - lent pages <= capacity;

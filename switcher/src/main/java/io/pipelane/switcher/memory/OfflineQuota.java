@@ -6,8 +6,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 
 /**
- * What offline runs may hold of the memory for weights (MuxFlow §4.1, workload level): only what
- * runs hold counts, since anybody may have the rest. Guarded by the daemon's lock.
+ * The limit on the memory for weights that offline runs may hold (MuxFlow §4.1, workload level).
+ * Only what runs hold counts, since anybody may have the rest. Guarded by the daemon's lock.
  */
 final class OfflineQuota {
   private final WeightMemory memory;

@@ -14,15 +14,16 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * What offline work may hold of the working memory: the lanes of its runs, and what sequences keep
+ * The working memory that offline work may hold: the lanes of its runs, and what sequences keep
  * between steps (MuxFlow §4.1, workload level). Safe for any platform thread.
  */
 public final class OfflineWorkingMemory implements Reservations {
   /*
-   * A run waits while another one's lane has what it needs, as that ends, or else is known to be
-   * stuck: then nobody waits for it. State may stay as long as
-   * its sequence, so nobody waits for it: it is written out, and what does not fit beside the rest is
-   * refused. Lock order: sequences', this one, then the lanes'; states are written out under none.
+   * A run waits while another one's lane has what it needs, because that lane's run ends, or else
+   * is known to be stuck: then nobody waits for it. State may stay as long as its sequence, so
+   * nobody waits for it. It is written out, and what does not fit beside the rest is refused.
+   *
+   * Lock order: sequences', this one, then the lanes'. States are written out under none.
    */
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition left = lock.newCondition();
@@ -39,7 +40,7 @@ public final class OfflineWorkingMemory implements Reservations {
   private long stuckBytes; // Of those of lanes.
   private long stateBytes;
 
-  /** What one run has; guarded by the lock. */
+  /** The memory of one run; guarded by the lock. */
   private static final class Held {
     long bytes;
     boolean stuck;

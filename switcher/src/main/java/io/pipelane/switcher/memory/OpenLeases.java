@@ -17,13 +17,14 @@ import java.util.stream.Collectors;
  */
 final class OpenLeases {
   /*
-   * Who goes before whom is the waiting run's to say (RunControl.goesBefore). A run that is told to
-   * make way ends at its next gate and begins anew later, or is as good as done and comes to its
-   * end: either way its lease is closed soon, so nobody is told in its place. Offline runs go first,
-   * and of each kind the latest, as they lose least. Online ones are told where that makes room, and
-   * only those without whom there is none. One that waits for a lane or working memory comes to no gate
-   * before it has that: it is told where others are not enough. A model that somebody runs who does
-   * not make way stays, whatever others do.
+   * The waiting run says who goes before whom (RunControl.goesBefore). A run that is told to make
+   * way ends at its next gate and begins anew later, or is as good as done and comes to its end.
+   * Either way its lease is closed soon, so nobody is told in its place.
+   *
+   * Offline runs go first, and of each kind the latest, as they lose least. Online runs are told
+   * where that makes room, and only those without whom there is none. A run that waits for a lane
+   * or working memory comes to no gate before it has that: it is told where others are not enough.
+   * A model stays, whatever others do, if somebody runs it who does not make way.
    */
   private final SequencedSet<Lease> open = new LinkedHashSet<>();
 

@@ -7,8 +7,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the bytes of one transfer come from: another device's pages as far as those go, the host
- * behind that.
+ * The source of one transfer's bytes: another device's pages as far as those go, the host behind
+ * that.
  *
  * @param peer null where no other device has more than is here
  * @param host null where the other device has all that is wanted

@@ -5,13 +5,14 @@ import io.pipelane.modelstore.host.HostWeights;
 import java.util.List;
 
 /**
- * Says what is in the pages of models, so that those that are alike can be shared. For any thread.
+ * A reader of what is in the pages of models, so that those that are alike can be shared. For any
+ * thread.
  *
  * @param tenantsApart whether models share with those of their own tenant alone
  */
 record PageContents(HostWeights host, long pageBytes, boolean shares, boolean tenantsApart) {
   /**
-   * What is in a page.
+   * The content of a page.
    *
    * @param tenant whose models may have it; empty for all
    */

@@ -6,14 +6,14 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whose weights each page had last, so that no tenant's model is lent a page with another's: such
- * pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
+ * The tenants whose weights the pages had last, so that no tenant's model is lent a page with
+ * another's. Such pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
  */
 final class PageTenants {
   /*
-   * A page's tenant is noted when it is taken back, not when it is lent: a page that was on its way
-   * to a model and never got there has its former content, the model's or some of both. Such a page
-   * is `doubtful`, and zeroed whoever gets it next.
+   * A page's tenant is noted when the page is taken back, not when it is lent. A page that was on
+   * its way to a model and never got there may have its former content, the model's, or some of
+   * both. Such a page is `doubtful`, and zeroed whoever gets it next.
    */
   private final boolean zeroing;
   private final @Nullable String[] tenants;

@@ -22,7 +22,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of other devices as a tier between this device's and the host's: weights are read out
+ * The memory of other devices as a tier between this device's and the host's. Weights are read out
  * of pages there, and pages that this device does not need hold what others have no room for.
  *
  * <p>Public methods are safe for any thread, the others are called with the memory daemon's lock.
@@ -30,17 +30,17 @@ import org.jspecify.annotations.Nullable;
 public final class PeerMemory {
   /*
    * Two daemons may ask each other at the same time, each with its own lock held. So nobody waits
-   * for another daemon's lock: who finds it taken reads from the host, and pages are given back by a
+   * for another daemon's lock. Who finds it taken reads from the host. Pages are given back by a
    * thread of its own, as copies may end with a lock held.
    *
-   * A model's pages stay where they are while they are lent (Residency.readers); it may be mounted
-   * and dismounted, since they are read by their place in the device's memory.
+   * A model's pages stay where they are while they are lent (Residency.readers). The model may be
+   * mounted and dismounted meanwhile, since pages are read by their place in the device's memory.
    *
    * A lodger is a model that is here for other devices alone. Its pages are worth what they save
-   * those, as own models' are worth what they save requests here (Holdings.neededElsewhere): so
-   * either takes pages of the other that are worth less, and keeps them as long as that is so.
-   * Under a policy that keeps models whole, lodgers take pages that are free, or of lodgers that
-   * are wanted no longer, and are the first to go.
+   * those devices, as own models' pages are worth what they save requests here
+   * (Holdings.neededElsewhere). So either takes pages of the other that are worth less, and keeps
+   * them as long as that is so. Under a policy that keeps models whole, lodgers take only pages
+   * that are free, or of lodgers that are wanted no longer, and they are the first to go.
    */
   private final ReentrantLock lock;
   private final WeightMemory memory;

@@ -16,13 +16,13 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** What the memory daemon knows of one model's weights; guarded by the daemon's lock. */
+/** The memory daemon's record of one model's weights; guarded by the daemon's lock. */
 final class Residency {
   /*
-   * The model's first pages, slot by slot, whether they are mounted or not; other models may hold
-   * the same (SharedPages). Their content is there but for the arrivals, which are in order of their
-   * beginnings; they are kept until all are done. A model that is not mounted gains pages one by one
-   * (FetchAhead).
+   * `pages` are the model's first pages, slot by slot, whether they are mounted or not; other
+   * models may hold the same (SharedPages). Their content is there but for the arrivals. These are
+   * in order of their beginnings, and are kept until all are done. A model that is not mounted
+   * gains pages one by one (FetchAhead).
    */
   /** After a page could not be fetched; twice as long after each further one in a row. */
   private static final Duration FIRST_REST = Duration.ofSeconds(1);

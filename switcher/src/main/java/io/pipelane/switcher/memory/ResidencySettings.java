@@ -8,7 +8,8 @@ import io.pipelane.switcher.grouping.SegmentProfiles;
 import java.util.Optional;
 
 /**
- * How it is decided which weights stay on a device, and what becomes of the pages of others.
+ * The settings that say how it is decided which weights stay on a device, and what becomes of the
+ * pages of others.
  *
  * @param profiles how long segments compute
  * @param costs of transfers, once the link was measured; without them, and for models without a

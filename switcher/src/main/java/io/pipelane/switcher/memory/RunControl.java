@@ -6,7 +6,7 @@ import io.pipelane.lanes.execution.WeightArrivals.Elsewhere;
 import io.pipelane.lanes.execution.WeightArrivals.Here;
 import java.util.function.Consumer;
 
-/** Says when a run may compute its segments. Told on the run's thread. */
+/** The control over when a run may compute its segments. Told on the run's thread. */
 public interface RunControl {
   /** They are computed as they come. */
   RunControl NONE =

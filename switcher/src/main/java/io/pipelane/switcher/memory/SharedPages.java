@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedPages {
   /*
-   * A page is held once for each place in a model's weights that it is the page of; the pool has it
-   * back when the last of them is given up. It does not matter who filled it.
+   * A page is held once for each place in a model's weights that it is the page of. The pool has it
+   * back when the last of these holds is given up. It does not matter who filled it.
    *
    * A page is offered once all copies that fill it have been sent for, until it goes back or one of
-   * them has failed. They are the only ones that write to it: whoever holds a page that was offered
-   * has no copies sent to it, but waits for those as if they were its own, and so rolls back what
+   * them has failed. Only these copies write to it. Whoever holds a page that was offered has no
+   * copies sent to it. He waits for the others' as if they were his own, and so rolls back what
    * they failed to bring. Runs only read weights.
    */
   private final PagePool pages;

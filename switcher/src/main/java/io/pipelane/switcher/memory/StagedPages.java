@@ -29,7 +29,7 @@ final class StagedPages implements AutoCloseable {
     DeviceEvent to(AddressRange range, long offset);
   }
 
-  /** Puts a page under a slot of a range. */
+  /** The way to put a page under a slot of a range. */
   @FunctionalInterface
   interface Mapping {
     void into(AddressRange range, int slot);

@@ -11,7 +11,7 @@ import io.pipelane.switcher.residency.StallCurves;
 import java.util.List;
 import java.util.Optional;
 
-/** What models' missing pages cost, as far as it is known. Guarded by the daemon's lock. */
+/** The costs of models' missing pages, as far as they are known. Guarded by the daemon's lock. */
 final class Stalls {
   private static final long PAGE_NANOS = 1_000_000;
 

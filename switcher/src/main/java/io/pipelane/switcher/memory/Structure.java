@@ -18,8 +18,8 @@ import java.util.Optional;
 public final class Structure {
   /*
    * A variant is mounted in one range at most, and stays there until another one needs the range.
-   * Only the first in the line mounts, so whoever waits finds its variant still mounted; and while
-   * the line is not empty everybody joins it, so no variant keeps the others out.
+   * Only the first in the line mounts, so whoever waits finds its variant still mounted. While the
+   * line is not empty everybody joins it, so no variant keeps the others out.
    */
   final List<StructureRange> ranges = new ArrayList<>();
   final WaitingLine line = new WaitingLine(false);
@@ -32,7 +32,7 @@ public final class Structure {
 
   private final Key key;
 
-  /** What models have in common that can share: all that a session knows of them. */
+  /** The identity that models have in common that can share: all that a session knows of them. */
   record Key(
       String hash,
       long weightBytes,

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.memory;
 
 /**
- * What the memory daemon has done since it started.
+ * The counts of what the memory daemon has done since it started.
  *
  * @param loads transfers begun for runs
  * @param bytesLoaded bytes they moved
@@ -41,7 +41,7 @@ public record TransferCounters(
     Offline offline) {
 
   /**
-   * What was done for offline work, which the other counts have too.
+   * The counts of what was done for offline work, which the other counts have too.
    *
    * @param loads transfers begun for runs
    * @param bytesLoaded bytes they moved

@@ -10,8 +10,8 @@ import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Flight Recorder is told of weights that are brought onto a device. It leaves out what a
- * class has declared private to itself where it records one that extends it.
+ * Flight Recorder's event of weights that are brought onto a device. It leaves out what a class has
+ * declared private to itself where it records one that extends it.
  */
 @Category("Pipelane")
 @Enabled(false)

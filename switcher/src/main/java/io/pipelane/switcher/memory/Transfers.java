@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Starts the copies that bring a model's missing weights in, group by group.
+ * The transfers that bring a model's missing weights in, group by group.
  *
  * <p>Guarded by the memory daemon's lock.
  */

@@ -20,12 +20,13 @@ import org.jspecify.annotations.Nullable;
 public final class UnitParts {
   /*
    * Who needs a unit takes its parts device after device, in one order for all, and each device's
-   * models at once; so nobody who holds something waits for somebody who waits for that. Whoever
-   * holds all of it must get done without waiting for memory or for threads that wait for it: runs
-   * on a part share what is held, past the lines (share), on threads of their own (HeldRuns).
+   * models at once. So nobody who holds something waits for somebody who waits for that. Whoever
+   * holds all of the unit must get done without waiting for memory, or for threads that wait for
+   * memory. Therefore runs on a part share what is held, past the lines (share), on threads of
+   * their own (HeldRuns).
    *
-   * A unit of which a page was taken is told to go (takeOut) by a thread that holds no lock, part by
-   * part; a part that is in use goes when its last run has ended.
+   * A unit of which a page was taken is told to go (takeOut) by a thread that holds no lock, part
+   * by part. A part that is in use goes when its last run has ended.
    */
   private final ReentrantLock lock;
   private final Condition changed;

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Those that wait for something, one after another. In a line by class, offline ones come behind
- * all others. Guarded by the daemon's lock.
+ * A line of those that wait for something, one after another. In a line by class, offline ones come
+ * behind all others. Guarded by the daemon's lock.
  */
 final class WaitingLine {
   private final List<Turn> turns = new ArrayList<>();

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * The device memory that is not for weights, and how it is parted: the lanes, with the sessions and
- * states beside them, and the lanes of the share of multiprocessors, where offline work has one:
- * one for each size that it may have, of which one is in use.
+ * The device memory that is not for weights, and how it is parted. There are the lanes, with the
+ * sessions and states beside them. Where offline work has a share of multiprocessors, there are
+ * that share's lanes too: one for each size that it may have, of which one is in use.
  */
 public final class WorkingMemory implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(WorkingMemory.class.getName());

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 
-/** What a request looked like: all of it but its numbers. */
+/** The form of a request: all of it but its numbers. */
 record AskedForm(List<Input> inputs, List<String> outputs) {
   private static final int ALIGNMENT = 64;
   private static final int SEED = 20260101;

@@ -4,7 +4,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a device has been given and has not answered yet. Safe for any thread. */
+/** The requests that a device has been given and has not answered yet. Safe for any thread. */
 final class Backlog {
   private final int lanes;
   private final Work online = new Work();

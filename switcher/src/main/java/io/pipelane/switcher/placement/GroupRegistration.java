@@ -15,7 +15,7 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Registers models on their homes, and announces them on all other devices. */
+/** The registration of models on their homes, and their announcement on all other devices. */
 final class GroupRegistration {
   private static final System.Logger LOG = System.getLogger(GroupRegistration.class.getName());
 

@@ -17,7 +17,10 @@ final class HeldRoute implements Hold {
   private final Submission submission;
   private final Map<Member, Hold> holds = new HashMap<>();
 
-  /** Takes a request to one of a route's devices, each of which has something that takes it. */
+  /**
+   * The way to take a request to one of a route's devices, each of which has something that takes
+   * it.
+   */
   interface Submission {
     Ticket submit(
         Route route,

@@ -8,8 +8,9 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Which device is a version's first: all versions of a model have the same, so that they can share
- * a structure, and a new model's is the one with the fewest bytes of weights. Safe for any thread.
+ * The choice of a version's first device. All versions of a model have the same one, so that they
+ * can share a structure. A new model's is the device with the fewest bytes of weights. Safe for any
+ * thread.
  */
 final class HomePlacement {
   private final long[] placedBytes;

@@ -13,15 +13,16 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Says which device holds which models that others have no room for: where they save more than the
- * device's own would. Not safe for several threads.
+ * The choice of which device holds which models that others have no room for: where they save more
+ * than the device's own would. Not safe for several threads.
  */
 final class Lodgings {
   /*
-   * Models are placed one by one, those first of which a byte elsewhere saves most, and each where
-   * it costs the device's own requests least, if it saves a good deal more than that. Where all are
-   * of one size and every device reads every other, no choice of models and places is better;
-   * otherwise it is short of the best by one model a device at most, as it is with knapsacks.
+   * Models are placed one by one, those first of which a byte elsewhere saves most. Each is placed
+   * where it costs the device's own requests least, if it saves a good deal more than that. Where
+   * all are of one size and every device reads every other, no choice of models and places is
+   * better. Otherwise it is short of the best by one model a device at most, as it is with
+   * knapsacks.
    *
    * A model that is on one of these devices in any case is read there, and counts for more there.
    * One that lodges somewhere stays there while it is worth it: moving it would cost a copy and

@@ -32,13 +32,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class MovingSequence {
   /*
-   * Steps are given to the device one after another, so one alone can be under way when that is
-   * lost. It is made again on another device, behind the steps that the log has; whoever asked for
-   * it sees that it took longer. A step counts once it is in the log, and is there before its caller
-   * is told.
+   * Steps are given to the device one after another, so only one can be under way when the device
+   * is lost. It is made again on another device, behind the steps that the log has; whoever asked
+   * for it sees that it took longer. A step counts once it is in the log, and is there before its
+   * caller is told.
    *
-   * The step under way owns `place` and the log's content; the monitor guards the rest. A checkpoint
-   * is read behind a step, as a part of it: the steps in the log have led to it then, and no other.
+   * The step under way owns `place` and the log's content; the monitor guards the rest. A
+   * checkpoint is read behind a step, as a part of it: exactly the steps in the log have led to it
+   * then.
    */
   private static final System.Logger LOG = System.getLogger(MovingSequence.class.getName());
   private static final int MOST_WAITING = 64;
@@ -426,7 +427,7 @@ final class MovingSequence {
     }
   }
 
-  /** A device was chosen that has no state of the sequence. */
+  /** The failure of a step for which a device was chosen that has no state of the sequence. */
   private static final class ElsewhereException extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }

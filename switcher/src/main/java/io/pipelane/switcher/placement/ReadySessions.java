@@ -19,16 +19,16 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has the sessions of models that are asked for stand ready on a device that is not theirs, in each
- * of its lanes, so that it can take them over without building any. Not safe for several threads;
+ * The sessions that stand ready, in each lane, on devices that are not their models'. Such a device
+ * can take over a model that is asked for without building any. Not safe for several threads;
  * blocks while one is built.
  */
 final class ReadySessions {
   /*
-   * A session alone is there, no weights: those come when the model is asked for. It lies in working
-   * memory, of which a quarter stays free, and gives way like any other that is idle. So nothing is
-   * remembered here of what is there: that is counted anew each time. Variants of one structure
-   * share a session, so sessions are counted, not models.
+   * A session alone is there, no weights: those come when the model is asked for. It lies in
+   * working memory, of which a quarter stays free, and gives way like any other that is idle. So
+   * nothing is remembered here of what is there: that is counted anew each time. Variants of one
+   * structure share a session, so sessions are counted, not models.
    *
    * Where sessions are bound to lanes each model has one first. Those in other lanes come behind
    * all of these, and leave them room.
@@ -72,7 +72,9 @@ final class ReadySessions {
     members.forEach(member -> stays.put(member, new Stays(nanoClock.getAsLong())));
   }
 
-  /** How much of a device's working memory would be free if so much of it were taken, up to 1. */
+  /**
+   * The share of a device's working memory that would be free if so much of it were taken, up to 1.
+   */
   @FunctionalInterface
   interface FreeShare {
     double beside(Member member, long bytes);

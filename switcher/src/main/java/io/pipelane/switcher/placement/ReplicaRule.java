@@ -3,16 +3,18 @@ package io.pipelane.switcher.placement;
 import java.util.List;
 
 /**
- * Decides on which devices a model is kept: on one more once the waiting that this would save is
- * clearly worth more than the memory is to others, on one less once a device saves next to nothing.
+ * The rule that says on which devices a model is kept. It is on one more once the waiting that this
+ * would save is clearly worth more than the memory is to others, on one less once a device saves
+ * next to nothing.
  */
 final class ReplicaRule {
   /*
-   * Renting and buying (Karlin et al., Competitive snoopy caching, 1988): a model pays rent, the
-   * waiting that one more device would have saved, until that is more than the price, what others
-   * would wait for lack of the memory. Both are rates, counted over the same half-life. Between
-   * opening and closing lie a factor, least values far apart, and a half-life of rest, so that no
-   * model comes and goes with the noise of its requests, however it lies.
+   * Renting and buying (Karlin et al., Competitive snoopy caching, 1988). A model pays rent: the
+   * waiting that one more device would have saved. It pays until the rent is more than the price:
+   * what others would wait for lack of the memory. Both are rates, counted over the same half-life.
+   *
+   * Between opening and closing lie a factor, least values far apart, and a half-life of rest. So
+   * no model comes and goes with the noise of its requests, wherever its rates lie.
    */
 
   /** What a device must save to be worth a change: one percent of one request's time. */
@@ -49,19 +51,19 @@ final class ReplicaRule {
     double price();
   }
 
-  /** What is to be done. */
+  /** A change to be made. */
   sealed interface Change {
-    /** Nothing. */
+    /** No change. */
     record None() implements Change {}
 
     /**
-     * The model is to be on one device more.
+     * The change that the model is to be on one device more.
      *
      * @param gain what that saves beyond its price, in nanoseconds each second
      */
     record Open(int device, double gain) implements Change {}
 
-    /** The model is to be on one device less. */
+    /** The change that the model is to be on one device less. */
     record Close(int device) implements Change {}
   }
 

@@ -15,32 +15,35 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives models devices, and takes them away, as {@link ReplicaRule} says. Not safe for several
- * threads; blocks while a model is made ready on a device.
+ * The devices that models are given and lose again, as {@link ReplicaRule} says. Not safe for
+ * several threads; blocks while a model is made ready on a device.
  */
 final class Replicas {
   /*
    * A device becomes one of a model's once it has the model's session and weights, so no request
-   * waits for that; a session that had to leave while the weights came is built again in memory
-   * that is free, or the device is left alone. Nobody waits for the weights, so they come page by
-   * page behind all that runs wait for, and again where they had to give way before all were
-   * there; where a device brings nothing in ahead of requests, as if a run waited, and once. What
-   * is not there within a minute is left, and so is what the model may not have there any more. A
-   * device that is taken away gets no more requests, then, once those that it had have ended,
-   * loses the weights: what was counted there would keep them for minutes. Nobody waits for
-   * a page that is on its way, as a read may hang: it leaves when it has come.
+   * waits for that. If the session had to leave while the weights came, it is built again in memory
+   * that is free, or the device is left alone.
    *
-   * What those that would give way are asked for is counted as the waiting is, from the same time
-   * on with the same half-life: the residency policy's own count takes minutes to tell a rate, in
-   * which all memory would look cheap.
+   * Nobody waits for the weights. So they come page by page behind all that runs wait for, and come
+   * again where they had to give way before all were there. Where a device brings nothing in ahead
+   * of requests, they come as if a run waited, and once. What is not there within a minute is left,
+   * and so is what the model may not have there any more.
+   *
+   * A device that is taken away gets no more requests. Once those that it had have ended it loses
+   * the weights: what was counted there would keep them for minutes. Nobody waits for a page that
+   * is on its way, as a read may hang: it leaves when it has come.
+   *
+   * The demand for what would give way is counted as the waiting is, from the same time on with the
+   * same half-life. The residency policy's own count takes minutes to tell a rate, in which all
+   * memory would look cheap.
    *
    * The rule's price is of pages. So that no session of another model has to leave for one here, a
    * device without room for one more is left alone.
    *
    * All models of a crowded device see the same idle one. So one at a time gets it, the one that
-   * gains most; for a half-life the device takes no other, until what is left to gain is known. What
-   * others would gain is counted anew from then on: those that are left on the crowded device for
-   * any, those elsewhere for the one that is idle no more.
+   * gains most. For a half-life the device takes no other, until what is left to gain is known.
+   * What others would gain is counted anew from then on: for those that are left on the crowded
+   * device the gain by any device, for those elsewhere the gain by the one that is idle no more.
    */
   private static final System.Logger LOG = System.getLogger(Replicas.class.getName());
 

@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where requests for one version may go. Its devices are those that are meant to have its weights;
- * it is registered on others as well, which take over when all of its own are lost. Safe for any
- * thread.
+ * The devices that requests for one version may go to. Its devices are those that are meant to have
+ * its weights; it is registered on others as well, which take over when all of its own are lost.
+ * Safe for any thread.
  */
 final class Route {
   final ModelVersion version;

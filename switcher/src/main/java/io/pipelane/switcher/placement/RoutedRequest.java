@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class RoutedRequest implements ResultHandler, Ticket {
   /*
    * Attempts follow each other: one ends before the next begins, on the same thread. So `choice`
-   * needs no lock; `ticket` and `attempt` do, since an attempt may have ended, and another begun,
+   * needs no lock. `ticket` and `attempt` need one: an attempt may have ended, and another begun,
    * before its ticket is here, and whoever cancels comes at any time.
    */
   private final Router router;

@@ -10,22 +10,22 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses the device that answers a request. Safe for any thread, and at once. */
+/** The choice of the device that answers a request. Safe for any thread, and at once. */
 final class Router {
   /*
-   * A request is predicted to be answered after its wait for a lane, its stall as the weights lie
-   * now, and its run. Runs take the same everywhere, since the devices are of one kind, so what one
-   * of them knows of a run counts for all.
+   * The predicted time of a request's answer is the sum of its wait for a lane, its stall as the
+   * weights lie now, and its run. Runs take the same everywhere, since the devices are of one kind,
+   * so what one of them knows of a run counts for all.
    *
-   * A request that names its device goes there, and its model's weights with it, as long as that is
-   * not lost: somebody has weighed that who knows more than what is asked now. Where its inputs lie
-   * on the device no other can run it.
+   * A request that names its device goes there, and its model's weights with it, as long as that
+   * device is not lost: somebody has weighed that who knows more than what is asked now. Where its
+   * inputs lie on the device no other can run it.
    *
    * Where a model has been made ready it has its session. Where it moves to when its devices are
    * lost it may have none; building it counts there.
    *
-   * A device that refuses a model, which has cost it its workers, gets no request for it while
-   * another takes them; otherwise it would be chosen for having nothing to do.
+   * A device may refuse a model which has cost it its workers. It gets no request for that model
+   * while another device takes them; otherwise it would be chosen for having nothing to do.
    *
    * Of requests for one model that is on its way, the first alone adds its stall to what the device
    * has to do: one transfer serves them all.

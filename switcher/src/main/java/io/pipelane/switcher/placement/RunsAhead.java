@@ -29,24 +29,23 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has models run in each lane where their sessions stand ready, so that what first runs load, try
- * out and capture is there when the device takes over. Not safe for several threads; waits for
- * nothing.
+ * Runs of models in each lane where their sessions stand ready. What first runs load, try out and
+ * capture is there when the device takes over. Not safe for several threads; waits for nothing.
  */
 final class RunsAhead {
   /*
-   * They are offline requests on made-up numbers, in the form in which the model was asked for last:
-   * they give way to what is asked for, have the weights come in behind those that are, and are no
-   * uses, so session and weights go before all that somebody has asked for. Each names its lane, so
-   * none has a session built, and nobody gives way to its session or its lane. On each device one
-   * run is under way at a time, and the next begins in a later look, in a lane that is free: a
-   * capture is made behind its run's answer, in its lane, and keeps others of the device from being
-   * made.
+   * These runs are offline requests on made-up numbers, in the form in which the model was asked
+   * for last. They give way to what is asked for, and have their weights come in behind those that
+   * are. They count as no uses, so their session and weights leave before all that somebody has
+   * asked for. Each names its lane, so none has a session built, and nobody gives way to its
+   * session or its lane.
    *
-   * All models run in one lane before any does in a second one.
+   * On each device one run is under way at a time. The next begins in a later look, in a lane that
+   * is free: a capture is made behind its run's answer, in its lane, and keeps others of the device
+   * from being made. All models run in one lane before any does in a second one.
    *
-   * What a model's inputs must be like, nobody knows here. One that refuses what was made up is left
-   * until it is asked for in another form, one that costs a worker process for good.
+   * Nobody knows here what a model's inputs must be like. A model that refuses what was made up is
+   * left until it is asked for in another form. One that costs a worker process is left for good.
    */
   private static final System.Logger LOG = System.getLogger(RunsAhead.class.getName());
 
@@ -108,7 +107,7 @@ final class RunsAhead {
   }
 
   /**
-   * What became of a session's first runs.
+   * The outcome of a session's first runs.
    *
    * @param begun of them, in the session that is there
    */
@@ -140,7 +139,7 @@ final class RunsAhead {
     }
   }
 
-  /** Runs of a model on a device, one of which may be under way. */
+  /** An attempt at runs of a model on a device, one of which may be under way. */
   private final class Attempt {
     final Route route;
     final Place place;
@@ -341,7 +340,7 @@ final class RunsAhead {
         .toList();
   }
 
-  /** Nobody reads it. */
+  /** An answer that nobody reads. */
   private static final class Answer implements ResultHandler {
     private final CompletableFuture<InferenceTimings> end = new CompletableFuture<>();
 

@@ -11,15 +11,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * From where a sequence goes on whose device is lost: a state in host memory, and the steps since.
- * Safe for any thread.
+ * The record from which a sequence goes on whose device is lost: a state in host memory, and the
+ * steps since. Safe for any thread.
  */
 final class SequenceLog {
   /*
-   * Memory is the collector's to free: what is made again may still be read when a later state
-   * takes its place. It is charged for as long as it is here, and a state beside the one that it
-   * takes the place of. Where there is no room for both, the old one stays with all steps since, and
-   * the next is tried after twice as many.
+   * Memory is the collector's to free: a step that is made again may still read it when a later
+   * state takes its place. It is charged for as long as it is here, and a new state is charged
+   * beside the one that it replaces. Where there is no room for both, the old one stays with all
+   * steps since, and the next is tried after twice as many.
    */
   private static final int MOST_STEPS = 32;
   private static final long LEAST_BYTES = 64 << 10;

@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Span {
   /*
-   * Devices are taken in the order of their indices, whatever the order of steps, so of two models
-   * that want the same devices one is first on the first of them. To be taken is to have the copies
-   * sent for, not to have them arrived, so the links move at the same time.
+   * Devices are taken in the order of their indices, whatever the order of steps. So of two models
+   * that want the same devices one is first on the first of them. A device is taken when the copies
+   * have been sent for, not when they have arrived, so the links move at the same time.
    */
   private final String name;
   private final Map<String, Member> placeOf;
@@ -120,7 +120,7 @@ final class Span {
     }
   }
 
-  /** What is there of it on all devices. */
+  /** The span's parts that are there on all devices. */
   private final class SwitchedIn implements Hold {
     private final Map<Member, Hold> held;
 
@@ -157,7 +157,7 @@ final class Span {
     }
   }
 
-  /** Counts a run as its device's, from its coming to its end. */
+  /** A handler that counts a run as its device's, from its coming to its end. */
   private record Counted(
       Member member, Priority priority, long expectedNanos, ResultHandler handler)
       implements ForwardingHandler {

@@ -20,7 +20,7 @@ final class Spans implements SpanningModels {
   private final BiConsumer<ModelVersion, Member> asked;
   private final Map<String, Span> spans = new ConcurrentHashMap<>();
 
-  /** Whoever sees to it that models are where they should be. */
+  /** The placement that sees to it that models are where they should be. */
   interface Placement {
     /** A model has one device from now on, or is free again where that is null. */
     void confine(String model, @Nullable Member to);

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Whether it pays to build sessions ahead on a device, by how long those stay that were. Not safe
- * for several threads.
+ * The lifetimes of sessions that were built ahead on a device, by which it is decided whether that
+ * pays. Not safe for several threads.
  */
 final class Stays {
   /*
-   * Where one has to leave soon, working memory is short, whatever is free of it between two
-   * requests. The device rests then, and twice as long each time that this comes again; after a rest
-   * it has one built, and no other until that has stayed. So what is built in vain becomes ever
-   * rarer, however many models want a session.
+   * A session that has to leave soon shows that working memory is short, whatever is free of it
+   * between two requests. The device rests then, and twice as long each time that this comes again.
+   * After a rest it has one session built, and no other until that one has stayed. So what is built
+   * in vain becomes ever rarer, however many models want a session.
    */
 
   /** What was built ahead and is there for so long has been worth its building. */
@@ -32,7 +32,7 @@ final class Stays {
   private long restUntilNanos;
 
   /**
-   * What was built ahead.
+   * The sessions that were built ahead for a model.
    *
    * @param sessions that the model had then
    */

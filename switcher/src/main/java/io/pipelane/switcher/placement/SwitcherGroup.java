@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 public final class SwitcherGroup implements InferenceService, AutoCloseable {
   /*
    * A model is registered on every device, but its session is built and its weights are brought in
-   * only where it has its home: elsewhere it takes addresses alone, and can take over at once when
+   * only where it has its home. Elsewhere it takes addresses alone, and can take over at once when
    * devices are lost. `Route` holds its devices; requests read it without a lock.
    */
   private static final System.Logger LOG = System.getLogger(SwitcherGroup.class.getName());

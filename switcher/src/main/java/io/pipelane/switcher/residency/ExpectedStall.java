@@ -1,8 +1,8 @@
 package io.pipelane.switcher.residency;
 
 /**
- * Keeps the pages that save the most waiting: the rate of a model's requests times what the page
- * saves each of them. A model loses its last page first, so what stays is a prefix.
+ * The policy that keeps the pages that save the most waiting: the rate of a model's requests times
+ * what the page saves each of them. A model loses its last page first, so what stays is a prefix.
  */
 public final class ExpectedStall implements ResidencyPolicy {
   /*

@@ -15,15 +15,16 @@ import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds how many of a device's pages, in the order in which a policy has them give way. Not
- * safe for several threads: the memory daemon's lock guards it, or a simulator's only thread.
+ * The models that hold a device's pages and how many, in the order in which a policy has them give
+ * way. Not safe for several threads: the memory daemon's lock guards it, or a simulator's only
+ * thread.
  */
 public final class Holdings {
   /*
-   * A holding's worth is computed when it is used, gains or loses pages, or when more is known of
-   * what they save, here or elsewhere, and never otherwise, so the order can be kept: `holders` has
-   * those with pages, those first that no online work needs, here or elsewhere, by worth, then by
-   * age.
+   * A holding's worth is computed when it is used, when it gains or loses pages, and when more is
+   * known of what they save, here or elsewhere. It is never computed otherwise, so the order can be
+   * kept. `holders` has those with pages: those first that no online work needs, here or elsewhere,
+   * by worth, then by age.
    */
   private static final Comparator<Holding> GIVING_WAY =
       Comparator.<Holding, Boolean>comparing(holding -> !holding.givesWayFirst)
@@ -232,7 +233,7 @@ public final class Holdings {
     return loss;
   }
 
-  /** Takes a number of a model's last pages, and tells {@link #setPages}. */
+  /** The way to take a number of a model's last pages; tells {@link #setPages}. */
   @FunctionalInterface
   public interface Taker {
     void take(Holding holding, int pages);

@@ -11,14 +11,16 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Predicate;
 
 /**
- * What to bring in while the link is idle: pages of planned prefixes that are missing, the most
- * valuable first; and whether a page is worth it at all. Belongs to whoever guards the holdings.
+ * The choice of what to bring in while the link is idle: pages of planned prefixes that are
+ * missing, the most valuable first. It also says whether a page is worth it at all. Belongs to
+ * whoever guards the holdings.
  */
 public final class IdleMoves {
   /*
-   * The plan leaves room for the largest model to stream through: what a cold run brings in beyond
-   * its prefix goes there, and the next cold run takes that first, so runs do not eat into prefixes.
-   * Nothing is planned for offline work, and for parts of units, which come whole or not at all.
+   * The plan leaves room for the largest model to stream through. What a cold run brings in beyond
+   * its prefix goes there, and the next cold run takes that first, so runs do not eat into
+   * prefixes. Nothing is planned for offline work, nor for parts of units, which come whole or not
+   * at all.
    *
    * Three things keep pages from going back and forth. A page is moved only when it gains a good
    * deal more than the page it takes the place of, when what it gains while rates last pays for its

@@ -1,9 +1,10 @@
 package io.pipelane.switcher.residency;
 
 /**
- * Holds back what nobody waits for yet, on a device whose copies take processors and memory from
- * runs: while something runs, one page in {@value #SHARE} times the time that it takes. Not safe
- * for several threads: the memory daemon's lock guards it, or a simulator's only thread.
+ * The brake on copies that nobody waits for yet, on a device whose copies take processors and
+ * memory from runs. While something runs, one page is sent in {@value #SHARE} times the time that
+ * it takes. Not safe for several threads: the memory daemon's lock guards it, or a simulator's only
+ * thread.
  */
 public final class Pacing {
   /** A run is slowed down to a third or so by copies beside it: all in all by an eighth or less. */

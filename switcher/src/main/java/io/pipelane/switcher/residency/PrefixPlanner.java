@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Chooses how many leading pages each model keeps so that the expected stall, Σ rate × stall, is
- * least within a number of pages in all.
+ * The choice of how many leading pages each model keeps so that the expected stall, Σ rate × stall,
+ * is least within a number of pages in all.
  *
  * <p>Pages are given one by one, each to the model where it gains most (Fox, Discrete optimization
- * via marginal analysis, Management Science 13, 1966): exact for the curves' lower convex
- * envelopes. For the curves themselves the sum exceeds the least possible by no more than the
- * largest of {@code rate × (curve - envelope)}, as one model at most ends inside an edge of its
+ * via marginal analysis, Management Science 13, 1966). This is exact for the curves' lower convex
+ * envelopes. For the curves themselves the sum may exceed the least possible, but by no more than
+ * the largest of {@code rate × (curve - envelope)}, as one model at most ends inside an edge of its
  * envelope.
  */
 public final class PrefixPlanner {

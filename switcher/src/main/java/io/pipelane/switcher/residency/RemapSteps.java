@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * In what steps a variant's pages are put under its structure's addresses while it runs already:
- * one page for its first segments, then twice as many each time, as one step is one call into the
- * driver for all its pages.
+ * The steps in which a variant's pages are put under its structure's addresses while it runs
+ * already. The first step is one page for its first segments, each next one has twice as many. One
+ * step is one call into the driver for all its pages.
  */
 public final class RemapSteps {
   private RemapSteps() {}

@@ -1,6 +1,9 @@
 package io.pipelane.switcher.residency;
 
-/** Who gives way when device memory is wanted, and what is brought in while nobody waits. */
+/**
+ * A policy that says who gives way when device memory is wanted, and what is brought in while
+ * nobody waits.
+ */
 public interface ResidencyPolicy {
   /*
    * A policy may have state of its own: it belongs to one Holdings, and is guarded like that.

@@ -3,8 +3,8 @@ package io.pipelane.switcher.residency;
 import java.util.Arrays;
 
 /**
- * What a device can hold for other devices' requests, and what its own would lose by that, as it
- * was at one moment. Not safe for several threads.
+ * The pages that a device can hold for other devices' requests, and what its own would lose by
+ * that, as it was at one moment. Not safe for several threads.
  */
 public final class RoomForOthers {
   private final long pageBytes;

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * What a run of a model loses by its missing pages, for each number of leading pages that are on
- * the device, in nanoseconds; and what each page is worth, by the curve's lower convex envelope.
+ * The stall of a model's run by the number of leading pages that are on the device, in nanoseconds.
+ * What each page is worth follows from the curve's lower convex envelope.
  */
 public final class StallCurve {
   /*

@@ -13,18 +13,19 @@ import java.util.concurrent.TimeUnit;
 public final class StallCurves {
   /*
    * A copy that is hidden from its own run still keeps the link busy, and others wait for it: those
-   * that come meanwhile, half of it on the average. So a part of a transfer's time counts as well, a
-   * larger one the longer it is. That orders pages that save no waiting of their own, too, and takes
-   * them from several models evenly: were all worth the same, models in turns would each find gone
-   * what was used longest ago, as with LRU.
+   * that come meanwhile, half of it on the average. So a part of a transfer's time counts as well,
+   * a larger one the longer it is. That orders pages that save no waiting of their own, too, and
+   * takes them from several models evenly. Were all worth the same, models in turns would each find
+   * gone what was used longest ago, as with LRU.
    */
   private static final double LINK_SHARE = 0.1;
 
   /*
-   * With a target for stalls a run that waits longer counts this many targets more. It is a step, not
-   * a slope, as what is to be small is the number of such runs: on the envelope, the pages that bring
-   * a model below its target share the step, and those behind them are worth what they save. With
-   * more than that, models that miss the target whatever they are given would empty the others.
+   * With a target for stalls, a run that waits longer than the target counts this many targets
+   * more. It is a step, not a slope, as what is to be small is the number of such runs. On the
+   * envelope the pages that bring a model below its target share the step, and those behind them
+   * are worth what they save. With a higher step, models that miss the target whatever they are
+   * given would empty the others.
    */
   private static final int TARGETS_COUNTED_WHEN_OVER = 10;
 

@@ -3,8 +3,8 @@ package io.pipelane.switcher.residency;
 import java.time.Duration;
 
 /**
- * How often something is used: a count of uses in which each counts half as much after every
- * half-life. Not safe for several threads.
+ * A counter of the uses of something, in which each use counts half as much after every half-life.
+ * Not safe for several threads.
  */
 public final class Usage {
   private static final double LN_2 = Math.log(2);

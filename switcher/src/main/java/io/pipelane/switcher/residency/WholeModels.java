@@ -16,7 +16,7 @@ abstract sealed class WholeModels implements ResidencyPolicy {
     return holding.noted;
   }
 
-  /** The model that was used longest ago gives way. */
+  /** The policy by which the model gives way that was used longest ago. */
   static sealed class LeastRecentlyUsed extends WholeModels {
     private long uses;
 
@@ -26,7 +26,7 @@ abstract sealed class WholeModels implements ResidencyPolicy {
     }
   }
 
-  /** What PipeSwitch does: every run begins with nothing on the device. */
+  /** PipeSwitch's policy: every run begins with nothing on the device. */
   static final class NothingStays extends LeastRecentlyUsed {
     @Override
     public boolean keepsAfterRuns() {
@@ -34,7 +34,10 @@ abstract sealed class WholeModels implements ResidencyPolicy {
     }
   }
 
-  /** The model that is used least often gives way; uses count half after a while. */
+  /**
+   * The policy by which the model gives way that is used least often; uses count half after a
+   * while.
+   */
   static final class LeastFrequentlyUsed extends WholeModels {
     private final long originNanos;
 
@@ -49,9 +52,9 @@ abstract sealed class WholeModels implements ResidencyPolicy {
   }
 
   /**
-   * The model whose return would cost least per byte gives way, and those that stay age by that
-   * (GreedyDual-Size: Cao and Irani, USITS 1997). The cost is what a run waits for a model of which
-   * nothing is there.
+   * The policy by which the model gives way whose return would cost least per byte
+   * (GreedyDual-Size: Cao and Irani, USITS 1997). Those that stay age by as much. The cost is what
+   * a run waits for a model of which nothing is there.
    */
   static final class GreedyDualSize extends WholeModels {
     private double inflation;

@@ -1,4 +1,7 @@
-/** Which leading pages of which models stay on a device: request rates, stalls, policies. */
+/**
+ * Residency: which leading pages of which models stay on a device, by request rates, stalls and
+ * policies.
+ */
 @NullMarked
 package io.pipelane.switcher.residency;
 

@@ -10,7 +10,9 @@ import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** What a caller is told at the end of a run, exactly once. Belongs to the thread that runs. */
+/**
+ * The answer to a caller at the end of a run, given exactly once. Belongs to the thread that runs.
+ */
 final class Answer {
   private static final System.Logger LOG = System.getLogger(Answer.class.getName());
 

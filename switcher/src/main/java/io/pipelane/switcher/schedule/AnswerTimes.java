@@ -10,25 +10,27 @@ import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
 /**
- * When requests are answered that come now, behind what runs and what their policy puts before
- * them. Guarded by the queue's lock, but for what is asked before it is taken.
+ * The times at which requests are answered that come now, behind what runs and what their policy
+ * puts before them. Guarded by the queue's lock, but for what is asked before it is taken.
  */
 final class AnswerTimes {
   /*
-   * A request is refused that cannot begin in time behind runs that surely go before it, each at
-   * its best time, without a wait for weights, and by its part of the largest batch that it may run
-   * in. The request itself may run with one of its kind that is further in front, so what counts is
-   * before the first that it could run with. One that goes before it and would be refused at its
-   * own turn counts for nothing; where work of which that is not known may delay it, it counts for
-   * nothing as soon as it may be refused. What gives way is not before it: with preemption, under a
-   * policy that uses it, that is all that runs; else only what runs offline.
+   * A request is refused if it cannot begin in time behind the runs that surely go before it. Each
+   * of these counts by its best time, without a wait for weights, and by its part of the largest
+   * batch that it may run in. The request itself may run with one of its kind that is further in
+   * front. So what counts stands before the first that it could run with.
    *
-   * So with times that are right and nothing that comes later, whoever is refused would not have
-   * made it. With runs that take longer than their best time, or work that comes later and goes
-   * ahead, a request in front may be refused after all that was thought to run; in the order of
-   * their coming that is off by the best time of one run, at most.
+   * * A request before it that would be refused at its own turn counts for nothing. Where other
+   * work, which may or may not go ahead, could delay that request, it counts for nothing as soon as
+   * it may be refused. What gives way is not before it either. With preemption, under a policy that
+   * uses it, that is all that runs; else it is only what runs offline.
    *
-   * Most requests find less in line than they have time for: then nobody walks along the line.
+   * * So with times that are right and nothing that comes later, whoever is refused would not have
+   * made it. Runs may take longer than their best time, and work that comes later may go ahead.
+   * Then a request in front may be refused after all that was thought to run. In the order of their
+   * coming that is off by the best time of one run, at most.
+   *
+   * * Most requests find less in line than they have time for: then nobody walks along the line.
    */
   private static final int TIMED_IN = 16;
 

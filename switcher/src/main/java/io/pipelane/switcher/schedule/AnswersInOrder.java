@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells callers the ends of their requests in the order in which the requests came, whatever order
- * they ran in. Safe for any thread.
+ * A line that tells callers the ends of their requests in the order in which the requests came,
+ * whatever order they ran in. Safe for any thread.
  */
 final class AnswersInOrder {
   /*

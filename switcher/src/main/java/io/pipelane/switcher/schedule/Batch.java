@@ -40,10 +40,13 @@ final class Batch implements ResultHandler {
   private final Map<String, Output> outputs = new LinkedHashMap<>();
   private int answered;
 
-  /** What a run has answered, all rows of it. */
+  /** An output of a run, all rows of it. */
   private record Output(TensorType type, Shape shape, MemorySegment data) {}
 
-  /** What would be taken over of a request that runs alone. */
+  /**
+   * The keeper for a batch, which takes nothing over: it tells what would be taken over of a
+   * request that runs alone.
+   */
   private record CutApart(Keeper alone) implements Keeper {
     @Override
     public Set<ModelVersion> readers(String device, String output) {

@@ -7,14 +7,14 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Finds requests that run together with one whose turn it is. Guarded by the queue's lock, which is
- * free while a thread waits here.
+ * The search for requests that run together with one whose turn it is. Guarded by the queue's lock,
+ * which is free while a thread waits here.
  */
 final class BatchGathering {
   /*
-   * A request that came while its lane had nothing to do is never held for others. Held are only
-   * those that a lane finds when it has ended a run, while no other lane is idle and no other model's
-   * requests wait; any thread that would idle wakes the one that holds.
+   * A request that came while its lane had nothing to do is never held for others. Only those are
+   * held that a lane finds when it has ended a run, while no other lane is idle and no other
+   * model's requests wait. Any thread that would idle wakes the one that holds.
    */
   private final Condition more;
   private final SchedulingPolicy policy;

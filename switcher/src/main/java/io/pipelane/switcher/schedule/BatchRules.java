@@ -7,7 +7,7 @@ import io.pipelane.runtime.TensorType;
 import java.util.List;
 
 /**
- * Which requests of a model may run together, and how.
+ * The rules by which requests of a model may run together.
  *
  * @param sizes rows that batches may have, ascending, none below 2; empty lets nothing run together
  * @param maxDelayNanos how long a request may be held for others while every lane is busy

@@ -4,16 +4,19 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.IntToLongFunction;
 
-/** How many of the requests that wait are worth running together. */
+/** The choice of how many of the requests that wait are worth running together. */
 final class BatchSizing {
   /*
-   * With B requests before a lane and T(n) for a run of n, batches of n answer the last of them after
-   * about B / n runs, and each waits for the end of its own: (B + n) / 2 * T(n) / n on the average.
-   * So n is the size for which (B + n) * T(n) / n is least, and clearly less: a batch copies its rows
-   * together and apart again, and answers its members all at once. T(n) is the median of the latest
-   * runs. A size that has not been seen is tried, the next larger only where the ones before have
-   * paid, so that a model that gains nothing by batches runs hardly any. Now and then a neighbour
-   * of the best size runs in its place, so that no size is judged by times of other circumstances.
+   * Let B requests stand before a lane, and let a run of n take T(n). Batches of n answer the last
+   * request after about B / n runs, and each request waits for the end of its own batch: (B + n) /
+   * 2 * T(n) / n on the average. So n is the size for which (B + n) * T(n) / n is least. It has to
+   * be clearly less, as a batch copies its rows together and apart again, and answers its members
+   * all at once.
+   *
+   * T(n) is the median of the latest runs. A size that has not been seen is tried, the next larger
+   * only where the ones before have paid, so that a model that gains nothing by batches runs hardly
+   * any. Now and then a neighbour of the best size runs in its place, so that no size is judged by
+   * times of other circumstances.
    */
   private static final double CLEAR_GAIN = 0.9;
 

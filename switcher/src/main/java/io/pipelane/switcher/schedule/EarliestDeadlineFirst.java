@@ -9,8 +9,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request runs next whose deadline is nearest; one without a deadline counts as if it were due
- * a second after it came, so that it is answered whatever comes later.
+ * The policy by which the request runs next whose deadline is nearest. A request without a deadline
+ * counts as if it were due a second after it came, so that it is answered whatever comes later.
  */
 final class EarliestDeadlineFirst implements SchedulingPolicy {
   private static final long WITHOUT_DEADLINE_NANOS = 1_000_000_000L;

@@ -2,7 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import java.util.Arrays;
 
-/** How far estimates were from what came, lately. Safe for any thread. */
+/** The errors of recent estimates against what came. Safe for any thread. */
 final class EstimateErrors {
   private static final int REMEMBERED = 1024;
 

@@ -9,8 +9,8 @@ import java.util.OptionalLong;
 import java.util.function.ToLongFunction;
 
 /**
- * How long requests still need: their wait for weights, as things stand now, and their run. Safe
- * for any thread; nothing here waits.
+ * Estimates of the time that requests still need: their wait for weights, as things stand now, and
+ * their run. Safe for any thread; nothing here waits.
  */
 public final class Estimates {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);

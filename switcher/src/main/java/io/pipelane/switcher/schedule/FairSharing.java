@@ -11,27 +11,28 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Jobs, and models beside them, share the device evenly: of those that wait, the one runs next that
- * has used least. Its requests run in the order in which they came. What counts is the time that it
- * was served (Salus, MLSys version, §4.3), or the memory that it held over time (short paper, §3).
+ * The policy by which jobs, and models beside them, share the device evenly: of those that wait,
+ * the one runs next that has used least. Its requests run in the order in which they came. What
+ * counts is the time that it was served (Salus, MLSys version, §4.3), or the memory that it held
+ * over time (short paper, §3).
  */
 final class FairSharing implements SchedulingPolicy {
   /*
-   * Use is charged when a request is taken, as estimated, and put right when it has ended.
+   * Use is charged as estimated when a request is taken, and corrected when it has ended.
    *
    * Time served: a model that had nothing to do does not save up. It comes back with no less than
-   * the mark, which is what the model that had used least had used when the last request was taken.
-   * So while a request waits at the head of its model's line, another model is served for no longer
-   * than the waiting one is ahead of the mark, and one run: that is one charge of the waiting
-   * model's, about, and one run of the other's.
+   * the mark. The mark is what the least used model had used when the last request was taken. So
+   * while a request waits at the head of its model's line, another model is served for no longer
+   * than the waiting one is ahead of the mark, and one run. That is about one charge of the waiting
+   * model's, and one run of the other's.
    *
    * Memory over time: whenever a job arrives all begin at nothing again, and of equals the one goes
    * first that has waited longest. So between two arrivals others are served as above, counted from
-   * nothing; and each arrival brings the request that has waited longest to the front. A model is a
-   * job that arrives when it has had nothing to do for GONE_NANOS, and so is a job.
+   * nothing. Each arrival brings the request that has waited longest to the front. A model counts
+   * as a job that arrives when it has had nothing to do for GONE_NANOS, and so does a job.
    *
-   * A request that does not fit beside those that run keeps its place. Others go ahead
-   * `mostSkips` times at most, then all wait until it fits.
+   * A request that does not fit beside those that run keeps its place. Others go ahead `mostSkips`
+   * times at most, then all wait until it fits.
    */
   private static final long GONE_NANOS = 10_000_000_000L;
   private static final long LEAST_CHARGE_NANOS = 1_000;

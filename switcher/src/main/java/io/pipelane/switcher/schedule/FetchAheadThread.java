@@ -17,8 +17,8 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has weights brought in ahead of runs: tells the memory daemon what waits in the queue, page by
- * page, off every request's path.
+ * The thread that has weights brought in ahead of runs: tells the memory daemon what waits in the
+ * queue, page by page, off every request's path.
  */
 public final class FetchAheadThread implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(FetchAheadThread.class.getName());

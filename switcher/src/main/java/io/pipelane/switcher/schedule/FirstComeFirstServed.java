@@ -4,8 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests run in the order in which they, or the offline jobs that they are of, came; none waits
- * for one that came later.
+ * The policy by which requests run in the order in which they, or the offline jobs that they are
+ * of, came. None waits for one that came later.
  */
 public final class FirstComeFirstServed implements SchedulingPolicy {
   private final ComingOrder requests = new ComingOrder();

@@ -5,16 +5,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests run in the order in which they, or the offline jobs that they are of, came; but one that
- * does not fit beside those that run is skipped (Salus' PACK: MLSys version §4.1, short paper §3).
+ * The policy by which requests run in the order in which they, or the offline jobs that they are
+ * of, came, if they fit (Salus' PACK: MLSys version §4.1, short paper §3). One that does not fit
+ * beside those that run is skipped.
  */
 final class FirstThatFits implements SchedulingPolicy {
   /*
-   * Nobody starves: whoever skips a request skips the oldest one, too, or is the oldest one; the
-   * oldest is skipped `mostSkips` times, then nothing else starts before it. So a request before
-   * which k others have come sees at most (k + 1) * mostSkips that came later start before it. The
-   * oldest fits once the runs under way have ended, as anything fits when nothing runs. What comes of
-   * a job that is there already came with it.
+   * Nobody starves. Whoever skips a request skips the oldest one, too, unless the skipped one is
+   * the oldest. The oldest is skipped `mostSkips` times, then nothing else starts before it. So
+   * when k requests have come before a request, at most (k + 1) * mostSkips that came later start
+   * before it. The oldest fits once the runs under way have ended, as anything fits when nothing
+   * runs. What comes of a job that is there already counts as having come with it.
    */
   private final Room room;
   private final int mostSkips;

@@ -5,8 +5,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * How many turns are free, and how many threads without a run are about to use them: idle ones,
- * each of which waits for a request, and spare ones, which wait here. Guarded by the turns' lock.
+ * The number of free turns, and of threads without a run that are about to use them. Idle threads
+ * wait for a request each, spare ones wait here. Guarded by the turns' lock.
  */
 final class FreeTurns {
   private final Condition freed;

@@ -13,18 +13,19 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs requests whose weights somebody holds already, on threads of their own: a lane's thread may
- * wait for memory until such a run has ended. Safe for any thread.
+ * Runs of requests whose weights somebody holds already, on threads of their own: a lane's thread
+ * may wait for memory until such a run has ended. Safe for any thread.
  */
 final class HeldRuns {
   /*
-   * The weights are held for several runs, on several devices, one after another (UnitParts). Such a
-   * run waits for a turn, a lane and a session, whose holders wait for no weights; so it gets done
-   * whatever all the lanes' threads wait for.
+   * The weights are held for several runs, on several devices, one after another (UnitParts). Such
+   * a run waits for a turn, a lane and a session, and the holders of these wait for no weights. So
+   * it gets done whatever all the lanes' threads wait for.
    *
    * A run whose worker process has been killed and does not end keeps its thread, nobody knows how
-   * long. Where all threads are kept so, what waits for one is refused, as is what comes: under the
-   * lock either the last thread finds a run that waits, or the run finds that.
+   * long. Where all threads are kept so, what waits for one is refused, and so is what comes. Under
+   * the lock either the last thread finds a run that waits, or the run finds that all threads are
+   * kept.
    */
   private final int count;
   private final BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The iterations of whole jobs in the order of one of the server's policies, without a device. An
- * iteration is a request, an item of its job, and all iterations of a job are in line from its
+ * iteration is a request, an item of its job. All iterations of a job are in line from its
  * beginning: so {@code fifo} and {@code pack} run a job to its end, and {@code fair} changes
  * between jobs. Belongs to one thread, and one iteration runs at a time.
  */

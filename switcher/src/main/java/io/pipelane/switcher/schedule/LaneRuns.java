@@ -21,14 +21,17 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs requests in lanes that have room for them. Safe for any platform thread. */
+/** Runs of requests in lanes that have room for them. Safe for any platform thread. */
 final class LaneRuns {
   /*
-   * A run that outgrew its lane while other lanes held the rest is begun anew once a lane of what it
-   * needs can be had; every time it is known to need more, so it ends. Where that takes more than is
-   * set aside for lanes, weights that nobody computes with give way; where it takes those that others
-   * compute with, the run has to let go of its own before it waits, which is its caller's to do. A run whose session has to be
-   * built where there is no room leaves its lane, waits for the room, and is begun anew with it.
+   * A run may outgrow its lane while other lanes hold the rest. It is begun anew once a lane of the
+   * size that it needs can be had. Every time it is known to need more, so this comes to an end.
+   * Where the run needs more than is set aside for lanes, weights that nobody computes with give
+   * way. Where it needs those that others compute with, it has to let go of its own weights before
+   * it waits; that is its caller's to do.
+   *
+   * A run whose session has to be built where there is no room leaves its lane, waits for the room,
+   * and is begun anew with it.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 

@@ -257,8 +257,8 @@ final class LaneThreads {
   }
 
   /**
-   * One run of a request. Weights may have failed to come because of another device, over whose
-   * link or out of whose pages they came; then another attempt is worth it, for which the daemon
+   * One run of a request. Its weights may have failed to come because of another device, over whose
+   * link or out of whose pages they came. Then another attempt is worth it, for which the daemon
    * has them come from the host.
    */
   private final class Attempt {

@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule;
 import java.util.Arrays;
 
 /**
- * For how long lanes are taken, if each run goes to the lane that is free first. Not safe for
- * several threads.
+ * The times until which lanes are taken, if each run goes to the lane that is free first. Not safe
+ * for several threads.
  */
 public final class LaneTimes {
   private final long[] takenNanos;

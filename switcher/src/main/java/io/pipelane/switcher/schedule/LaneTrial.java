@@ -3,20 +3,20 @@ package io.pipelane.switcher.schedule;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Finds by trial how many runs are to compute at once (Salus §3.3: the number of lanes from
- * measured benefit). Safe for any thread.
+ * The trial of how many runs are to compute at once (Salus §3.3: the number of lanes from measured
+ * benefit). Safe for any thread.
  */
 final class LaneTrial {
   /*
-   * The benefit of a number is what is done in a time (by what the same runs take at least, so that
-   * long and short ones count alike) over how much longer than that online answers take: Kleinrock's
-   * power. At a given load it is the shorter wait that counts, under more load than can be served
-   * the work done.
+   * The benefit of a number of lanes is the work done in a time, over how much longer than the
+   * least that work takes online answers take: Kleinrock's power. Work is counted by what the same
+   * runs take at least, so that long and short ones count alike. At a given load it is the shorter
+   * wait that counts; under more load than can be served it is the work done.
    *
    * Loads change meanwhile, so a number is compared with one more or one fewer window by window, in
-   * the order AB BA AB BA, and is left for it where that has won nearly all pairs and by a margin.
-   * After a number that did not win nothing is tried for a while, twice as long each time; the
-   * next trial goes the other way. Windows in which little ran decide nothing.
+   * the order AB BA AB BA. It is left for the other where that has won nearly all pairs, and by a
+   * margin. After a number that did not win nothing is tried for a while, twice as long each time;
+   * the next trial goes the other way. Windows in which little ran decide nothing.
    *
    * Whoever ends a run looks whether a window is over, so nothing happens where nothing runs. The
    * monitor guards the trial; what ran is counted without it.

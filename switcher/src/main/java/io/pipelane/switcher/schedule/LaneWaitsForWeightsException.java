@@ -4,8 +4,8 @@ import io.pipelane.config.StatusException;
 import java.io.Serial;
 
 /**
- * A run needs a lane that can be had only once others let go of weights; while the run holds its
- * own, it may not wait for that.
+ * The failure of a run that needs a lane which can be had only once others let go of weights. While
+ * the run holds its own, it may not wait for that.
  */
 final class LaneWaitsForWeightsException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Refuses requests that cannot be answered in time: when they come, and when their turn has come.
- * Safe for any thread; called without the queue's lock, but where it says so.
+ * The refusal of requests that cannot be answered in time: when they come, and when their turn has
+ * come. Safe for any thread; called without the queue's lock, but where it says so.
  */
 final class Lateness {
   private static final System.Logger LOG = System.getLogger(Lateness.class.getName());

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What waits of one model, within its owner's bounds. Guarded by the queue's lock, but for the
- * bound of its batches, which any thread lowers, and where it says so.
+ * One model's line of waiting requests, within its owner's bounds. Guarded by the queue's lock, but
+ * for the bound of its batches, which any thread lowers, and where it says so.
  */
 final class ModelLine {
   /** Trials are to cost next to nothing, and to tell within a second or so of load what pays. */

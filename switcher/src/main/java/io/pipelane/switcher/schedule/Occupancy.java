@@ -6,8 +6,8 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 
 /**
- * How many requests wait somewhere, and with how many bytes of inputs. Offline ones may take half
- * of either bound, so that they never keep online ones out. Guarded by the queue's lock.
+ * The number of requests that wait somewhere, and the bytes of their inputs. Offline ones may take
+ * half of either bound, so that they never keep online ones out. Guarded by the queue's lock.
  */
 final class Occupancy {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -20,7 +20,7 @@ final class Occupancy {
   private final Part offline = new Part(", of which offline requests may have half");
 
   /**
-   * What may wait, and how an owner calls that.
+   * The bounds on what may wait, and how an owner calls them.
    *
    * @param requestsKey the setting that bounds the number
    * @param bytesKey the one that bounds the bytes
@@ -80,7 +80,7 @@ final class Occupancy {
     return all.bytes;
   }
 
-  /** What waits of all classes, or of one. */
+  /** The waiting requests of all classes, or of one. */
   private final class Part {
     private final String share;
     private int requests;

@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule;
 import java.util.Arrays;
 
 /**
- * What the runs of one model and one combination of shapes took: how long they computed, and how
- * much run-time memory, the E of Salus' jobs. Safe for any thread.
+ * The past runs of one model and one combination of shapes: how long they computed, and how much
+ * run-time memory they took, the E of Salus' jobs. Safe for any thread.
  */
 final class PastRuns {
   /** What a new run counts in the mean. */

@@ -4,8 +4,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says what goes before a run: requests to which it gives its turn at a gate, and online runs that
- * wait for the memory of an online run's weights, which then ends at its next gate and begins anew.
+ * The rule that says what goes before a run. It gives its turn at a gate to some requests. An
+ * online run may also give way to online runs that wait for the memory of its weights: it then ends
+ * at its next gate and begins anew.
  *
  * @param queue has the policy, and the requests
  * @param room whether a request would find a lane now; asked with no lock held
@@ -15,12 +16,14 @@ import org.jspecify.annotations.Nullable;
 record Precedence(
     RequestQueue queue, Predicate<QueuedRequest> room, boolean preemption, int mostRestarts) {
   /*
-   * A run that begins anew has side effects no more than one that does not, but what it had computed
-   * is lost: so the policy is asked whether that is worth it, and a run ends so a few times at most.
-   * It begins anew before all that wait in the queue, and stands for its weights behind those alone
-   * that stood there before it: so it is put off a few times, each time for those.
+   * A run that begins anew has no more side effects than one that does not, but what it had
+   * computed is lost. So the policy is asked whether that is worth it, and a run ends so a few
+   * times at most. It begins anew before all that wait in the queue. For its weights it stands
+   * behind those alone that stood there before it: so it is put off a few times, each time for
+   * those.
    *
-   * Several that run as one fall apart where they end, and each would run alone: they do not end.
+   * Several requests that run as one fall apart where their run ends, and each would run alone:
+   * such runs do not end.
    */
 
   /** Whether the policy puts a request before a run for which there is a lane; under no lock. */

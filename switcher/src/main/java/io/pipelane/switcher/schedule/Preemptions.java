@@ -1,7 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 /**
- * What interrupting runs has come to since the start.
+ * The figures of interrupted runs since the start.
  *
  * @param runs times that a run gave way to a request at a gate
  * @param requests requests that ran before a run that had begun earlier

@@ -10,18 +10,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Online requests run before offline ones, each class in the order of a policy of its own. Offline
- * ones take what is left over, and a share of the device's time where too little is left.
+ * The policy by which online requests run before offline ones, each class in the order of a policy
+ * of its own. Offline ones take what is left over, and a share of the device's time where too
+ * little is left.
  */
 final class PriorityClasses implements SchedulingPolicy {
   /*
-   * Offline requests do not starve, if their share is above 0: while one waits, each online run
-   * earns credit of its time * share / (1 - share), and once that is what the next offline request
-   * needs, it runs. So the next one, of remaining time R, begins after online runs of
-   * R * (1 - share) / share and one more; those behind it in their class one after another. An
-   * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
-   * Where the policy has requests wait for room, an offline one with credit that does not fit lets
-   * MOST_PASSES online ones by, and then nothing until it does.
+   * Offline requests do not starve, if their share is above 0. While one waits, each online run
+   * earns credit of its time * share / (1 - share). Once the credit is what the next offline
+   * request needs, that request runs. So the next one, of remaining time R, begins after online
+   * runs of R * (1 - share) / share and one more. Those behind it in their class follow one after
+   * another. An offline run that has given way at a gate goes on, and gives way no more, on the
+   * same terms.
+   *
+   * Where the policy has requests wait for room, an offline request with credit that does not fit
+   * lets MOST_PASSES online ones by, and then nothing until it fits.
    */
   private static final long LEAST_CHARGE_NANOS = 1_000;
 

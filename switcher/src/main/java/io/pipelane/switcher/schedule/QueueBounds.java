@@ -2,7 +2,10 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 
-/** How much waits, and how much may. Guarded by the queue's lock, but where it says so. */
+/**
+ * The bounds of the queue, and how much of them is taken. Guarded by the queue's lock, but where it
+ * says so.
+ */
 final class QueueBounds {
   private final Occupancy.Bounds bounds;
   private final Occupancy waiting = new Occupancy("the queue");

@@ -4,7 +4,7 @@ import io.pipelane.modelstore.ModelVersion;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what becomes of requests before they run. Safe for any thread. */
+/** The counters of what becomes of requests before they run. Safe for any thread. */
 final class QueueCounters {
   private final LongAdder late = new LongAdder();
   private final LongAdder full = new LongAdder();

@@ -4,7 +4,8 @@ import io.pipelane.modelstore.ModelVersion;
 import java.util.Map;
 
 /**
- * What waits for lanes, and what has become of requests before they ran, since the start.
+ * The requests that wait for lanes, and what has become of requests before they ran, since the
+ * start.
  *
  * @param requests that wait
  * @param bytes of their inputs

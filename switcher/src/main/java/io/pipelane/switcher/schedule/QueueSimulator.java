@@ -10,7 +10,7 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a policy does to latencies, without a device and in no time: requests come when they are
+ * A simulator of a policy's latencies, without a device and in no time. Requests come when they are
  * said to, every run takes what is known of it, weights are all there, and nothing is batched or
  * interrupted. The policies are the server's. Belongs to one thread.
  */

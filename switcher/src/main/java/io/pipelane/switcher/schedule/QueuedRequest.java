@@ -20,8 +20,8 @@ public final class QueuedRequest implements Ticket {
    * A run that makes way ends as one does that nobody wants, but its caller is told nothing: it
    * begins anew.
    *
-   * `handler`, `whenFailed`, `polled` and the times are written before others see the request, or under the queue's
-   * lock.
+   * `handler`, `whenFailed`, `polled` and the times are written before others see the request, or
+   * under the queue's lock.
    */
 
   /** How many requests are looked at to find some that are alike. */

@@ -27,8 +27,8 @@ public final class RequestQueue {
   /*
    * One lock guards what waits, who waits for it, the policy, the lines of models and the counts.
    *
-   * A model that leaves says so in its line, under the lock: what comes later is refused, what waits
-   * is withdrawn, and what was taken finds it at its next gate.
+   * A model that leaves says so in its line, under the lock. Then what comes later is refused, what
+   * waits is withdrawn, and what was taken finds it at its next gate.
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */

@@ -7,9 +7,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the requests that run are known to take of a device's memory, and whether one more fits
- * beside them: Salus' safety condition, ahead of the lanes and the memory daemon, which enforce it.
- * Not safe for several threads: the queue guards it.
+ * The device memory that the requests that run are known to take, and whether one more fits beside
+ * them. This is Salus' safety condition, ahead of the lanes and the memory daemon, which enforce
+ * it. Not safe for several threads: the queue guards it.
  */
 public final class Room {
   private final Estimates estimates;

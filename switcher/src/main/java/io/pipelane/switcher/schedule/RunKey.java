@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What runs are known by that take the same time and memory: a model and its inputs' shapes. */
+/** The key of runs that take the same time and memory: a model and its inputs' shapes. */
 final class RunKey {
   private final ModelVersion model;
   private final List<Shape> shapes;

@@ -7,7 +7,7 @@ import io.pipelane.switcher.worker.Worker;
 import java.util.function.LongSupplier;
 
 /**
- * What a request is run with, whichever thread runs it.
+ * The parts that a request is run with, whichever thread runs it.
  *
  * @param estimates told how long runs take
  * @param daemon has its weights come

@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How far a run is, and how long it still needs. Belongs to the run's thread, and where it is
+ * The progress of a run, and how long it still needs. Belongs to the run's thread, and where it is
  * paused to whoever holds the turns' lock.
  */
 final class RunProgress {

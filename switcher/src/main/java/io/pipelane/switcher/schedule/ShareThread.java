@@ -36,16 +36,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShareThread implements RunControl, OfflineRun {
   /*
-   * The run has no turn of Turns: it takes nothing from those that have. Libraries may fail on some
-   * partitions of a device (cuBLAS did on 68 and on 36 of 132 multiprocessors), so a model whose run
-   * fails in one size runs in the next smaller, or elsewhere, for a time (UnfitSizes): its request is
-   * given back, to run elsewhere, and nobody is told of the failure. If it fails there too the share
-   * is not to blame (the request may be), and that is forgotten. What is refused or too large says
-   * nothing of a partition: that request alone runs elsewhere, and so do runs like one that was too
-   * large for all that the lane may take. Nor does a lost worker, whose run has been tried again
-   * already: it fails. Where memory is short for the moment (the device's, for a state, for a
-   * session) the next of its kind is tried in the share again. Where offline work has nothing but
-   * the share (the gate is not active) there is no elsewhere.
+   * The run has no turn of Turns: it takes nothing from those that have.
+   *
+   * Libraries may fail on some partitions of a device (cuBLAS did on 68 and on 36 of 132
+   * multiprocessors). So a model whose run fails in one size runs in the next smaller, or
+   * elsewhere, for a time (UnfitSizes). Its request is given back, to run elsewhere, and nobody is
+   * told of the failure. If it fails there too, the share is not to blame (the request may be), and
+   * that is forgotten.
+   *
+   * What is refused or too large says nothing of a partition. That request alone runs elsewhere,
+   * and so do runs like one that was too large for all that the lane may take. A lost worker says
+   * nothing of a partition either; its run has been tried again already, so it fails. Where memory
+   * is short for the moment (the device's, for a state, for a session) the next run of its kind is
+   * tried in the share again.
+   *
+   * Where offline work has nothing but the share (the gate is not active) there is no elsewhere.
    */
   private static final System.Logger LOG = System.getLogger(ShareThread.class.getName());
 

@@ -21,19 +21,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs requests at once, on the thread that brings them, when that takes less time than to hand
+ * Runs of requests at once, on the thread that brings them, when that takes less time than to hand
  * them to a lane's thread and back. Safe for any platform thread.
  */
 final class ShortRuns {
   /*
-   * The thread may be an event loop, so a run waits for nothing: what is not there now (weights, a
-   * lane, a session, more room in the lane) leaves the request to the queue, as does anything that
-   * waits there and would be passed. How long it takes hangs on the shapes that it was measured
-   * for: graphs that repeat parts of themselves are left to the queue (Worker.runsAtOnce), and a
-   * lane that may not grow bounds what values can ask for elsewhere.
+   * The thread may be an event loop, so a run waits for nothing. When something is not there now
+   * (weights, a lane, a session, more room in the lane) the request is left to the queue. So it is
+   * when something waits there that would be passed. How long a run takes depends on the shapes
+   * that it was measured for. Graphs that repeat parts of themselves are left to the queue
+   * (Worker.runsAtOnce). Elsewhere a lane that may not grow bounds what values can ask for.
    *
-   * A handler that submits the next request when it is told the end of one does so within a run;
-   * `running` sends that to the queue, or the stack would grow without end.
+   * A handler may submit the next request when it is told the end of one, and does so within a run.
+   * `running` sends that request to the queue, or the stack would grow without end.
    */
   private static final long LOOK_AGAIN_NANOS = 100_000;
 

@@ -21,24 +21,27 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShortestRemainingFirst implements SchedulingPolicy {
   /*
-   * No request starves, if ageing is above 0: one with remaining time R has, having waited for
-   * R / ageing, a rank of 0 or less, which nobody who comes later can have before it has run. So
-   * only those go ahead that came before, and those few that would miss their deadlines otherwise.
+   * No request starves, if ageing is above 0. A request with remaining time R that has waited for R
+   * / ageing has a rank of 0 or less. Nobody who comes later can have that rank before it has run.
+   * So only those go ahead that came before, and those few that would miss their deadlines
+   * otherwise.
    *
-   * Requests of one key and of one job, or none, have the same time left, so the oldest of them is
-   * first: `lines` holds a line for each, and only heads are compared. Time left is that of the whole
-   * job; but whoever is due waits for the end of a run, so that slack is held against runs.
-   * `deadlines` holds those that have one, by the last moment at which their run must begin, and
-   * `deadlinesOf` the same by key: that moment is earlier by the key's stall, which changes.
+   * Requests of one key and of one job, or of none, have the same time left, so the oldest of them
+   * is first. `lines` holds a line for each, and only their heads are compared. Time left is that
+   * of the whole job; but whoever is due waits for the end of a run, so slack is compared with
+   * runs. `deadlines` holds those that have one, by the last moment at which their run must begin.
+   * `deadlinesOf` holds the same by key, as that moment is earlier by the key's stall, which
+   * changes.
    *
-   * A request X surely runs before Y, which has a deadline, if X ranks before it, and is due to begin
-   * before it: whoever is polled ranks first or is due first. Y goes before one of lower rank when it
-   * becomes urgent.
+   * A request X surely runs before Y, which has a deadline, if X ranks before Y and is due to begin
+   * before Y: whoever is polled ranks first or is due first. Y goes before a request of lower rank
+   * when Y becomes urgent.
    *
-   * A run gives way to a request of another key that ranks before it by more than SWITCH_NANOS, which
-   * is more than two changes of threads take. Its rank is made as a request's is, so it cannot be put
-   * off for ever either; what a batch still needs is shared by the requests that it answers (Smith's
-   * rule). It gives way to one that is urgent, too, unless it has a deadline itself.
+   * A run gives way to a request of another key that ranks before it by more than SWITCH_NANOS,
+   * which is more than two changes of threads take. A run's rank is made as a request's is, so it
+   * cannot be put off for ever either. What a batch still needs is shared by the requests that it
+   * answers (Smith's rule). A run gives way to an urgent request, too, unless it has a deadline
+   * itself.
    */
   private static final long SWITCH_NANOS = 500_000;
 

@@ -13,9 +13,9 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class StuckThreads {
   /*
-   * Nobody knows how long such a process stays, so nobody is kept waiting for what it holds: neither
-   * for a thread, nor for room that other weights have given to its run. That room is had by one run
-   * after another, in the order of their coming.
+   * Nobody knows how long such a process stays, so nobody is kept waiting for what it holds:
+   * neither for a thread, nor for room that other weights have given to its run. One run after
+   * another has that room, in the order of their coming.
    *
    * Lock order: this one, then the queue's. Callers are told without either.
    */

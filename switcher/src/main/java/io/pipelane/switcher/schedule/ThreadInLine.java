@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a thread without a run comes by its next one: idle, it waits in the queue and then has a
- * turn; spare, it waits for a turn that it gives to the request or the paused run that is next.
+ * A thread without a run on the way to its next one. Idle, it waits in the queue and then has a
+ * turn. Spare, it waits for a turn that it gives to the request or the paused run that is next.
  * Belongs to the {@link Turn}.
  */
 final class ThreadInLine {

@@ -4,7 +4,7 @@ import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 
-/** Notes that a request has been answered, before its caller is told. */
+/** A handler that notes that a request has been answered, before its caller is told. */
 record TimedAnswer(ResultHandler handler, Runnable answered) implements ForwardingHandler {
   @Override
   public void completed(InferenceTimings timings) {

@@ -19,11 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class Turn implements RunControl, OfflineRun {
   /*
-   * Whether the turn is held, the run paused, and a run elsewhere stopped is one state under the
-   * turns' lock: whoever takes the turn away or gives it (the thread itself in line, at a gate or
-   * when it waits for memory, another by the stop word) writes all of it in one step, by the same
-   * few methods (take, giveUp, beginPause, resume, endPause). How a thread without a run comes by a turn is
-   * said in ThreadInLine, what reaches a run in another process in RunElsewhere.
+   * One state under the turns' lock says whether the turn is held, the run is paused, and a run
+   * elsewhere is stopped. Whoever takes the turn away or gives it writes all of that state in one
+   * step, by the same few methods (take, giveUp, beginPause, resume, endPause). That is the thread
+   * itself in line, at a gate or when it waits for memory, or another thread by the stop word. How
+   * a thread without a run comes by a turn is said in ThreadInLine, what reaches a run in another
+   * process in RunElsewhere.
    */
   private final Turns turns;
   private final Condition given;

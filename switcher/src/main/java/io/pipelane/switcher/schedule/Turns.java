@@ -11,42 +11,45 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who computes: as many lanes' threads at once as there are turns. A run gives its turn up at a
- * gate to a request that the policy puts before it, keeps its thread and its memory, and goes on
- * where it stopped. Safe for any thread.
+ * The turns at computing: as many lanes' threads compute at once as there are turns. A run gives
+ * its turn up at a gate to a request that the policy puts before it, keeps its thread and its
+ * memory, and goes on where it stopped. Safe for any thread.
  */
 final class Turns {
   /*
-   * A thread has a turn while it runs something. It gives it up at a gate (the run is paused), and
-   * for as long as it waits for memory: what it waits for may be a paused run's, which then goes on.
-   * A thread that has its memory and no turn is paused too. So every turn is with somebody who
-   * computes, or free.
+   * A thread has a turn while it runs something. It gives the turn up at a gate (the run is then
+   * paused), and for as long as it waits for memory: that memory may be a paused run's, which can
+   * then go on. A thread that has its memory and no turn is paused too. So every turn is either
+   * with somebody who computes, or free.
    *
-   * Threads without a run are idle or spare. An idle one waits in the queue for a request, and asks
-   * for a turn when it has one; no more are idle than turns are free, so no request is taken from
-   * the queue before it can run. Spare ones wait here: for a free turn, which they give to the queue's
-   * request or the paused run, whichever the policy says. Where there is no spare thread, a free turn
-   * goes to a paused run.
+   * * Threads without a run are idle or spare. An idle thread waits in the queue for a request, and
+   * asks for a turn when it has one. No more threads are idle than turns are free, so no request is
+   * taken from the queue before it can run. Spare threads wait here for a free turn. They give it
+   * to the queue's request or to the paused run, whichever the policy says. Where there is no spare
+   * thread, a free turn goes to a paused run.
    *
-   * An offline run asks the gate before each segment, and is paused without a turn while that is
-   * closed (held). It looks again itself when its pause is over, or when the gate tells. There are
-   * no more offline runs than turns, but for a few begun at once, so a thread is left for others:
-   * wherever the gate may close there are spare threads, whether runs give way to requests or not.
+   * * An offline run asks the gate before each segment. While the gate is closed the run is held:
+   * paused, and without a turn. It looks again itself when its pause is over, or when the gate
+   * tells it to. But for a few that are begun at once, there are no more offline runs than turns,
+   * so a thread is left for others: wherever the gate may close there are spare threads, whether
+   * runs give way to requests or not.
    *
-   * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
+   * * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
    * Whoever brings what goes before it (a request, the gate's closing) pauses it here, by its stop
-   * word, and whoever gives it a turn lets it go on by the same. It looks at the word at each gate,
-   * and keeps the share that the word says by pauses of its own, in which it has its turn.
+   * word. Whoever gives it a turn lets it go on by the same word. The run looks at the word at each
+   * gate. It keeps the share that the word says by pauses of its own, in which it has its turn.
    *
-   * A run that nobody wants any more ends at its next gate, and needs no turn for that; one that
-   * computes elsewhere is told so by its stop word once its caller has gone. An offline run elsewhere
-   * of a model that leaves, which somebody waits for, passes the gate and gives way to nobody.
+   * * A run that nobody wants any more ends at its next gate, and needs no turn for that. One that
+   * computes elsewhere is told so by its stop word once its caller has gone. When a model leaves,
+   * somebody waits for its runs: so an offline run of it elsewhere passes the gate and gives way to
+   * nobody.
    *
-   * A run that holds the memory for which a run that goes before it waits ends at its next gate, too,
-   * and begins anew (Precedence): it has let go of everything before it asks for weights again, so no
-   * two wait for each other.
+   * * A run also ends at its next gate, and begins anew, when it holds the memory for which a run
+   * that goes before it waits (Precedence). It has let go of everything before it asks for weights
+   * again, so no two runs wait for each other.
    *
-   * Lock order: the daemon's or the lanes', then this one; under it none but the queue's is taken.
+   * * Lock order: the daemon's or the lanes' lock, then this one. Under this one only the queue's
+   * is taken.
    */
   final ReentrantLock lock = new ReentrantLock();
   final RequestQueue queue;

@@ -7,7 +7,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.foreign.MemorySegment;
 
-/** Waits for nothing: the handler of simulated requests, which are never run. */
+/** A handler that waits for nothing: that of simulated requests, which are never run. */
 enum Unanswered implements ResultHandler {
   INSTANCE;
 

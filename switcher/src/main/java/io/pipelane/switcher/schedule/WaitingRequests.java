@@ -8,12 +8,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What waits, in the policy's order and within its bounds, and what comes out of it next, claimed
- * for running. Guarded by the queue's lock, but where it says so.
+ * The requests that wait, in the policy's order and within its bounds, and what comes out of them
+ * next, claimed for running. Guarded by the queue's lock, but where it says so.
  */
 final class WaitingRequests {
   /*
-   * A request that comes out is STARTED, so it is handed out once; one that was withdrawn before is
+   * A request that comes out is STARTED, so it is handed out once. One that was withdrawn before is
    * passed over. `again` holds requests that were out already and run once more: they count for no
    * bound, and go first, where their class may run.
    */

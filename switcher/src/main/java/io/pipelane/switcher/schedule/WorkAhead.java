@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule;
 import java.util.List;
 
 /**
- * What a policy puts before a request that comes now.
+ * The work that a policy puts before a request that comes now.
  *
  * @param certain requests that run before it and in this order, or not at all; valid until the
  *     policy is changed

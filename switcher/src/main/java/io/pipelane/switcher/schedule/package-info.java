@@ -1,4 +1,4 @@
-/** What runs next: the queue of requests, its policy, and the lanes' threads. */
+/** Scheduling: the queue of requests, its policy, and the lanes' threads. */
 @NullMarked
 package io.pipelane.switcher.schedule;
 

@@ -20,7 +20,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one sequence keeps from one step to the next. Belongs to one thread after another.
+ * The state that one sequence keeps from one step to the next. Belongs to one thread after another.
  *
  * <p>On a device a step writes a number behind its outputs: how many steps have been made. Tensors
  * have two copies each, and change them with each step, so the number says which are whole,

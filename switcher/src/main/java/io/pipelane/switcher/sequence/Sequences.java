@@ -29,8 +29,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the state of models between the requests of a sequence. Steps of one sequence run one after
- * another, in the order in which they came. Safe for any thread.
+ * The sequences of a device, whose models keep state between their requests. Steps of one sequence
+ * run one after another, in the order in which they came. Safe for any thread.
  */
 public final class Sequences implements AutoCloseable {
   /*
@@ -55,7 +55,7 @@ public final class Sequences implements AutoCloseable {
 
   private record Key(ModelVersion model, String owner, String id) {}
 
-  /** Whoever knows what else lies in the working memory. */
+  /** The way to make room in the working memory, known to whoever knows what else lies there. */
   public interface MakingRoom {
     /**
      * Has other memory given back that nobody uses now, in favour of so many bytes of a class, if

@@ -13,8 +13,8 @@ import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
 /**
- * Where the states of one class of sequences lie, and what they are charged to: working memory, and
- * host memory while they are written out. Safe for any thread.
+ * The memory for the states of one class of sequences: working memory, and host memory while they
+ * are written out. Safe for any thread.
  */
 final class StateMemory {
   private final DeviceStates device;

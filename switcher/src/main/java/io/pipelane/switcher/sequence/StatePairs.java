@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which outputs of a model are inputs of its next step.
+ * The outputs of a model that are inputs of its next step.
  *
  * @param declared all inputs of the model, in its order
  * @param inputs those that are state, by the outputs that they come from

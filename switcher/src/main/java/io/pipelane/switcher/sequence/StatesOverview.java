@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sequence;
 
 /**
- * What a device keeps for sequences.
+ * The figures of the states that a device keeps for sequences.
  *
  * @param sequences that have begun and not ended
  * @param writtenOutBytes of states that are written out to host memory at present

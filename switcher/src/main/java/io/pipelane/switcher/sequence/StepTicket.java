@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a caller has of a step, which waits for those before it and becomes a request then, or
+ * A caller's ticket for a step, which waits for those before it and becomes a request then, or
  * several one after another. Safe for any thread.
  */
 public final class StepTicket implements Ticket {

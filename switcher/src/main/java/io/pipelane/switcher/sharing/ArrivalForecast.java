@@ -3,16 +3,17 @@ package io.pipelane.switcher.sharing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When the next request comes, as far as those before tell: by their mean gap, and where gaps are
- * regular by the time since the latest. Not safe for several threads.
+ * A forecast of the next request from those before: by their mean gap, and where gaps are regular
+ * by the time since the latest. Not safe for several threads.
  */
 final class ArrivalForecast {
   /*
    * Mean and mean absolute deviation of gaps are averaged exponentially, as TCP does with round
-   * trips (Jacobson, 1988). Random arrivals (Poisson) have no memory: their deviation is 0.74 of the
-   * mean, and what has passed since the latest says nothing. Below REGULAR it does. A pause is no
-   * gap: it says nothing of requests after it, so with them the averages begin anew. Random arrivals
-   * have a gap of so many means once in millions.
+   * trips (Jacobson, 1988). Random arrivals (Poisson) have no memory: their deviation is 0.74 of
+   * the mean, and the time since the latest says nothing. Below REGULAR it does say something.
+   *
+   * A pause is no gap: it says nothing of requests after it, so with them the averages begin anew.
+   * Random arrivals have a gap of so many means once in millions.
    */
   private static final double WEIGHT = 1.0 / 8;
   private static final double REGULAR = 0.25;

@@ -6,8 +6,8 @@ import java.util.Deque;
 import java.util.OptionalDouble;
 
 /**
- * Of a device's online requests of the last seconds that had an objective, the share that met it.
- * Belongs to one thread.
+ * The share of a device's online requests of the last seconds that met their objective, of those
+ * that had one. Belongs to one thread.
  */
 public final class Attainment {
   private static final Duration WINDOW = Duration.ofSeconds(10);
@@ -16,7 +16,7 @@ public final class Attainment {
   private final Deque<Timed> looks = new ArrayDeque<>();
 
   /**
-   * Counts since the start.
+   * Counts of requests with an objective, since the start.
    *
    * @param met requests that met their objective
    * @param judged these and those that did not

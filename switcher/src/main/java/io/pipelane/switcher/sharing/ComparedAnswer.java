@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Tells a trial how long an online request took from its coming to its answer, before its caller is
- * told. One whose run waited for weights tells nothing of a share, nor does one beside which
- * offline work computed that is to stand.
+ * A handler that tells a trial how long an online request took from its coming to its answer,
+ * before its caller is told. One whose run waited for weights tells nothing of a share, nor does
+ * one beside which offline work computed that is to stand.
  *
  * @param mark of the runs, from when the request came
  */

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How many times as long online answers take in one stretch of time as in another.
+ * A comparison of online answers' times in two stretches of time, as a ratio.
  *
  * @param answers how many could be compared
  * @param slower how many times as long they took; 1 where nothing could be compared

@@ -3,8 +3,8 @@ package io.pipelane.switcher.sharing;
 import java.util.function.LongSupplier;
 
 /**
- * What a device lets offline work have, online work in flight aside: by its state, by the throttles
- * and by what is measured of online work alone. Safe for any thread.
+ * The limits that a device sets to offline work, online work in flight aside: by its state, by the
+ * throttles and by what is measured of online work alone. Safe for any thread.
  */
 final class DeviceAllowance {
   private final ShareTrial trial;

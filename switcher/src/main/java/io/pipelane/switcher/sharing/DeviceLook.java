@@ -5,7 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import java.util.Map;
 
 /**
- * What the latest look at a device has found that online and offline work share.
+ * The findings of the latest look at a device that online and offline work share.
  *
  * @param reason why it is in that state, in words; empty before its first look
  * @param overlimitEntries within the last two hours

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Has workers be reset when their device reports an error that what they run may not survive
- * (MuxFlow §4.2). Belongs to one thread.
+ * The watch over a device's errors, which has workers be reset when one is reported that what they
+ * run may not survive (MuxFlow §4.2). Belongs to one thread.
  */
 final class ErrorWatch {
   /*

@@ -3,8 +3,9 @@ package io.pipelane.switcher.sharing;
 import java.util.function.LongSupplier;
 
 /**
- * Follows each eviction of offline work from its order to the last launch's end and to the return
- * of its memory. Belongs to the thread that looks at the device, but for {@link #evictions}.
+ * The watch over evictions of offline work: follows each from its order to the last launch's end
+ * and to the return of its memory. Belongs to the thread that looks at the device, but for {@link
+ * #evictions}.
  */
 final class EvictionWatch {
   /*
@@ -12,9 +13,9 @@ final class EvictionWatch {
    * thread looks again and again until all stand, for a while at once (watch), later when it looks
    * at the device (look). What it finds is late by one look, never early.
    *
-   * Where there is too little memory runs that stand are told to end, at each look at the device:
-   * one may have been let in since. Memory is asked for then and when the last has ended, not each
-   * time somebody watches: who has it is asked under a lock that runs wait for.
+   * Where there is too little memory runs that stand are told to end, at each look at the device,
+   * as one may have been let in since. Memory is asked for then and when the last has ended, not
+   * each time somebody watches: who has it is asked under a lock that runs wait for.
    */
   private static final long CLOSE_NANOS = 20_000_000;
 
@@ -29,7 +30,7 @@ final class EvictionWatch {
   private long stoodNanos;
   private long takenBytes;
 
-  /** What is looked for. */
+  /** The event that the watch waits for. */
   private enum Awaited {
     NOTHING,
     /** That all runs stand. */

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * What evicting offline work from a device that was overloaded has taken, since the start.
+ * The figures of evictions of offline work from a device that was overloaded, since the start.
  *
  * @param stops orders to stop that met a run under way
  * @param stopNanos from those orders until all offline runs stood at their gates, all together

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * When the next online request is expected, by the device's clock.
+ * The time at which the next online request is expected, by the device's clock.
  *
  * @param untilNanos after which it is late, and not waited for
  */

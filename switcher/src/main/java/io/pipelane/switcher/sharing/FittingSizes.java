@@ -1,8 +1,8 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * Which sizes of the share online work bears at its load, as far as is known or expected. Not safe
- * for several threads.
+ * The sizes of the share that online work bears at its load, as far as is known or expected. Not
+ * safe for several threads.
  */
 final class FittingSizes {
   static final int NONE = -1;

@@ -1,19 +1,20 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How much of its own speed offline work may have, so that a device's load stays at a target: a PID
- * controller (MuxFlow §4.1, workload level). Belongs to one thread.
+ * The throttle of offline work's speed, so that a device's load stays at a target: a PID controller
+ * (MuxFlow §4.1, workload level). Belongs to one thread.
  */
 public final class LaunchThrottle {
   /*
    * Velocity form: each step changes the share by what the three terms have changed, and the share
    * is kept between its bounds. So nothing winds up while it is at a bound: the first error of the
-   * other sign moves it. Offline work at full speed loads a device by at most 1, so the loop's gain
+   * other sign moves it. Offline work at full speed loads a device by at most 1. So the loop's gain
    * is at most PROPORTIONAL + INTEGRAL × step + DERIVATIVE / step, far below what would swing with
    * a sample's delay.
    *
-   * A step is a tenth of a second, however often the device is looked at: what it was loaded in the
-   * mean. So the terms mean the same with every monitor, and what a look is off by is not steered by.
+   * A step is a tenth of a second, however often the device is looked at; its load is the mean over
+   * that time. So the terms mean the same with every monitor, and what a single look is off by is
+   * not steered by.
    */
   public static final double LEAST_SHARE = 0.02;
   private static final double PROPORTIONAL = 0.3;

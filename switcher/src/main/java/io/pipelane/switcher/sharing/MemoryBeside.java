@@ -4,7 +4,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
 /**
- * A device's memory beside the pages that the server took at its start: what is used of that says
+ * A device's memory beside the pages that the server took at its start. What is used of it says
  * whether memory is about to run out, as pages are neither more nor less whatever lies in them.
  *
  * @param pagesShare of the device's memory; 0 where it is not known

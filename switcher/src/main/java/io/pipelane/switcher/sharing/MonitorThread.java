@@ -4,7 +4,7 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.locks.LockSupport;
 
-/** Looks at a device again and again. */
+/** The thread that looks at a device again and again. */
 public final class MonitorThread implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(MonitorThread.class.getName());
 

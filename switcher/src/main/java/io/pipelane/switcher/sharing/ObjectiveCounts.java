@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * How many of a device's online requests had to be answered by a time, and were. Safe for any
- * thread.
+ * The number of a device's online requests that had to be answered by a time, and of those that
+ * were. Safe for any thread.
  */
 public final class ObjectiveCounts {
   private final LongAdder met = new LongAdder();

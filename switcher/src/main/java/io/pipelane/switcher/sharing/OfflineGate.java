@@ -4,16 +4,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether offline work may go on: asked before a run begins, and at each of its gates before the
+ * The gate that offline work passes: asked before a run begins, and at each of its gates before the
  * next segment. Safe for any thread.
  */
 public final class OfflineGate {
   /*
-   * In this order: what online work waits for must come free; an overloaded device takes no offline
-   * segment, nor does one on which online work is measured alone; while online work is in flight
-   * offline gets its least share, none by default; otherwise the throttle's. A share is kept by a
-   * pause after each segment, in proportion to its time. Last, a segment that would run into an
-   * online request that is expected waits for that.
+   * The rules apply in this order. What online work waits for must come free. An overloaded device
+   * takes no offline segment, nor does one on which online work is measured alone. While online
+   * work is in flight offline work gets its least share, none by default; otherwise the throttle's
+   * share. A share is kept by a pause after each segment, in proportion to its time. Last, a
+   * segment that would run into an online request that is expected waits for that.
    *
    * The run in the lane that keeps to a share of the device passes the ShareGate alone.
    */

@@ -113,7 +113,7 @@ public final class OfflineRuns {
   }
 
   /**
-   * What offline runs have come to since the start.
+   * The figures of offline runs since the start.
    *
    * @param running that have begun and not ended
    * @param ended that have ended

@@ -5,19 +5,20 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /**
- * What online answers take while offline work stands, and whether others take too much longer. Not
- * safe for several threads, but for {@link #keepTo}.
+ * The times of online answers while offline work stands, and whether others take too much longer.
+ * Not safe for several threads, but for {@link #keepTo}.
  */
 final class OnlineAlone {
   /*
-   * What drifts (code that is compiled yet, captures, clocks) makes what was measured before a share
-   * too slow for it. So two stretches in a row have to agree before it is steady, that is, not to
-   * differ by more than half of what is allowed, beyond their error; the faster of them counts. What
-   * they agree on may have drifted a while after, so it stays steady for STEADY only.
+   * Some things drift (code that is still to be compiled, captures, clocks). What was measured
+   * before a share is then too slow for it. So two stretches in a row have to agree before it is
+   * steady: they do not differ by more than half of what is allowed, beyond their error. The faster
+   * of them counts. What they agree on may have drifted a while after, so it stays steady for
+   * STEADY only.
    *
-   * Each time offline work stands takes a time after it, so it is once in that at most, by the mean:
-   * SHORTEST_APART, and twice as long with each measurement that was of no use, up to LONGEST_APART;
-   * and half of that with each two stretches that agree.
+   * Each time that offline work stands takes a time after it, and by the mean there is one such
+   * time in that at most. It is SHORTEST_APART, twice as long with each measurement that was of no
+   * use, up to LONGEST_APART, and half of that with each two stretches that agree.
    */
   private static final long STAYS_NANOS = 300L * 1_000_000_000;
   private static final long LONGEST_NANOS = 10L * 1_000_000_000;

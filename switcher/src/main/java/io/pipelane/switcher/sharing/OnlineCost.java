@@ -6,8 +6,8 @@ import io.pipelane.switcher.ResultHandler;
 import java.util.function.LongSupplier;
 
 /**
- * What offline work costs online work beside it, as online runs and answers tell: those are told
- * here, and passed on to who goes by them. Safe for any thread.
+ * The cost of offline work to online work beside it. Online runs and answers are told here, and
+ * passed on to who goes by them. Safe for any thread.
  */
 public final class OnlineCost {
   private final OnlineWork online;

@@ -1,16 +1,16 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How busy online runs keep a device, and what longer runs would mean for requests at that load.
+ * The load of a device by online runs, and what longer runs would mean for requests at that load.
  * Not safe for several threads.
  */
 final class OnlineLoad {
   /*
    * The load is rate times time, averaged exponentially. Requests wait in line for each other, so
-   * they slow down by more than their runs do, the more the higher the load: with random arrivals
-   * and runs of one length (M/D/1, Pollaczek and Khinchine) a request takes 1 + l / (2 (1 - l)) of a
-   * run, and runs that take s times as long make the load s times as high. Several lanes share the
-   * line, which waits less then: the figure errs for online work.
+   * they slow down by more than their runs do, the more the higher the load. With random arrivals
+   * and runs of one length (M/D/1, Pollaczek and Khinchine) a request takes 1 + l / (2 (1 - l)) of
+   * a run, and runs that take s times as long make the load s times as high. Several lanes share
+   * the line, which waits less then: the figure errs for online work.
    */
   private static final double MEMORY_NANOS = 2e9;
 

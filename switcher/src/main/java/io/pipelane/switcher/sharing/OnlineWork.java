@@ -48,7 +48,7 @@ public final class OnlineWork {
     return new InFlight(handler);
   }
 
-  /** Told by one thread after another. */
+  /** The handler of an online request in flight; told by one thread after another. */
   private final class InFlight implements ForwardingHandler {
     private final ResultHandler handler;
     private boolean over;
@@ -183,7 +183,7 @@ public final class OnlineWork {
   }
 
   /**
-   * What online work has come to since the start.
+   * The figures of online work since the start.
    *
    * @param requests submitted
    * @param perSecond lately; 0 while that is not known

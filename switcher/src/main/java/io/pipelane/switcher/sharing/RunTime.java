@@ -3,8 +3,8 @@ package io.pipelane.switcher.sharing;
 import java.util.concurrent.atomic.DoubleAdder;
 
 /**
- * How much of a device's multiprocessors runs keep busy, estimated from their times: a run is taken
- * to have the whole device, or its share of it. {@link #activity} belongs to one thread.
+ * The activity of a device's multiprocessors, estimated from runs' times: a run is taken to have
+ * the whole device, or its share of it. {@link #activity} belongs to one thread.
  */
 public final class RunTime {
   /* A run counts when it ends, so readings are averaged over more than most runs take. */

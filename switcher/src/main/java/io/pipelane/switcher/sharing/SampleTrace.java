@@ -9,8 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What monitors have kept, as comma-separated values: a line for each sample, whose columns {@link
- * #HEADER} names. What is not measured is empty; times are those of the device's own clock.
+ * The samples that monitors have kept, as comma-separated values: a line for each sample, whose
+ * columns {@link #HEADER} names. What is not measured is empty; times are those of the device's own
+ * clock.
  */
 public final class SampleTrace {
   public static final String HEADER =

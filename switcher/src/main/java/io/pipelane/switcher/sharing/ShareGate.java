@@ -1,8 +1,8 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * Whether offline work may go on in the lane that keeps to a share of the device, beside online
- * work, while that pays ({@link ShareTrial}). Safe for any thread.
+ * The gate of offline work in the lane that keeps to a share of the device, beside online work,
+ * while that pays ({@link ShareTrial}). Safe for any thread.
  */
 public final class ShareGate {
   /*

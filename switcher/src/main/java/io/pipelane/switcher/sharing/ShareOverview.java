@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * Whether, and of what size, offline work has a share of the multiprocessors to itself, and what
- * was measured of that when both ways were compared last; nothing before.
+ * The share of the multiprocessors that offline work has to itself, if any. It has what was
+ * measured when both ways were compared last; nothing before.
  *
  * @param percent of the multiprocessors, what it has now; 0 while it has none
  * @param sizes that it may have, ascending
@@ -36,7 +36,7 @@ public record ShareOverview(
    */
   public record Size(int percent, OptionalDouble onlineSlowdown, OptionalDouble offlineWith) {}
 
-  /** What has become of the share. */
+  /** The state of the share. */
   public enum State {
     /** There is none. */
     OFF,

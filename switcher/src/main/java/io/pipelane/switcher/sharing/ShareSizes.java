@@ -4,16 +4,18 @@ import java.util.List;
 import java.util.OptionalDouble;
 
 /**
- * What is known of the sizes that offline work's share of the multiprocessors may have, by number
- * from the least to the most. Not safe for several threads.
+ * The sizes that offline work's share of the multiprocessors may have, and what is known of them,
+ * by number from the least to the most. Not safe for several threads.
  */
 final class ShareSizes {
   /*
-   * Of a size that has been measured, how many times as long as alone online answers take beside it; that is
-   * what they need of those multiprocessors. What is known halves every HALF_LIFE towards what is
-   * expected of a size that has not been measured: SUSPECTED, or less for one that is smaller than a
-   * measured one, or of a larger one as much more as it is larger. A size that does not pay pauses,
-   * each time for twice as long; what is known of it is forgotten then.
+   * Of a size that has been measured it is known how many times as long as alone online answers
+   * take beside it; that is what they need of those multiprocessors. Its distance from what is
+   * expected of a size that has not been measured halves every HALF_LIFE. What is expected is the
+   * slowdown of the nearest smaller measured size, as much more as this one is larger; else that of
+   * the nearest larger one, as much less as this one is smaller, SUSPECTED at most; else SUSPECTED.
+   * A size that does not pay pauses, each time for twice as long; what is known of it is forgotten
+   * then.
    */
   static final double SUSPECTED = 1.02;
   private static final long SECOND = 1_000_000_000;

@@ -6,10 +6,10 @@ import java.util.OptionalDouble;
 import java.util.function.Supplier;
 
 /**
- * Whether it pays to let offline work run on some of the multiprocessors while online work runs,
- * and on how many (MuxFlow §4.3): offline work is measured with gates alone, and with gates and the
- * share; online work with the share, and while offline work stands. {@link #look} belongs to one
- * thread, everything else is for any.
+ * The trial whether it pays to let offline work run on some of the multiprocessors while online
+ * work runs, and on how many (MuxFlow §4.3). Offline work is measured with gates alone, and with
+ * gates and the share. Online work is measured with the share, and while offline work stands.
+ * {@link #look} belongs to one thread, everything else is for any.
  */
 public final class ShareTrial {
   /*
@@ -19,7 +19,7 @@ public final class ShareTrial {
    */
   private static final int NONE = FittingSizes.NONE;
 
-  /** What is being measured or waited for. */
+  /** The thing that is being measured or waited for. */
   enum Phase {
     WITHOUT,
     ALONE,

@@ -17,8 +17,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What online and offline work share of a device: looks at it, steers the throttle and the state,
- * and keeps the gate. {@link #look} belongs to one thread, everything else is for any.
+ * The sharing of a device by online and offline work: looks at the device, steers the throttle and
+ * the state, and keeps the gate. {@link #look} belongs to one thread, everything else is for any.
  */
 public final class Sharing implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Sharing.class.getName());

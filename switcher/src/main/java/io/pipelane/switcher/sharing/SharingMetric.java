@@ -1,6 +1,6 @@
 package io.pipelane.switcher.sharing;
 
-/** What a device's state is judged by, in percent. */
+/** A metric that a device's state is judged by, in percent. */
 public enum SharingMetric {
   /** Of the time, that in which something ran. */
   UTILIZATION("utilization", false),

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * How online and offline work share a device, now.
+ * The sharing of a device by online and offline work, as it is now.
  *
  * @param seen as it was looked at last
  * @param multiprocessors what offline work has of them to itself

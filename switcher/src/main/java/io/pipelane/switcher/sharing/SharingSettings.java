@@ -5,7 +5,7 @@ import io.pipelane.config.SharingConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 
 /**
- * How online and offline work share a device.
+ * The settings by which online and offline work share a device.
  *
  * @param monitor what looks at the device; closed with the switcher
  */

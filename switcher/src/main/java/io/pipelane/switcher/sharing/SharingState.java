@@ -2,7 +2,7 @@ package io.pipelane.switcher.sharing;
 
 import java.util.Locale;
 
-/** What a device can take of offline work (MuxFlow §4.1, figure 6b). */
+/** The state of a device by what it can take of offline work (MuxFlow §4.1, figure 6b). */
 public enum SharingState {
   /** It is being opened. */
   INIT,

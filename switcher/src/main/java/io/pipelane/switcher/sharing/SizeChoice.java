@@ -1,15 +1,18 @@
 package io.pipelane.switcher.sharing;
 
-/** Which size of the share is open, and which is next. Not safe for several threads. */
+/**
+ * The choice of the share's size: which one is open, and which is next. Not safe for several
+ * threads.
+ */
 final class SizeChoice {
   /*
    * The first size to be tried is the usual one, later the latest that was kept. Where it is too
-   * much for online work the next smaller is tried; where it pays, or brings nothing, the next
-   * larger, if what is expected of it fits.
+   * much for online work the next smaller is tried. Where it pays, or brings nothing, the next
+   * larger is tried, if what is expected of it fits.
    *
-   * How much longer runs take is the pair's and stays, the load changes: of the sizes that pay the
-   * largest is open that fits the load, and none where none does. It becomes smaller at once, and
-   * larger by a margin, a window later.
+   * How much longer runs take is the pair's and stays, while the load changes. So of the sizes that
+   * pay the largest is open that fits the load, and none where none does. It becomes smaller at
+   * once, and larger by a margin, a window later.
    */
   static final int NONE = FittingSizes.NONE;
 

@@ -5,25 +5,26 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much longer the runs of one online model take beside offline work than alone, and what its
- * owner lets that be. Safe for any thread.
+ * The slowdown of one online model beside offline work: how much longer its runs take than alone,
+ * and what its owner lets that be. Safe for any thread.
  */
 final class Slowdown {
   /*
    * Runs of one kind (a model and its inputs' shapes) are compared with each other only, those
-   * beside offline work with the mean of those alone. Offline work makes no run faster: where the
-   * mean beside it is less, that is the mean alone, too, which was learnt wrong.
+   * beside offline work with the mean of those alone. Offline work makes no run faster. Where the
+   * mean beside it is less, it replaces the mean alone, which was learnt wrong.
    *
    * Ratios come as runs do and are averaged over SETTLING; between two runs the ratio stays what it
-   * was. When no run beside offline work has come for several times the time between the last two
-   * runs, it goes back to 1, as there is no offline work or it has been stopped: only by letting it go on
-   * can it be learnt whether it may. A model that has not run for so long suffers nothing.
+   * was. It goes back to 1 when no run beside offline work has come for several times the time
+   * between the last two runs. There is no offline work then, or it has been stopped: only by
+   * letting it go on can it be learnt whether it may. A model that has not run for so long suffers
+   * nothing.
    *
-   * Before anything is known of runs alone, the model is to be alone, from its first run beside
-   * offline work until something is, for LONGEST_ALONE after each run, and for MOST_ALONE in all:
-   * a model that nobody asks does not keep others off. Kinds that have never run alone are not
-   * judged, nor are those beyond MOST_KINDS. The first runs of a kind say little: sessions are
-   * built, code is compiled.
+   * Before anything is known of runs alone, the model is to be alone. That begins with its first
+   * run beside offline work and lasts until something is known, for LONGEST_ALONE after each run,
+   * and for MOST_ALONE in all: a model that nobody asks does not keep others off. Kinds that have
+   * never run alone are not judged, nor are those beyond MOST_KINDS. The first runs of a kind say
+   * little: sessions are built, code is compiled.
    */
   private static final int MEAN_RUNS = 64;
   private static final int FIRST_RUNS = 3;
@@ -61,7 +62,7 @@ final class Slowdown {
   private double secondsSinceRun = LEAST_PATIENCE_SECONDS;
   private double secondsSinceBeside = LEAST_PATIENCE_SECONDS;
 
-  /** What runs of a kind take. */
+  /** The times of runs of one kind. */
   private static final class Kind {
     private final Mean alone = new Mean(FIRST_RUNS);
     private final Mean beside = new Mean(0);

@@ -9,17 +9,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What share of its own speed offline work may have, so that no online model runs slower beside it
- * than the model's owner lets it. {@link #steer} belongs to one thread, everything else is for any.
+ * The share of its own speed that offline work may have, so that no online model runs slower beside
+ * it than the model's owner lets it. {@link #steer} belongs to one thread, everything else is for
+ * any.
  */
 public final class Slowdowns {
   /*
    * The throttle's load is the worst model's slowdown as part of its limit, and its target is 1. A
-   * look without news of that model moves nothing, so a single slow run is not integrated until the
-   * next one, whatever others have to tell. A model that has to be alone stops offline work past the
-   * throttle, which learns nothing from that. The gain of the loop is the slowdown at full speed over
-   * the limit, below 1 where offline work less than doubles the time of runs; a load is bounded, so
-   * beyond that it may swing, but not grow.
+   * look without news of that model moves nothing. So a single slow run is not integrated until the
+   * next one, whatever others have to tell. A model that has to be alone stops offline work past
+   * the throttle, which learns nothing from that.
+   *
+   * The gain of the loop is the slowdown at full speed over the limit, below 1 where offline work
+   * less than doubles the time of runs. A load is bounded, so beyond that it may swing, but not
+   * grow.
    */
   private final Map<ModelVersion, Slowdown> models = new ConcurrentHashMap<>();
   private final LaunchThrottle throttle = new LaunchThrottle(1, 0);

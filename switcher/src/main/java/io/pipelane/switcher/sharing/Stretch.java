@@ -4,12 +4,12 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What was answered and what ran in a stretch of time. Not safe for several threads. */
+/** The answers and runs of a stretch of time. Not safe for several threads. */
 final class Stretch {
   private static final int LEAST_OF_A_KIND = 5;
   private static final int MOST_KINDS = 1024;
 
-  /** How long online answers of a kind took. */
+  /** The times of online answers of a kind. */
   private static final class Kind {
     private int answers;
     private double mean;

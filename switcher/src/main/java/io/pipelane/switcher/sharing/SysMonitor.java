@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SysMonitor {
   /*
-   * From HEALTHY: a metric at its unhealthy threshold leads to UNHEALTHY, one at its overlimit
-   * threshold to OVERLIMIT at once. From UNHEALTHY: overlimit as before; HEALTHY again when every
-   * metric is better than its healthy threshold, so small changes do not go back and forth. From
-   * OVERLIMIT: UNHEALTHY when every metric is better than its overlimit threshold and a period is
-   * over, 2^(n-1) times the shortest where it is the n-th entry within two hours. A metric that
-   * nobody measures is good.
+   * From HEALTHY, a metric at its unhealthy threshold leads to UNHEALTHY, one at its overlimit
+   * threshold to OVERLIMIT at once. From UNHEALTHY it is OVERLIMIT as before, and HEALTHY again
+   * when every metric is better than its healthy threshold, so small changes do not go back and
+   * forth. From OVERLIMIT it is UNHEALTHY when every metric is better than its overlimit threshold
+   * and a period is over. That period is 2^(n-1) times the shortest where it is the n-th entry
+   * within two hours. A metric that nobody measures is good.
    */
   private static final Duration ENTRIES_COUNT_FOR = Duration.ofHours(2);
   private static final int MOST_DOUBLINGS = 12;

@@ -10,35 +10,40 @@ import org.jspecify.annotations.Nullable;
  */
 final class TrialCourse {
   /*
-   * Stretches of WINDOW, with enough online work in each: with gates alone (WITHOUT), with all
-   * offline work held (ALONE), and with the share (WITH); the first and the third longer where few
-   * offline runs end, up to LONGEST: they may be long, and gates may let none through; ALONE is longer
-   * where answers differ much (OnlineAlone). What was under way when the share opened is not counted
-   * (SETTLING, at least until a first run has ended: its sessions are built then). A size pays where
-   * offline work does at least LEAST_GAIN more than with gates alone, or with a smaller size that
-   * pays, by what its runs usually take, and online requests take at most as many times as long as
-   * alone as the strictest owner of a model allows, or by default (OnlineAlone).
+   * A trial has stretches of WINDOW, with enough online work in each: with gates alone (WITHOUT),
+   * with all offline work held (ALONE), and with the share (WITH). WITHOUT and WITH are longer
+   * where few offline runs end, up to LONGEST: runs may be long, and gates may let none through.
+   * ALONE is longer where answers differ much (OnlineAlone). What was under way when the share
+   * opened is not counted (SETTLING, at least until a first run has ended: its sessions are built
+   * then).
+   *
+   * A size pays under two conditions. Offline work does at least LEAST_GAIN more than with gates
+   * alone, or with a smaller size that pays, by what its runs usually take. And online requests
+   * take at most as many times as long as alone as the strictest owner of a model allows, or by
+   * default (OnlineAlone).
    *
    * Whole answers are compared, of requests that came and were answered within the stretch, with
-   * those of the same model and shapes that had as many requests before them: how long these take is
-   * in both, and chance is less by far. How many more wait for each other follows from the online
-   * load (OnlineLoad). With gates alone offline segments end right before online runs, so that tells
-   * nothing of online work alone. What may be too much by the error of the comparison is measured
-   * for up to LONGEST and not kept in doubt; too few answers that can be compared are no verdict. A
-   * trial does not begin at a load at which what is known or expected of the size would be too much;
-   * one that shows too much ends as soon as enough has run.
+   * those of the same model and shapes that had as many requests before them. How long these take
+   * is in both, and chance is less by far. How many more wait for each other follows from the
+   * online load (OnlineLoad). With gates alone offline segments end right before online runs, so
+   * that tells nothing of online work alone.
+   *
+   * What may be too much by the error of the comparison is measured for up to LONGEST, and not kept
+   * if in doubt. Too few answers that can be compared are no verdict. A trial does not begin at a
+   * load at which what is known or expected of the size would be too much. One that shows too much
+   * ends as soon as enough has run.
    *
    * What online work takes alone may change meanwhile, most of all after a start. So before a size
    * is kept offline work stands once more, behind the share (BEHIND), unless the two stretches that
-   * were measured last agree, the latter a short while ago; if these do not, that is no verdict, and
-   * all is measured anew, each time later.
+   * were measured last agree, the latter a short while ago. If these do not agree, that is no
+   * verdict, and all is measured anew, each time later.
    *
-   * Then the share stays, and each further stretch is compared with that alone, and closes it where
-   * it is too much beyond the error; after KEPT, or once what is compared with is too old, all is
-   * measured anew, each size that opens then. Sizes that do not pay are tried
-   * again after a pause, which doubles each time. A size whose first run fails is not used, but the
-   * next smaller. Offline work is held once a minute at most, by the mean, and once in KEPT while the
-   * same is asked and nothing drifts.
+   * Then the share stays. Each further stretch is compared with that alone, and closes the share
+   * where it is too much beyond the error. After KEPT, or once what is compared with is too old,
+   * all is measured anew, each size that opens then. Sizes that do not pay are tried again after a
+   * pause, which doubles each time. A size whose first run fails is not used, but the next smaller.
+   * Offline work is held once a minute at most, by the mean, and once in KEPT while the same is
+   * asked and nothing drifts.
    */
   private static final long SECOND = 1_000_000_000;
   private static final long WINDOW_NANOS = 5 * SECOND;

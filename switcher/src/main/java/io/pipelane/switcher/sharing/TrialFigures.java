@@ -4,8 +4,8 @@ import java.lang.System.Logger.Level;
 import java.util.OptionalDouble;
 
 /**
- * What a trial has found last, with a share and without, told in the log and to whoever asks. Not
- * safe for several threads.
+ * The latest findings of a trial, with a share and without, told in the log and to whoever asks.
+ * Not safe for several threads.
  */
 final class TrialFigures {
   private static final System.Logger LOG = System.getLogger(ShareTrial.class.getName());

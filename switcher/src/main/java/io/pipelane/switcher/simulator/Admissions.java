@@ -13,11 +13,11 @@ import java.util.Map;
  */
 final class Admissions {
   /*
-   * The rule is the queue's (schedule.AnswerTimes) for fifo, without batching and preemption: what is
-   * before a request counts by its time with all weights there, as these may come in while it waits;
-   * what would be refused at its own turn counts for nothing; the request's own stall counts where it
-   * makes it late by itself. So whoever is refused would not have made it, and some that are taken
-   * are refused at their turn.
+   * The rule is the queue's (schedule.AnswerTimes) for fifo, without batching and preemption. What
+   * is before a request counts by its time with all weights there, as these may come in while it
+   * waits. What would be refused at its own turn counts for nothing. The request's own stall counts
+   * where it makes it late by itself. So whoever is refused would not have made it, and some that
+   * are taken are refused at their turn.
    */
   private final SimulatedMemory memory;
   private final int lanes;

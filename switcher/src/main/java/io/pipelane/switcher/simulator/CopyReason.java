@@ -1,6 +1,6 @@
 package io.pipelane.switcher.simulator;
 
-/** Why bytes were moved. */
+/** The reason why bytes were moved. */
 public enum CopyReason {
   /** A run wanted them. */
   DEMAND,

@@ -3,7 +3,7 @@ package io.pipelane.switcher.simulator;
 import io.pipelane.switcher.grouping.Contention;
 
 /**
- * What copies and runs cost each other on a device, beside what each takes alone.
+ * The cost of copies and runs to each other on a device, beside what each takes alone.
  *
  * @param contention while a run and copies are beside each other
  * @param holdsBack whether copies that nobody waits for are held back while something runs, see

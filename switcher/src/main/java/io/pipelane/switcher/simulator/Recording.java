@@ -4,7 +4,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** What happens in a replay, as it happens. */
+/** The record of a replay, kept as it happens. */
 final class Recording {
   private final List<TracedUse> trace;
   private final long[] stallNanos;

@@ -5,7 +5,7 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * What became of a trace's requests, in their order.
+ * The outcome of a trace's requests, in their order.
  *
  * @param stallNanos that each run waited for weights
  * @param latencyNanos from each request's coming to the end of its run; {@link #REFUSED} where it

@@ -10,16 +10,17 @@ import java.util.PriorityQueue;
 import java.util.function.Consumer;
 
 /**
- * Replays traces against recorded plans, without a device and without a clock: the same trace gives
- * the same answer. Residency is decided by the classes that a server's memory daemon uses.
+ * A simulator that replays traces against recorded plans, without a device and without a clock: the
+ * same trace gives the same answer. Residency is decided by the classes that a server's memory
+ * daemon uses.
  */
 public final class Simulator {
   /*
-   * One link, first come, first served, and lanes that take requests in their order. A run's copies
-   * are sent for when it begins, all at once, behind those of runs before it and behind a page that
-   * is being brought in ahead; such a page is sent for only while the link has nothing to do. How
-   * long a run takes from there on is the pipeline model's to say; what is copied beside it later, for
-   * others, puts its end off where copies slow runs down.
+   * There is one link, first come, first served, and lanes take requests in their order. A run's
+   * copies are sent for when it begins, all at once. They come behind those of runs before it, and
+   * behind a page that is being brought in ahead; such a page is sent for only while the link has
+   * nothing to do. How long a run takes from there on is the pipeline model's to say. What is
+   * copied beside it later, for others, puts its end off where copies slow runs down.
    *
    * Time moves from event to event; at each, everything that can begin does.
    */
@@ -44,7 +45,9 @@ public final class Simulator {
    */
   private record Running(long beginNanos, SimulatedMemory.Start start, long endNanos) {}
 
-  /** Something happens; events of one moment in the order in which they were foreseen. */
+  /**
+   * An event of the simulation; those of one moment come in the order in which they were foreseen.
+   */
   private record Event(long nanos, long number, Kind kind, int subject) {}
 
   private final PriorityQueue<Event> events =

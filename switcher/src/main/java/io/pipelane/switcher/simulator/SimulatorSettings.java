@@ -4,7 +4,7 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.switcher.grouping.Grouping;
 
 /**
- * What a simulated device has, and how it is used.
+ * The resources of a simulated device, and how it is used.
  *
  * @param capacityBytes of weights that it may hold, in whole pages
  * @param lanes runs at a time; they do not slow each other down

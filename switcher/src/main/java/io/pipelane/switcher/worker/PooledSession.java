@@ -29,7 +29,8 @@ final class PooledSession {
   private @Nullable Account account;
 
   /**
-   * What a session is for: one range of addresses, and one lane where sessions are bound to lanes.
+   * The identity of a session: one range of addresses, and one lane where sessions are bound to
+   * lanes.
    */
   record Key(StructureRange range, @Nullable EphemeralRegion lane) {}
 

@@ -22,28 +22,28 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does what lost its worker process once more, and refuses models that lose it twice in a row. Safe
- * for any platform thread.
+ * The retries of what lost its worker process, once each; models that lose it twice in a row are
+ * refused. Safe for any platform thread.
  */
 final class Retries {
   /*
-   * Of several runs that a process was lost with, any may be the reason. So a model whose run may be
-   * it is a suspect from then on until a run of it has come to its end; that a session of it was
+   * Of several runs that a process was lost with, any may be the reason. So a model whose run may
+   * be it is a suspect from then on until a run of it has come to its end. That a session of it was
    * built, or was there, says nothing. A suspect runs alone: it holds the lock that all runs share,
-   * if it can be had in time. Who is lost then, is guilty for certain, and is quarantined. One whose
-   * run hung while others got on is known by name, and keeps nobody else waiting. A run that was
-   * lost for another's sake makes no suspect, and does not count: the same may befall it a few times
-   * more, as others are not stopped at once.
+   * if it can be had in time. If the process is lost then, the suspect is guilty for certain, and
+   * is quarantined. A model whose run hung while others got on is known by name, and keeps nobody
+   * else waiting. A run that was lost for another's sake makes no suspect, and does not count. The
+   * same may befall it a few times more, as others are not stopped at once.
    *
    * What is built for a model that nothing runs of yet takes the same lock, and makes no suspect.
    *
-   * Where offline work has a process of its own, its runs share a lock of their own, and a model may
-   * be a suspect among them and none among online runs: neither class waits for the other's suspects.
+   * Where offline work has a process of its own, its runs share a lock of their own. A model may be
+   * a suspect among them and none among online runs: neither class waits for the other's suspects.
    * What is quarantined is refused to both.
    *
    * Who has the lock may be paused for one that wants it. So whoever waits for the lock leaves its
-   * turn to others meanwhile, and takes it again once it has the lock; if it is paused then, those
-   * who have a turn have the lock already or wait for it without one.
+   * turn to others meanwhile, and takes a turn again once it has the lock. If it is paused then,
+   * those who have a turn have the lock already or wait for it without a turn.
    */
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -70,7 +70,7 @@ final class Retries {
   private record Kind(ModelVersion model, boolean offline) {}
 
   /**
-   * Why a model is a suspect.
+   * The reason why a model is a suspect.
    *
    * @param shortages runs that have ended since for want of memory
    */

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.worker;
 
 /**
- * What became of runs that lost their worker process, since the start, and of their models.
+ * The figures of runs that lost their worker process, since the start, and of their models.
  *
  * @param done once more, to their end: answered, or refused for what they ask
  * @param lost once more, and given up

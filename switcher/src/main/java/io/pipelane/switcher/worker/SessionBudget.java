@@ -4,11 +4,11 @@ import io.pipelane.modelstore.ImportedModel;
 import java.time.Duration;
 
 /**
- * How much working memory building a session of a structure may take: a bound, or what sessions
+ * The working memory that building a session of a structure may take: a bound, or what sessions
  * took where that was more. Safe for any thread.
  *
- * <p>Never less than the bound, though a session that is built may hold less: building one may take
- * more for a while, a constant beside its repacked copy, and fails where less is reserved.
+ * <p>It is never less than the bound, though a session that is built may hold less. Building one
+ * may take more for a while, a constant beside its repacked copy, and fails where less is reserved.
  *
  * <p>When building one needed more than was expected, twice as much is tried at once. That may be
  * for want of the device's memory, which passes; so it is believed for a while only, and what is

@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of the working memory that sessions take, by structure, of all that have a variant
- * here. Answers at once, any thread.
+ * The budgets of working memory that sessions take, by structure, of all that have a variant here.
+ * Answers at once, any thread.
  */
 final class SessionBudgets {
   private final Map<Structure, SessionBudget> budgets = new ConcurrentHashMap<>();

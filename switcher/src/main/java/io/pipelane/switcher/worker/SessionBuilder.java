@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Builds sessions for which no run has asked. Safe for any platform thread. */
+/** A builder of sessions for which no run has asked. Safe for any platform thread. */
 final class SessionBuilder {
   private final SessionFactory sessions;
   private final Lanes lanes;
@@ -34,7 +34,7 @@ final class SessionBuilder {
   }
 
   /**
-   * What a session is for; any variant of its structure may run in it.
+   * The purpose of a session; any variant of its structure may run in it.
    *
    * @param priority the class of the model's requests that name none
    */

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What several sessions of one structure tell of how they run, put together. */
+/** The notes of several sessions of one structure on how they run, put together. */
 final class SessionNotes {
   private SessionNotes() {}
 

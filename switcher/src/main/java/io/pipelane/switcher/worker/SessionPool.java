@@ -17,8 +17,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds the session that a run needs when there is none, charged to the working memory. Safe for
- * any platform thread; one thread builds a session, the others wait for it.
+ * The pool that builds the session that a run needs when there is none, charged to the working
+ * memory. Safe for any platform thread; one thread builds a session, the others wait for it.
  */
 final class SessionPool {
   /** What captures may add to a session's constants; charged when the run that adds it is over. */
@@ -103,7 +103,7 @@ final class SessionPool {
     }
   }
 
-  /** Changes what is reserved for a session; false where that cannot be. */
+  /** The way to change what is reserved for a session; false where that cannot be. */
   @FunctionalInterface
   private interface Charging {
     boolean recharge(PooledSession session, long bytes);

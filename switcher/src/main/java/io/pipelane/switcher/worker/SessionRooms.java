@@ -14,13 +14,13 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
-/** Makes room in working memory for sessions and lanes, waiting where it must. */
+/** The way to make room in working memory for sessions and lanes, waiting where it must. */
 final class SessionRooms {
   /*
-   * Inside a lane nobody waits for room, as those that hold it may be waiting for the same: who
+   * Inside a lane nobody waits for room, as those that hold it may be waiting for the same. Who
    * finds none leaves its lane and comes here, where the room is granted to the structure. One
-   * thread at a time does so (the gate, held as long as the room); what it waits for is runs under
-   * way, and these never wait for it.
+   * thread at a time does so, under the gate, which is held as long as the room. That thread waits
+   * for runs under way, and these never wait for it.
    */
   private final ReentrantLock gate = new ReentrantLock(true);
   private final SessionTable table;

@@ -26,14 +26,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which sessions there are, what working memory is reserved for each, and who gives way. Safe for
- * any platform thread.
+ * The table of sessions: which there are, what working memory is reserved for each, and who gives
+ * way. Safe for any platform thread.
  */
 final class SessionTable {
   /*
-   * The lock guards everything here, variants included, but what budgets know; under it nothing
-   * blocks but the wait for its own condition.
-   * Lock order: memory daemon, table, lanes; none of them calls back.
+   * The lock guards everything here, variants included, but what budgets know. Under it nothing
+   * blocks but the wait for its own condition. Lock order: memory daemon, table, lanes; none of
+   * them calls back.
    *
    * Every session's bytes are reserved with Lanes from before it is built until after it is closed,
    * so the safety condition covers them. Sessions in use are never closed.

@@ -17,7 +17,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Builds and runs sessions on memory that the memory daemon lends. Safe for any platform thread.
+ * A builder and runner of sessions on memory that the memory daemon lends. Safe for any platform
+ * thread.
  */
 public interface Worker extends AutoCloseable {
   /**
@@ -177,7 +178,7 @@ public interface Worker extends AutoCloseable {
   void run(
       InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller);
 
-  /** Who waits for a run; told on its thread, of one of the two at most. */
+  /** The caller that waits for a run; told on its thread, of one of the two at most. */
   interface Caller {
     /** The outputs are written, and the run, which will not fail, goes on for the worker's sake. */
     void placed();

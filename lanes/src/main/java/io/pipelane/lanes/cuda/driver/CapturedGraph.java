@@ -11,7 +11,7 @@ import jcuda.driver.CUgraph;
 import jcuda.driver.CUgraphNodeType;
 import jcuda.driver.JCudaDriver;
 
-/** What a stream has captured: nodes of device work and their order. */
+/** A graph that a stream has captured: nodes of device work and their order. */
 public final class CapturedGraph implements AutoCloseable {
   static final class Handle extends CUgraph {
     long address() {

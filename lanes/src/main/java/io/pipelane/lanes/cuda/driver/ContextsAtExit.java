@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 
 /**
  * The contexts of this process, which are given back when it ends (SIGTERM, SIGINT) unless somebody
- * else sees to that: nothing is launched any more, what has been is finished, then they are
- * released (MuxFlow §4.2). Safe for any thread.
+ * else sees to that (MuxFlow §4.2). Nothing is launched any more, what has been launched is
+ * finished, then the contexts are released. Safe for any thread.
  */
 public final class ContextsAtExit {
   private static final System.Logger LOG = System.getLogger(ContextsAtExit.class.getName());

@@ -16,7 +16,7 @@ public record CopyNode(
     long bytes,
     long rows) {
 
-  /** Where an end of a copy lies. */
+  /** The kind of memory that an end of a copy lies in. */
   public enum MemoryType {
     HOST,
     DEVICE,

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.LongToIntFunction;
 import jcuda.driver.CUmemorytype;
 
-/** Reads and writes CUDA's description of a copy, the structure CUDA_MEMCPY3D. */
+/** CUDA's description of a copy, the structure CUDA_MEMCPY3D, read and written. */
 final class CopyParameters {
   private static final long BYTE_SIZE = 200;
 

@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Loads JCuda's native libraries. It unpacks them to files of fixed names in the system's folder
- * for temporary files, where another process that begins at the same time would map one that is
- * half written, and die of it: so one process of a user loads them at a time.
+ * The loader of JCuda's native libraries. JCuda unpacks them to files of fixed names in the
+ * system's folder for temporary files. Another process that begins at the same time would map a
+ * file that is half written, and die of it: so one process of a user loads them at a time.
  */
 public final class JCudaLibraries {
   private static final System.Logger LOG = System.getLogger(JCudaLibraries.class.getName());

@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cuda.driver;
 
-/** Puts device memory under reserved addresses. */
+/** The driver's calls that map device memory under reserved addresses. */
 public interface Mappings {
   /** Puts memory under reserved addresses; {@link #allowAccess} must follow. */
   void map(long address, long bytes, long handle);

@@ -5,7 +5,7 @@ import io.pipelane.runtime.RelativeError;
 import java.util.Map;
 import java.util.Optional;
 
-/** Compares two answers to one request. */
+/** The comparison of two answers to one request. */
 final class AnswerComparison {
   /** The largest ‖a − b‖ / ‖b‖ of answers that count as equal on a GPU with TF32. */
   static final double TOLERANCE = 2e-3;

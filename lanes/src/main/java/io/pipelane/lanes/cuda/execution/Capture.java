@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What is known of a captured form.
+ * The known facts of a captured form.
  *
  * @param segmentTimes how long each segment computes when nothing has to be waited for, in order;
  *     with the link's speed they give the least time that a pipeline can take

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Captures the runs of one session. The weights are all there; whatever fails leaves the session as
- * it was. Belongs to its lane's thread.
+ * The builder of captures of one session's runs. The weights are all there; whatever fails leaves
+ * the session as it was. Belongs to its lane's thread.
  */
 final class CaptureBuilder {
   private final CudaLane lane;

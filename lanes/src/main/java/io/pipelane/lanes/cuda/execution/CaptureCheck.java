@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Checks that a captured form answers as the uncaptured one does, on two different requests: what a
- * capture has frozen of the first request shows with the second.
+ * The check that a captured form answers as the uncaptured one does, on two different requests.
+ * What a capture has frozen of the first request shows with the second.
  */
 final class CaptureCheck {
   private final RunForm uncaptured;

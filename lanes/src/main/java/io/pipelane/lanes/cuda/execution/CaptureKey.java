@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda.execution;
 
 /**
- * What a capture is good for: addresses in it are the lane's, the weights', and the one that its
- * variant reads in place at.
+ * The key of a capture in its session: the shapes, and the address that its variant reads in place
+ * at. The other addresses in a capture are the lane's and the weights'.
  *
  * @param shapes of the request's inputs
  * @param inPlaceAddress in host memory; 0 where nothing is read in place

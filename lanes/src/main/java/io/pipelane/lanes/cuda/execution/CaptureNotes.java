@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What people are told of a session's captures: the shapes, or why there are none. */
+/** The notes that people read about a session's captures: the shapes, or why there are none. */
 final class CaptureNotes {
   private CaptureNotes() {}
 

@@ -6,9 +6,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which shapes of one session are captured, for which variant where variants read in place,
- * and gives up on a session that cannot be. Belongs to the session's thread; {@link #refusal} is
- * for any.
+ * The policy that decides which shapes of one session are captured, and for which variant where
+ * variants read in place. It gives up on a session that cannot be captured. Belongs to the
+ * session's thread; {@link #refusal} is for any.
  */
 final class CapturePolicy {
   /**

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
 /**
- * When a session captures its runs.
+ * The settings that say when a session captures its runs.
  *
  * @param afterRequests the request of a shape, counted from 1, that has it captured; 0 for never
  * @param maximumCaptures captures of one session, of 2 to 4 MB each; the one least recently used

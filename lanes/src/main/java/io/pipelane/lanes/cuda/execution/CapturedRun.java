@@ -9,14 +9,14 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Replays a model's segments for the shapes that they were captured with. Belongs to its lane's
- * thread.
+ * A run that replays a model's segments for the shapes that they were captured with. Belongs to its
+ * lane's thread.
  */
 final class CapturedRun implements RunForm, AutoCloseable {
   /*
    * Every address in the graphs is one of the lane's region, counted from its beginning, or of
-   * persistent memory. A replay takes all that the captured run took as one block, which begins at
-   * the same address because the region is empty.
+   * persistent memory. A replay takes all that the captured run took as one block. The block begins
+   * at the same address because the region is empty.
    */
   private final CudaLane lane;
   private final List<ExecutableGraph> segments;

@@ -5,7 +5,7 @@ import io.pipelane.lanes.cuda.driver.CudaMark;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for the device without burning a core: sleeps for most of the time that is expected, then
+ * A wait for the device that burns no core. It sleeps for most of the time that is expected, then
  * spins for a moment, as waking up takes the system tens of microseconds, then blocks.
  */
 final class CompletionWait {

@@ -5,7 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import java.util.Set;
 
-/** What a failed call to CUDA means for a request. */
+/** The meaning of a failed call to CUDA for a request. */
 final class CudaFailure {
   /** Errors that every later call answers too, until the process ends. */
   private static final Set<String> STICKY =

@@ -23,8 +23,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the sessions of one lane share: its stream, its region, and the pinned memory that requests
- * and answers pass through. Belongs to the thread that has the lane.
+ * The resources that the sessions of one lane share: its stream, its region, and the pinned memory
+ * that requests and answers pass through. Belongs to the thread that has the lane.
  */
 final class CudaLane implements AutoCloseable {
   private final SessionDevice device;

@@ -24,7 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Builds sessions that run on a GPU, each in the lane it was built for. */
+/** A factory of sessions that run on a GPU, each in the lane it was built for. */
 public final class CudaSessionFactory implements SessionFactory {
   private final SessionDevice device;
   private final DeviceMemory memory;

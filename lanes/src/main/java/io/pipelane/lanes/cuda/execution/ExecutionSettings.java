@@ -3,7 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import java.util.regex.Pattern;
 
 /**
- * How sessions of a GPU are built and run.
+ * The settings by which sessions of a GPU are built and run.
  *
  * @param tf32 whether FP32 products may be rounded to TF32
  * @param cublasWorkspace what {@code CUBLAS_WORKSPACE_CONFIG} says where the environment does not:

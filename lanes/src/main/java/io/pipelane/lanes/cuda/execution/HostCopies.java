@@ -6,13 +6,13 @@ import io.pipelane.lanes.cuda.driver.CopyNode;
 import io.pipelane.lanes.cuda.driver.CopyNode.MemoryType;
 import java.util.List;
 
-/** Decides what becomes of a captured segment's copies. */
+/** The decision on a captured segment's copies. */
 final class HostCopies {
   /*
-   * Tables of pointers and shapes that kernels read, a few hundred bytes each, are uploaded from
-   * pinned buffers that ONNX Runtime reuses. Replayed, such a copy would read whatever lies there
-   * by then, and would queue behind the weights on the same copy engine; a copy from device memory
-   * does neither.
+   * Kernels read tables of pointers and shapes, a few hundred bytes each, which are uploaded from
+   * pinned buffers that ONNX Runtime reuses. A replayed copy of that kind would read whatever lies
+   * there by then, and would queue behind the weights on the same copy engine. A copy from device
+   * memory does neither.
    */
   static final long MAXIMUM_BYTES = 16L << 20;
 

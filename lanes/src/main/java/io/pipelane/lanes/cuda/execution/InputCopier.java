@@ -8,7 +8,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
-/** Brings a request's inputs to the device. Belongs to its lane's thread. */
+/** The copier of a request's inputs to the device. Belongs to its lane's thread. */
 final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;

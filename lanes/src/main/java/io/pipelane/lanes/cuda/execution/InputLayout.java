@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Where the inputs of a run lie in one block of memory; it depends on their names, types and shapes
+ * The layout of a run's inputs in one block of memory; it depends on their names, types and shapes
  * alone.
  *
  * @param byteSize of the block, at least 1: an empty tensor needs an address too

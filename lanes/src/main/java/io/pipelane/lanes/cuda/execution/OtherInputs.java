@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Makes a second request of the first: the same elements in the opposite order, so that indices and
- * masks stay what models expect of them; floats that read the same from both ends change their
- * sign.
+ * A second request made of the first. It has the same elements in the opposite order, so that
+ * indices and masks stay what models expect of them. Floats that read the same from both ends
+ * change their sign.
  */
 final class OtherInputs {
   private OtherInputs() {}

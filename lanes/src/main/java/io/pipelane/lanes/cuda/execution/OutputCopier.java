@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Brings outputs to where they are wanted: straight there when that is pinned, or a state on the
- * device, by way of a pinned buffer otherwise. Belongs to its lane's thread.
+ * The copier of outputs to where they are wanted: straight there when that is pinned or a state on
+ * the device, otherwise by way of a pinned buffer. Belongs to its lane's thread.
  */
 final class OutputCopier {
   private static final long ALIGNMENT = 64;

@@ -3,9 +3,9 @@ package io.pipelane.lanes.cuda.execution;
 import java.util.Arrays;
 
 /**
- * Device times of the recent runs that waited for no weights; not of the first, in which libraries
- * load code and try algorithms out, so that it may take a hundred times as long as the others.
- * Belongs to its lane's thread.
+ * Device times of the recent runs that waited for no weights. The first run is left out: in it
+ * libraries load code and try algorithms out, so that it may take a hundred times as long as the
+ * others. Belongs to its lane's thread.
  */
 final class RunTimes {
   private static final int KEPT = 15;

@@ -4,16 +4,17 @@ import java.util.function.IntPredicate;
 import java.util.function.LongSupplier;
 
 /**
- * Waits, for a run whose segments are enqueued one by one, until one is over, or about to be where
- * it is known what it takes: the device then has the next in time and no gap. Belongs to its lane's
- * thread.
+ * The pacing of a run whose segments are enqueued one by one. It waits until a segment is over, or
+ * about to be where it is known what it takes. So the device has the next one in time and no gap.
+ * Belongs to its lane's thread.
  */
 final class SegmentPace {
   /*
-   * A segment begins when it is enqueued, or when the one in front of it ends, if that is later. Where
-   * it was enqueued before that, the end in front is waited for first, and told from then on; so never
-   * more than two segments are enqueued, of which the first ends within the lead. A run that stands at
-   * a gate finds the segment in front of it over when it goes on.
+   * A segment begins when it is enqueued, or when the one in front of it ends, if that is later.
+   * Where it was enqueued before that end, the end in front is waited for first, and the segment's
+   * time is counted from there. So never more than two segments are enqueued, of which the first
+   * ends within the lead. A run that stands at a gate finds the segment in front of it over when it
+   * goes on.
    */
   /** What it takes to see that a segment is over and to enqueue the next, and a little more. */
   static final long LEAD_NANOS = 20_000;

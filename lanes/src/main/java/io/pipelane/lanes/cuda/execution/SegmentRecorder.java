@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Captures a run in one graph per segment: each gate ends the graph before it and begins the next.
- * Belongs to the run's thread.
+ * A listener that captures a run in one graph per segment: each gate ends the graph before it and
+ * begins the next. Belongs to the run's thread.
  */
 final class SegmentRecorder implements GateListener, AutoCloseable {
   private final CudaStream stream;

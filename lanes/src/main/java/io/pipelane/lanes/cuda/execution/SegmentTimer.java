@@ -8,7 +8,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Measures how long captured segments compute, one after another with nothing to wait for. */
+/**
+ * A measurement of the time that captured segments compute, one after another with nothing to wait
+ * for.
+ */
 final class SegmentTimer {
   private static final int REPETITIONS = 3;
 

@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Runs a session for any shapes: ONNX Runtime launches kernel by kernel, and gates make the stream
- * wait. Belongs to its lane's thread.
+ * A run of a session for any shapes: ONNX Runtime launches kernel by kernel, and gates make the
+ * stream wait. Belongs to its lane's thread.
  */
 final class UncapturedRun implements RunForm {
   private final CudaLane lane;

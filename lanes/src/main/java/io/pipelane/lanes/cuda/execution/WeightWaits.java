@@ -11,8 +11,8 @@ import io.pipelane.runtime.GateListener;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets a run's stream wait, segment by segment, for the weights that are not there yet, and the run
- * itself for whatever goes before it.
+ * A listener that has a run's stream wait, segment by segment, for the weights that are not there
+ * yet. It has the run itself wait for whatever goes before it.
  */
 final class WeightWaits implements GateListener {
   /** A segment is shorter than that, unless it waits for weights. */

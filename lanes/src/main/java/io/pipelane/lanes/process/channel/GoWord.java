@@ -8,19 +8,22 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 
 /**
- * Whether the run of a lane may go on at its next gate, how fast, or not at all: written by the
- * server, heeded and answered by the worker that launches the run's segments.
+ * The word of shared memory that says whether the run of a lane may go on at its next gate, how
+ * fast, or not at all. The server writes it; the worker that launches the run's segments heeds and
+ * answers it.
  */
 public final class GoWord {
   /*
-   * The server's word is what the run is held back by, in ten-thousandths of its speed: 0 to go on,
-   * ALL to stop, and between them pauses in proportion to the segment before; or ENDS, which stays
-   * until the next run, and which a worker that ends says for itself. Beside it lies when online
-   * work is expected, by the system's clock, which both sides read; a run that may go on waits for
-   * it where its next segment would run into it. The worker's word says whether the run stands. A
-   * worker that pauses shows that it is alive; one that is stopped is not asked to, as it has no
-   * time of its own by which to go on. Of the server's threads one writes at a time, under the
-   * monitor, so that none takes ENDS back.
+   * The server's word holds the run back, by ten-thousandths of its speed. It is 0 to go on, ALL to
+   * stop, and between them asks for pauses in proportion to the segment before. ENDS stays until
+   * the next run; a worker that ends says it for itself. Beside the word lies when online work is
+   * expected, by the system's clock, which both sides read. A run that may go on waits for that
+   * work where its next segment would run into it.
+   *
+   * The worker's word says whether the run stands. A worker that pauses shows that it is alive. One
+   * that is stopped is not asked to, as it has no time of its own by which to go on.
+   *
+   * Of the server's threads one writes at a time, under the monitor, so that none takes ENDS back.
    */
   static final long BYTES = 2 * Signal.BYTES;
 

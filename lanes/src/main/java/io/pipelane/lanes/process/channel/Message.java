@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** What a server and a worker tell each other; each message has an answer of the other side. */
+/** A message between a server and a worker; each has an answer of the other side. */
 public sealed interface Message {
   /** The lane of sessions that any lane may run. */
   int NO_LANE = -1;
@@ -31,14 +31,14 @@ public sealed interface Message {
     return outputs;
   }
 
-  /** What a server says. */
+  /** A message of a server. */
   sealed interface ToWorker extends Message {}
 
-  /** What a worker says. */
+  /** A message of a worker. */
   sealed interface ToServer extends Message {}
 
   /**
-   * Build a session; {@link Built} or {@link Failed} follows.
+   * The order to build a session; {@link Built} or {@link Failed} follows.
    *
    * @param session its number from now on
    * @param slots the range that its weights will lie in
@@ -75,7 +75,7 @@ public sealed interface Message {
     }
   }
 
-  /** Close a session that nothing runs in; {@link Closed} follows. */
+  /** The order to close a session that nothing runs in; {@link Closed} follows. */
   record Close(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -83,7 +83,10 @@ public sealed interface Message {
     }
   }
 
-  /** Give up what a session can do without, between two runs of it; {@link Shrunk} follows. */
+  /**
+   * The order to give up what a session can do without, between two runs of it; {@link Shrunk}
+   * follows.
+   */
   record Shrink(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -91,7 +94,10 @@ public sealed interface Message {
     }
   }
 
-  /** Take such memory again that a session has been told to give up; {@link Closed} follows. */
+  /**
+   * The order to take such memory again that a session has been told to give up; {@link Closed}
+   * follows.
+   */
   record CaptureAgain(long session) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -100,8 +106,8 @@ public sealed interface Message {
   }
 
   /**
-   * Give back host memory that the server has closed, of models that are gone; {@link Closed}
-   * follows.
+   * The order to give back host memory that the server has closed, of models that are gone; {@link
+   * Closed} follows.
    */
   record Tidy() implements ToWorker {
     @Override
@@ -111,7 +117,8 @@ public sealed interface Message {
   }
 
   /**
-   * See whether the device does anything for the worker, which ends if not; else {@link Closed}.
+   * The order to see whether the device does anything for the worker, which ends if not; else
+   * {@link Closed}.
    */
   record Check() implements ToWorker {
     @Override
@@ -121,9 +128,9 @@ public sealed interface Message {
   }
 
   /**
-   * Run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link Grow} and
-   * {@link Place} before it perhaps. Which of its weights have arrived is told by the channel's
-   * signal.
+   * The order to run a session in the channel's lane; {@link Ran} or {@link Failed} follows, {@link
+   * Grow} and {@link Place} before it perhaps. Which of its weights have arrived is told by the
+   * channel's signal.
    *
    * @param lane what the channel's lane has
    * @param inputs those that lie in the lane's host memory
@@ -177,7 +184,7 @@ public sealed interface Message {
   }
 
   /**
-   * Where an output goes: the answer to {@link Place}.
+   * The place for an output: the answer to {@link Place}.
    *
    * @param offset in the server's transfer memory, or in its states, which count on behind that;
    *     {@link #IN_LANE} when it is to be left in the lane's host memory
@@ -192,7 +199,7 @@ public sealed interface Message {
     }
   }
 
-  /** The lane's limit is so much now: the answer to {@link Grow}; as before when it cannot grow. */
+  /** The lane's limit as it is now: the answer to {@link Grow}; as before when it cannot grow. */
   record Grown(long limitBytes) implements ToWorker {
     @Override
     public void write(MessageWriter message) {
@@ -201,8 +208,8 @@ public sealed interface Message {
   }
 
   /**
-   * Run a session on numbers made up and weights of zero, so that the first run of these shapes
-   * finds done what takes long the first time; {@link WarmedUp} or {@link Failed} follows.
+   * The order to run a session on numbers made up and weights of zero; {@link WarmedUp} or {@link
+   * Failed} follows. The first run of these shapes then finds done what takes long the first time.
    *
    * @param lane the lane that the session belongs to, or {@link #NO_LANE}
    * @param memory what that lane has, or any; host memory that is opened is so for the runs to come
@@ -249,7 +256,7 @@ public sealed interface Message {
   }
 
   /**
-   * A session is built.
+   * The answer that a session is built.
    *
    * @param constantBytes what its constants take
    * @param heldBytes device memory that it holds beside them
@@ -261,7 +268,7 @@ public sealed interface Message {
     }
   }
 
-  /** A session has run as {@link WarmUp} says. */
+  /** The answer that a session has run as {@link WarmUp} says. */
   record WarmedUp() implements ToServer {
     @Override
     public void write(MessageWriter message) {
@@ -270,7 +277,7 @@ public sealed interface Message {
   }
 
   /**
-   * A session has given up what it can do without.
+   * The answer that a session has given up what it can do without.
    *
    * @param heldBytes device memory that it holds still, beside its constants
    */
@@ -281,7 +288,10 @@ public sealed interface Message {
     }
   }
 
-  /** A session is closed; host memory has been given back; the device lives. */
+  /**
+   * The answer that an order is carried out: a session is closed, or takes memory again; host
+   * memory has been given back; the device lives.
+   */
   record Closed() implements ToServer {
     @Override
     public void write(MessageWriter message) {
@@ -289,7 +299,7 @@ public sealed interface Message {
     }
   }
 
-  /** What a session's owner should know of how it runs, where that may have changed. */
+  /** The news for a session's owner of how it runs, where that may have changed. */
   record Noted(List<String> notes) implements ToServer {
     /** As many are told. */
     private static final int MAXIMUM = 32;
@@ -311,7 +321,7 @@ public sealed interface Message {
     }
   }
 
-  /** A run needs room for so much beyond its lane's limit, having reached a peak. */
+  /** A run's request for so much room beyond its lane's limit, having reached a peak. */
   record Grow(long bytes, long peakBytes) implements ToServer {
     @Override
     public void write(MessageWriter message) {
@@ -320,8 +330,8 @@ public sealed interface Message {
   }
 
   /**
-   * A run will have a large output, or one that may become a state, and asks where to write it;
-   * {@link Placed} follows.
+   * A run's question where to write a large output, or one that may become a state; {@link Placed}
+   * follows.
    *
    * @param position among those wanted; asked for once
    * @param output whose offset says nothing yet
@@ -339,8 +349,8 @@ public sealed interface Message {
   }
 
   /**
-   * A run has its outputs, which lie in the lane's host memory until the next, or where {@link
-   * Placed} has said.
+   * The answer that a run has its outputs, which lie in the lane's host memory until the next, or
+   * where {@link Placed} has said.
    *
    * @param peakBytes how far its allocations reached
    * @param stallNanos how long it waited for weights
@@ -381,7 +391,7 @@ public sealed interface Message {
   }
 
   /**
-   * A session has ended the work of its own that followed a run's outputs.
+   * The report that a session has ended the work of its own that followed a run's outputs.
    *
    * @param captured whether runs of these shapes are captured now
    * @param segments how long they compute, if that work has measured it
@@ -401,7 +411,7 @@ public sealed interface Message {
   }
 
   /**
-   * A run or a building has ended without a result.
+   * The answer that a run or a building has ended without a result.
    *
    * @param refusedBytes the largest allocation that was refused, if that is why; else 0
    */

@@ -7,7 +7,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 
-/** Takes a message apart; what is missing or out of bounds is a {@link ProtocolException}. */
+/**
+ * A reader that takes a message apart; what is missing or out of bounds is a {@link
+ * ProtocolException}.
+ */
 final class MessageReader {
   private final MemorySegment body;
   private long position;

@@ -7,7 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 
-/** Puts a message's fields together, in the order in which they are read. */
+/** A writer that puts a message's fields together, in the order in which they are read. */
 final class MessageWriter {
   private final MemorySegment buffer = Arena.ofAuto().allocate(RingMemory.MAXIMUM_BODY, 8);
   private long position;

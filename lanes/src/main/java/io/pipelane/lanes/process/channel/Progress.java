@@ -5,7 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 
-/** How far a run has come, written by the worker at each gate, for a server that watches it. */
+/** The progress of a run, written by the worker at each gate, for a server that watches it. */
 public final class Progress {
   static final long BYTES = 64;
 

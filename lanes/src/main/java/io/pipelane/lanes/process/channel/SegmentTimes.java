@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How long each segment of a run has computed, in nanoseconds.
+ * The time that each segment of a run has computed, in nanoseconds.
  *
  * @param nanos by segment; empty where it was not measured
  */

@@ -12,7 +12,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 
-/** What a session is built of, as bytes: the model's files and its plan. */
+/** The byte form of everything that a session is built of: the model's files and its plan. */
 public final class SessionDescription {
   private SessionDescription() {}
 

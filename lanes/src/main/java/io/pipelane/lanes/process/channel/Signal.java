@@ -12,10 +12,10 @@ import java.lang.invoke.VarHandle;
  */
 public final class Signal {
   /*
-   * Two words: the value, written by the one, and whether somebody sleeps, written by the other.
-   * The one writes the value, then reads the other word; the other writes that, then reads the
-   * value (the system call does, atomically with going to sleep). So no wake-up is lost, and where
-   * nobody sleeps there is no system call.
+   * There are two words: the value, written by the one, and whether somebody sleeps, written by the
+   * other. The one writes the value, then reads the other word. The other writes that word, then
+   * reads the value (the system call does, atomically with going to sleep). So no wake-up is lost,
+   * and where nobody sleeps there is no system call.
    */
 
   static final long BYTES = 64;

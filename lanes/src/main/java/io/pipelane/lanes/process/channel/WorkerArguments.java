@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a worker process is started with.
+ * The arguments that a worker process is started with.
  *
  * @param area the descriptor of its area in the server
  * @param lanes channels to run in: the first ones

@@ -1,4 +1,7 @@
-/** How a server and its worker processes talk: rings, signals and messages in shared memory. */
+/**
+ * The channel between a server and its worker processes: rings, signals and messages in shared
+ * memory.
+ */
 @NullMarked
 package io.pipelane.lanes.process.channel;
 

@@ -10,7 +10,7 @@ import io.pipelane.lanes.process.channel.Signal;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
-/** Does what a server says through one channel, one thing after another. */
+/** The loop that does what a server says through one channel, one thing after another. */
 final class ChannelLoop implements Runnable {
   /** What ONNX Runtime says when C++ has no memory; its device memory is another matter. */
   private static final String NO_MEMORY = "bad_alloc";

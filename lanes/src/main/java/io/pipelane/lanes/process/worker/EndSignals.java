@@ -14,10 +14,11 @@ import java.util.function.Consumer;
 /** The signals that ask a process to end, told to somebody else instead of doing that. */
 final class EndSignals {
   /*
-   * A worker begins with them ignored, so that none that comes before this ends it, and the virtual
-   * machine takes no signal that is ignored. So each first has a handler of C's that does nothing
-   * (getpid may be called in one): then the machine takes it, and tells of it on a thread of its
-   * own. That is the business of a class of the JDK that compilers warn of; hence its name as text.
+   * A worker begins with these signals ignored, so that none that comes before this ends it. But
+   * the virtual machine takes no signal that is ignored. So each first gets a handler of C's that
+   * does nothing (getpid may be called in one). Then the machine takes it, and tells of it on a
+   * thread of its own. That is the business of a class of the JDK that compilers warn of; hence its
+   * name as text.
    */
   private static final Map<String, Integer> NUMBERS = Map.of("TERM", 15, "INT", 2);
 

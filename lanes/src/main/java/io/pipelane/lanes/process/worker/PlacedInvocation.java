@@ -51,7 +51,7 @@ final class PlacedInvocation implements Invocation, AutoCloseable {
 
   private boolean isPlacing = true;
 
-  /** Where outputs go. */
+  /** The places for outputs. */
   @FunctionalInterface
   interface Places {
     /**

@@ -12,9 +12,10 @@ import java.lang.invoke.MethodHandle;
  */
 final class ProcessExit {
   /*
-   * Before it ends, the virtual machine waits 300 ms for threads that are inside C (Runtime.halt,
-   * too), as a worker's always are: they sleep there until the server says something. The system's
-   * own call does not; what it runs without, C's exit handlers, has nothing to do here.
+   * Before it ends, the virtual machine waits 300 ms for threads that are inside C (in
+   * Runtime.halt, too). A worker's threads always are: they sleep there until the server says
+   * something. The system's own call does not wait. It does not run C's exit handlers either, which
+   * have nothing to do here.
    */
   private static final MethodHandle EXIT =
       Linker.nativeLinker()

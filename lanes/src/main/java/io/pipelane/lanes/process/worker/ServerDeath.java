@@ -7,12 +7,12 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 
-/** What the system does to this process when its server dies. */
+/** The system's treatment of this process when its server dies. */
 final class ServerDeath {
   /*
    * A process that is stopped (SIGSTOP, a debugger's end) does not see its standard input end, and
-   * would keep its part of the device for ever. To Linux a parent is the thread that has started a
-   * process; the supervisor's ends after all its workers, or with the server.
+   * would keep its part of the device for ever. To Linux the parent of a process is the thread that
+   * has started it. The supervisor's thread ends after all its workers, or with the server.
    */
   private static final int PR_SET_PDEATHSIG = 1;
   private static final long SIGCONT = 18; // On x86-64 and AArch64.

@@ -23,20 +23,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Runs sessions that nobody has asked for yet, so that the first who does need not wait for what a
- * first run loads, compiles, tries out and captures. Safe for any platform thread.
+ * Runs of sessions that nobody has asked for yet. The first who does need not wait for what a first
+ * run loads, compiles, tries out and captures. Safe for any platform thread.
  */
 final class WarmUps {
   /*
-   * A page of zeroes lies under the range meanwhile, as those under it by rights may be anybody's
-   * and change at any time. Nothing that is kept of such a run depends on the weights: a capture
-   * holds their addresses, which stay, and kernels are chosen by shapes. What a capture has frozen
-   * by mistake would not show with weights of zero, so only what has been checked elsewhere, with
-   * true weights, is captured.
+   * A page of zeroes lies under the range meanwhile, as the pages that belong there may be
+   * anybody's and change at any time. Nothing that is kept of such a run depends on the weights: a
+   * capture holds their addresses, which stay, and kernels are chosen by shapes. What a capture has
+   * frozen by mistake would not show with weights of zero. So only what has been checked elsewhere,
+   * with true weights, is captured.
    *
    * Everything else that this process does holds `quiet` for reading, so that no run finds the
-   * zeroes, nor its lane in use. A warm-up never waits for that: it takes place when nothing does,
-   * and is given up at its next gate once somebody waits for an answer (`urgent` counts them).
+   * zeroes, nor its lane in use. A warm-up never waits for that. It takes place when nothing else
+   * does, and is given up at its next gate once somebody waits for an answer (`urgent` counts
+   * them).
    */
   private static final System.Logger LOG = System.getLogger(WarmUps.class.getName());
 
@@ -64,7 +65,7 @@ final class WarmUps {
     this.steps = steps;
   }
 
-  /** What goes on apart from warm-ups. */
+  /** A stretch of work that goes on apart from warm-ups. */
   @FunctionalInterface
   interface Apart extends AutoCloseable {
     @Override
@@ -195,7 +196,9 @@ final class WarmUps {
     return isThere;
   }
 
-  /** Weights of zero are there at once, and gone when somebody else waits. */
+  /**
+   * The weights of zero of a warm-up, which are there at once, and gone when somebody else waits.
+   */
   private final class BlankWeights implements WeightArrivals {
     @Override
     public void await(int segment) {

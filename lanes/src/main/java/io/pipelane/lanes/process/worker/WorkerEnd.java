@@ -10,19 +10,20 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends this process when the server closes its standard input, or is gone, or when a worker of
- * offline work is told to end: what runs ends at its next gate, if it comes there, and the device
- * is given back before (MuxFlow §4.2). Safe for any thread.
+ * The end of this process: when the server closes its standard input, or is gone, or when a worker
+ * of offline work is told to end. What runs ends at its next gate, if it comes there, and the
+ * device is given back before (MuxFlow §4.2). Safe for any thread.
  */
 final class WorkerEnd implements Runnable {
   /*
-   * A server that lives closes the input of a worker that nobody uses: recycling has its runs
-   * finished or ended at a gate before, and a change of owners has them finished. So what runs here
-   * has lost its server, and nobody waits for it; or the process is told to end, and the server has
-   * its runs made again elsewhere once it is gone. Such a server may tell a run to stop or to go on
-   * meanwhile, so runs are told to end until they have. A run whose weights do not come any more
-   * never ends, nor one that was given to a device as a whole before its end: the device's driver
-   * takes it away with the process.
+   * A server that lives closes the input of a worker only when nobody uses it. Recycling has its
+   * runs finished or ended at a gate before, and a change of owners has them finished. So what runs
+   * here has lost its server, and nobody waits for it; or the process is told to end, and the
+   * server has its runs made again elsewhere once it is gone. Such a server may tell a run to stop
+   * or to go on meanwhile, so runs are told to end until they have.
+   *
+   * Two kinds of run never end: one whose weights do not come any more, and one that was given to a
+   * device as a whole and has not ended there. The device's driver takes it away with the process.
    */
   private static final long LONGEST_RUN_NANOS = 500_000_000;
 

@@ -1,15 +1,16 @@
 package io.pipelane.lanes.process.worker;
 
 /**
- * Told how far a worker process has come, on the thread that has; for tests of what may fail. A
- * program that makes faults has one as a service on its class path; the product has none.
+ * An observer of a worker process's progress, told on the thread that has made it; for tests of
+ * what may fail. A program that makes faults has one as a service on its class path; the product
+ * has none.
  */
 @FunctionalInterface
 public interface WorkerSteps {
   /** Tells nobody. */
   WorkerSteps UNOBSERVED = (step, structure) -> {};
 
-  /** What is about to be done. */
+  /** A step that is about to be done. */
   enum Step {
     /** The memory shared with the server is opened. */
     OPENING,
