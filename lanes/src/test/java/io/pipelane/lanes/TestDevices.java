@@ -14,7 +14,7 @@ import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;

@@ -6,7 +6,7 @@ import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import java.lang.foreign.MemorySegment;

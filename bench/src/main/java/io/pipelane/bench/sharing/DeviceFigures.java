@@ -4,7 +4,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.SampleRing.Timed;
-import io.pipelane.switcher.sharing.ShareOverview;
+import io.pipelane.switcher.sharing.trial.ShareOverview;
 import io.pipelane.switcher.sharing.Sharing;
 import java.util.List;
 import java.util.OptionalDouble;

@@ -15,7 +15,7 @@ import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

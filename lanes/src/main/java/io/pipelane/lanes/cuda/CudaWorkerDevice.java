@@ -6,7 +6,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.WorkerRegion;

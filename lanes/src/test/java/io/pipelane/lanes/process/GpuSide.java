@@ -14,7 +14,7 @@ import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
+import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.MemoryTarget;

@@ -7,7 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.NoDeviceMemory;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
-import io.pipelane.server.ProductVersion;
+import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.device.Processor;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;

@@ -44,7 +44,7 @@ import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterRequest;
 import io.pipelane.protocol.grpc.SystemSharedMemoryUnregisterResponse;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
-import io.pipelane.server.ProductVersion;
+import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;

@@ -9,7 +9,6 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.protocol.JsonInference;
 import io.pipelane.server.statistics.BatchRows;
-import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
@@ -77,15 +76,14 @@ final class JobItem {
    */
   boolean start(
       ServedModel model,
-      InferenceService service,
-      InferenceStatistics statistics,
+      JobParts parts,
       Priority priority,
       JobWork work,
       Optional<SequenceStep> step,
       Optional<PlacedJob> place) {
     Attempt begun = new Attempt(work, place);
     attempt = begun;
-    return begun.start(item, model, service, statistics, priority, step);
+    return begun.start(item, model, parts, priority, step);
   }
 
   /** Whether it was asked for, or its row is known, and not awaited yet. */
@@ -206,12 +204,11 @@ final class JobItem {
     boolean start(
         ItemFile.Item item,
         ServedModel model,
-        InferenceService service,
-        InferenceStatistics statistics,
+        JobParts parts,
         Priority priority,
         Optional<SequenceStep> step) {
       try {
-        RequestAccount counted = statistics.begin(model.version());
+        RequestAccount counted = parts.statistics().begin(model.version());
         account = counted;
         if (item.isTooLong()) {
           throw new StatusException(
@@ -225,7 +222,7 @@ final class JobItem {
         InferenceRequest request = read.request();
         counted.decoded(OptionalLong.empty(), BatchRows.of(model.inputs(), request.inputs()));
         ticket =
-            service.submit(
+            parts.service().submit(
                 new InferenceRequest(
                     request.model(),
                     request.inputs(),

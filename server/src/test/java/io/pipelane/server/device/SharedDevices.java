@@ -6,7 +6,7 @@ import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineRuns;
 import io.pipelane.switcher.sharing.OnlineWork;
-import io.pipelane.switcher.sharing.ShareOverview;
+import io.pipelane.switcher.sharing.trial.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.List;

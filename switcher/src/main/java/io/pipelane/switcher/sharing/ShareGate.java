@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.trial.ShareTrial;
+
 /**
  * The gate of offline work in the lane that keeps to a share of the device, beside online work,
  * while that pays ({@link ShareTrial}). Safe for any thread.

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.trial.ShareOverview;
+
 /**
  * The sharing of a device by online and offline work, as it is now.
  *

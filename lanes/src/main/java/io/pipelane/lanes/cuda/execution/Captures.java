@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
@@ -144,11 +145,6 @@ final class Captures implements AutoCloseable {
   /** Captures again, unless it was given up for good. */
   void resume() {
     policy.resumed();
-  }
-
-  /** Why nothing is captured any more, if that is so. */
-  Optional<String> refusal() {
-    return policy.refusal();
   }
 
   /** What is captured at present. */

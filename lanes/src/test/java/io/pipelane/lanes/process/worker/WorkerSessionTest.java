@@ -8,7 +8,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory.Account;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;

@@ -1,0 +1,130 @@
+package io.pipelane.server.hosts;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.server.hosts.Forward.Answer;
+import io.pipelane.server.hosts.Forward.Failure;
+import io.pipelane.server.hosts.HostChoice.Plan;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's way to other hosts, one after another until one answers, and back here when none
+ * does. Belongs to the request's event loop.
+ */
+public final class ForwardingAttempts implements Forward.Receiver {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+  private final Hosts hosts;
+  private final boolean once;
+  private final boolean canComeBack;
+  private final Deque<RemoteHost> left;
+  private final Forward.Request request;
+  private final End end;
+  private @Nullable RemoteHost host;
+  private @Nullable ForwardAttempt attempt;
+  private @Nullable Answer refusal;
+
+  /** The receiver of what comes of attempts; one of these is called, once, unless it is cancelled. */
+  public interface End {
+    /** With the answer of another host, whatever it says; the receiver's to release. */
+    void answered(Answer answer);
+
+    /** No other host has answered, and this one can. */
+    void here();
+
+    void failed(StatusException error);
+  }
+
+  /**
+   * Attempts that have not begun.
+   *
+   * @param canComeBack whether this host can answer, too
+   * @param end told the end on the request's event loop
+   */
+  ForwardingAttempts(Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
+    this.hosts = hosts;
+    this.once = plan.keepsState();
+    this.canComeBack = canComeBack;
+    this.left = new ArrayDeque<>(plan.hosts());
+    this.request = request;
+    this.end = end;
+  }
+
+  /** Goes to the next host; the end may be told before this returns. */
+  void next() {
+    for (host = left.poll(); host != null; host = left.poll()) {
+      if (hosts.mayAsk(host)) {
+        attempt = hosts.send(host, request, this);
+        return;
+      }
+      if (once && hosts.isFull(host)) { // Its sequences are nowhere else.
+        attempt = null;
+        end(host + " has as many requests of this one as hosts.connections allows");
+        return;
+      }
+    }
+    attempt = null;
+    Answer last = refusal;
+    refusal = null;
+    if (canComeBack) {
+      release(last);
+      end.here();
+    } else if (last != null) {
+      end.answered(last);
+    } else {
+      end.failed(
+          StatusException.unavailable(
+              "the hosts that have this model cannot be reached at present", RETRY_AFTER));
+    }
+  }
+
+  private static void release(@Nullable Answer answer) {
+    if (answer != null) {
+      answer.release();
+    }
+  }
+
+  @Override
+  public void answered(Answer answer) {
+    release(refusal);
+    refusal = null;
+    if (answer.isRefusal() && !once) {
+      refusal = answer;
+      next();
+    } else {
+      end.answered(answer);
+    }
+  }
+
+  @Override
+  public void failed(Failure failure) {
+    RemoteHost asked = host;
+    if (asked != null && failure != Failure.LATE) {
+      hosts.suspect(asked);
+    }
+    if (failure == Failure.LATE) {
+      end(asked + " has not answered in time; the request may still run there");
+    } else if (failure == Failure.BROKEN && once) {
+      end(asked + " has gone during a step of a sequence; begin the sequence anew");
+    } else {
+      next();
+    }
+  }
+
+  private void end(String message) {
+    release(refusal);
+    refusal = null;
+    end.failed(StatusException.unavailable("host " + message, RETRY_AFTER));
+  }
+
+  /** Gives the request up; nobody is told anything any more. */
+  public void cancel() {
+    if (attempt != null) {
+      attempt.cancel();
+    }
+    release(refusal);
+    refusal = null;
+  }
+}
