@@ -3,7 +3,9 @@ package io.pipelane.config;
 /** How log records are written. */
 public record LoggingConfig(
     @Key(
-            about = "Whether a record is a line to read, or a JSON object on a line",
+            about =
+                "How a log record is written: a line of text to read (text), or one JSON object"
+                    + " per line (json)",
             standard = "text")
         Format format) {
 
