@@ -10,7 +10,9 @@ public record SecurityConfig(
             about =
                 "File of API keys: their digests, with roles, models and limits. The server reads"
                     + " it again when it changes",
-            unset = "everybody who can connect may do everything")
+            unset =
+                "everybody who can connect may do everything, unless tokens are set up by"
+                    + " security.jwt-keys or security.jwt-keys-url")
         Optional<Path> apiKeys,
     @Key(
             about =
