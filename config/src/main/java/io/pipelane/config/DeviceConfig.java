@@ -4,36 +4,44 @@ import java.util.Optional;
 
 /** The devices that models run on, and the memory they are given. */
 public record DeviceConfig(
-    @Key(about = "The device; auto is a GPU where one can be used, else the CPU", standard = "cpu")
+    @Key(
+            about =
+                "The device that models run on; auto takes a GPU if one can be used, else the CPU",
+            standard = "cpu")
         DeviceSelection kind,
     @Key(
-            about = "Device memory for weights, of each device",
+            about = "Device memory for weights, on each device",
             unset = "1GiB on the CPU, 60% of what is free on a GPU",
             min = "4KiB",
             max = "16TiB")
         Optional<ByteSize> memory,
     @Key(
-            about = "Device memory for everything else: lanes and session constants",
+            about =
+                "Device memory for everything but weights, on each device: lanes, session"
+                    + " constants and states",
             standard = "2GiB",
             min = "1MiB",
             max = "16TiB")
         ByteSize workingMemory,
     @Key(
             about =
-                "Of device.working-memory, what tensors may hold that one step of an ensemble has made and a later one reads; with 0 they wait in host memory",
+                "How much of device.working-memory may hold tensors that one step of an ensemble"
+                    + " makes and a later step reads; with 0 they wait in host memory",
             standard = "64MiB",
             min = "0B",
             max = "16TiB")
         ByteSize ensembleMemory,
     @Key(
-            about = "The unit in which device memory is lent to weights",
+            about = "Unit in which device memory is lent to weights",
             unset = "2MiB on the CPU, 16MiB on a GPU",
             min = "4KiB",
             max = "1GiB",
             powerOfTwo = true)
         Optional<ByteSize> pageSize,
     @Key(
-            about = "Inferences at a time; 0 is one per processor core, on a GPU 2",
+            about =
+                "Inferences at a time, on each device; 0 means one per processor core on the CPU,"
+                    + " where several CPU devices share the cores, and 2 on a GPU",
             standard = "0",
             min = "0",
             max = "256")

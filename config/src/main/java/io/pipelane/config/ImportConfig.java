@@ -6,10 +6,12 @@ import java.util.Optional;
 
 /** The checks on model files, and their preparation. */
 public record ImportConfig(
-    @Key(about = "Longest time one import may take", standard = "5m", min = "1s", max = "24h")
+    @Key(about = "Longest time that one import may take", standard = "5m", min = "1s", max = "24h")
         Duration timeout,
     @Key(
-            about = "Address space one import may take: Java, ONNX Runtime and mapped files",
+            about =
+                "Address space that one import may take: Java, ONNX Runtime and mapped files. For"
+                    + " a GPU it limits the import's Java heap instead",
             standard = "16GiB",
             min = "2GiB",
             max = "1TiB")
@@ -21,24 +23,25 @@ public record ImportConfig(
             max = "1TiB")
         ByteSize maxFileSize,
     @Key(
-            about = "Least weight bytes between two gates",
+            about = "Least bytes of weights between two gates",
             unset = "256KiB on the CPU, 1MiB on a GPU",
             min = "1KiB",
             max = "1GiB")
         Optional<ByteSize> minSegment,
     @Key(
-            about = "Most segments a model is cut into by the bytes of its weights",
+            about = "Most segments that import cuts a model into by the bytes of its weights",
             unset = "16 on the CPU, 32 on a GPU",
             min = "1",
             max = "256")
         Optional<Integer> maxSegments,
     @Key(
-            about = "Longest estimated microseconds between two gates, for one item",
+            about = "Longest estimated time between two gates, in microseconds, for one item",
             unset = "2000 on the CPU, 200 on a GPU",
             min = "10",
             max = "1000000000")
         Optional<Integer> maxSegmentMicros,
-    @Key(about = "Imports at a time", standard = "1", min = "1", max = "64") int concurrency) {
+    @Key(about = "Imports that run at a time", standard = "1", min = "1", max = "64")
+        int concurrency) {
   private static final int CPU_SEGMENTS = 16;
   private static final int GPU_SEGMENTS = 32;
   private static final Duration CPU_LONGEST = Duration.ofMillis(2);

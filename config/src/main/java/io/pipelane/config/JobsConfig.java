@@ -6,12 +6,11 @@ import java.util.Optional;
 /** Inference over many items, in the background. */
 public record JobsConfig(
     @Key(
-            about =
-                "Folder that jobs read their input files from and write their outputs to; without"
-                    + " one there are no jobs")
+            about = "Folder that jobs read their input files from and write their outputs to",
+            unset = "there are no jobs")
         Optional<Path> folder,
     @Key(
-            about = "Jobs that run at once, and one more of class online",
+            about = "Jobs that run at once; one more job of class online may run beside them",
             standard = "2",
             min = "1",
             max = "64")
@@ -24,14 +23,14 @@ public record JobsConfig(
         int parallelItems,
     @Key(
             about =
-                "Items from one checkpoint to the next, of jobs whose model keeps state: what a crash"
-                    + " costs at most",
+                "Items between two checkpoints of a job whose model keeps state: the most that a"
+                    + " crash makes it repeat",
             standard = "100",
             min = "1",
             max = "1000000")
         int checkpointIterations,
     @Key(
-            about = "Jobs that are remembered, ended ones included; more are refused",
+            about = "Jobs that the server remembers, ended ones included; it refuses more",
             standard = "1000",
             min = "1",
             max = "100000")

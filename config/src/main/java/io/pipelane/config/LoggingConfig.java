@@ -3,7 +3,9 @@ package io.pipelane.config;
 /** The form of log records. */
 public record LoggingConfig(
     @Key(
-            about = "Whether a record is a line to read, or a JSON object on a line",
+            about =
+                "How a log record is written: a line of text to read (text), or one JSON object"
+                    + " per line (json)",
             standard = "text")
         Format format) {
 

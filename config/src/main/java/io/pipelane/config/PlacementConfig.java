@@ -7,48 +7,50 @@ import java.util.Locale;
 public record PlacementConfig(
     @Key(
             about =
-                "Where a request goes: to the device with the least predicted time to its answer"
-                    + " among those that have its model, to all in turns, or to the model's first"
-                    + " device alone",
+                "Where a request goes, with several devices: to the device of its model that is"
+                    + " predicted to answer first (predicted), to these devices in turn"
+                    + " (round-robin), or only to the model's first device (static)",
             standard = "predicted")
         Routing routing,
     @Key(
             about =
-                "Whether models are kept on several devices where that saves more waiting than the"
-                    + " memory would save others; with predicted routing",
+                "Whether a model is kept on several devices if that saves more waiting than the"
+                    + " memory would save other models. It needs placement.routing predicted",
             standard = "true")
         boolean replicas,
     @Key(
-            about = "After this time, waiting that was or could be saved by a replica counts half",
+            about =
+                "Time after which waiting that a replica saved, or could have saved, counts half",
             standard = "30s",
             min = "100ms",
             max = "24h")
         Duration replicaHalfLife,
     @Key(
             about =
-                "Whether weights come out of another device's memory where they lie there already,"
-                    + " and memory holds what other devices have no room for while that saves them"
-                    + " more than it saves its own; where devices can read each other's memory",
+                "Whether weights may come from the memory of another device, and whether devices"
+                    + " hold weights there that others have no room for, while that saves them more"
+                    + " waiting than it costs the device's own models. It needs devices that can"
+                    + " read each other's memory",
             standard = "true")
         boolean peerMemory,
     @Key(
             about =
-                "How many sessions of other devices' models, which variants share, stand ready on each"
-                    + " device, of those asked for most, so that it answers for them soon when"
-                    + " theirs is lost; they are built while the device has no online work and a"
-                    + " quarter of its working memory stays free, on a GPU in each of its lanes while"
-                    + " half of it does, run there as offline work, so that they are captured, and"
-                    + " give way to whatever needs the memory; with 0 there are none. Where there are"
-                    + " several devices",
+                "With several devices, how many sessions of other devices' models stand ready on"
+                    + " each device, for when such a device is lost. They are sessions that"
+                    + " variants share, of the models that are asked for most. They are built while"
+                    + " the device has no online work and a quarter of its working memory stays"
+                    + " free; on a GPU they are built in each lane while half stays free, and run"
+                    + " there as offline work so that they are captured. They give way to whatever"
+                    + " needs the memory; 0 means none",
             standard = "32",
             min = "0",
             max = "10000")
         int readySessions,
     @Key(
             about =
-                "How often offline jobs are matched anew to the devices where they get most done"
-                    + " beside online work, one job at most on each: 1s or more; with 0 their requests"
-                    + " go where all others go. Where there are several devices",
+                "With several devices, how often offline jobs are matched anew to devices, so"
+                    + " that most work gets done beside online work, with one job at most on each"
+                    + " device. 1s or more; with 0 their requests go where all other requests go",
             standard = "15m",
             min = "0ms",
             max = "24h")

@@ -6,31 +6,37 @@ import java.util.Optional;
 
 /** The places of models and of what is derived from them. */
 public record RepositoryConfig(
-    @Key(about = "Folder of models, <model>/<version>/model.onnx; may be read-only")
+    @Key(about = "Folder of the models, as <model>/<version>/model.onnx; it may be read-only")
         Optional<Path> path,
     @Key(
             about =
-                "Name of the only model, whose own folder repository.path is: its versions, or"
-                    + " model.onnx itself, lie in it",
+                "Name of the only model. repository.path is then this model's own folder, with"
+                    + " its versions or model.onnx itself",
             unset = "repository.path holds a folder for each model")
         Optional<ModelName> modelName,
     @Key(
             about =
-                "Folder for what import derives from models, and for what is chosen of their versions;"
-                    + " can be deleted while no server runs",
+                "Folder for what import derives from models and for the chosen versions and"
+                    + " labels. You may delete it while no server runs",
             standard = "${XDG_CACHE_HOME:-~/.cache}/pipelane")
         Path cache,
     @Key(
             about =
-                "How often path is looked at for models that have come, changed or gone; what has"
-                    + " changed is followed once it looks the same twice; 0 means never",
+                "How often the server looks at repository.path for models that are new, changed"
+                    + " or gone. It follows a change once two looks find the same; 0 means never",
             standard = "0s",
             min = "0s",
             max = "24h")
         Duration poll,
     @Key(
-            about = "Whether models may be uploaded over HTTP into repository.path, and deleted",
+            about =
+                "Whether models may be uploaded into repository.path and deleted, and their"
+                    + " options changed, over HTTP",
             standard = "false")
         boolean upload,
-    @Key(about = "Largest upload, packed or not", standard = "4GiB", min = "1KiB", max = "1024GiB")
+    @Key(
+            about = "Largest upload, both packed and unpacked",
+            standard = "4GiB",
+            min = "1KiB",
+            max = "1024GiB")
         ByteSize uploadLimit) {}

@@ -7,41 +7,45 @@ import java.util.Locale;
 public record ResidencyConfig(
     @Key(
             about =
-                "Who gives way: the pages that save least waiting, or whole models; nothing-stays"
-                    + " empties the device after each run",
+                "Which weights give way when memory is needed: the pages that save least waiting"
+                    + " (expected-stall), whole models (lru, lfu, greedy-dual-size), or all weights"
+                    + " after each run (nothing-stays)",
             standard = "expected-stall")
         Policy policy,
     @Key(
-            about = "After this time a request counts half when rates are estimated",
+            about =
+                "Time after which a request counts half when the server estimates how often a"
+                    + " model is asked for",
             standard = "2m",
             min = "1s",
             max = "24h")
         Duration halfLife,
     @Key(
             about =
-                "The longest that a run should wait for weights, which pages are then chosen for"
-                    + " first: fewer requests wait longer, and on the average they wait a little"
-                    + " longer. 0 counts the average alone; expected-stall only",
+                "Longest time in microseconds that a run should wait for weights. Pages are"
+                    + " chosen first so that few requests wait longer; the average wait then grows"
+                    + " a little. With 0 only the average counts. It needs residency.policy"
+                    + " expected-stall",
             standard = "0",
             min = "0",
             max = "10000000")
         int stallTargetMicros,
     @Key(
-            about =
-                "Whether weights are brought in ahead of requests while nobody waits for the link",
+            about = "Whether weights come in ahead of requests while nobody waits for the link",
             standard = "true")
         boolean prefetch,
     @Key(
             about =
-                "Whether that goes on when no request waits, for models that come often enough to be"
-                    + " worth it; off, it is for waiting requests and for loads",
+                "Whether weights also come in ahead while no request waits, for models that are"
+                    + " asked for often enough to be worth it. If false, weights come in ahead only"
+                    + " for waiting requests and for loads",
             standard = "true")
         boolean idlePrefetch,
     @Key(
             about =
-                "Whether models whose weights are alike in places hold those pages of a device's"
-                    + " memory together, as versions do that differ in a few layers; tenants' models"
-                    + " with their own tenant's alone where workers.zero-pages is true",
+                "Whether models hold pages of device memory together in which their weights are"
+                    + " alike, such as versions that differ in a few layers. If workers.zero-pages"
+                    + " is true, a model shares pages only with models of the same tenant",
             standard = "true")
         boolean sharePages) {
   /**

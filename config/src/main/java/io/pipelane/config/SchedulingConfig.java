@@ -6,14 +6,15 @@ import java.util.Locale;
 public record SchedulingConfig(
     @Key(
             about =
-                "What runs next: the request that is done soonest (srtf), the one whose deadline is"
-                    + " nearest (edf), one of the model that has used least (fair), the oldest that"
-                    + " fits into memory beside what runs (pack), or the oldest (fifo)",
+                "Which request runs next: the one that is done soonest (srtf), the one with the"
+                    + " nearest deadline (edf), one of the job or model that has used least (fair),"
+                    + " the oldest that fits into memory beside what runs (pack), or the oldest"
+                    + " (fifo)",
             standard = "srtf")
         Policy policy,
     @Key(
             about =
-                "How much of the time a request has waited srtf takes off its remaining time, in"
+                "How much of a request's waiting time srtf takes off its remaining time, in"
                     + " percent; with 0 long requests may wait for ever",
             standard = "10",
             min = "0",
@@ -21,8 +22,8 @@ public record SchedulingConfig(
         int ageingPercent,
     @Key(
             about =
-                "Of what fair gives every model the same: service is time on the device, memory is"
-                    + " memory held over time",
+                "What fair shares out equally: time on the device (service), or memory held over"
+                    + " time (memory)",
             standard = "service")
         FairMeasure fairMeasure,
     @Key(
@@ -33,40 +34,43 @@ public record SchedulingConfig(
         boolean fairWorkConserving,
     @Key(
             about =
-                "Of the device's time, what offline requests get at least while some wait, in"
-                    + " percent, at the expense of online ones; with 0 they may wait for ever",
+                "Least share of the device's time that offline requests get while some wait, in"
+                    + " percent, at the expense of online requests; with 0 offline requests may"
+                    + " wait for ever",
             standard = "0",
             min = "0",
             max = "90")
         int offlineSharePercent,
     @Key(
             about =
-                "Whether a run on the processor gives way at its gates: to requests while it is"
-                    + " offline work, and under srtf to those that are done sooner",
+                "Whether a run gives way at its gates: an offline run to online requests, and"
+                    + " under srtf any run to requests that are done sooner. On a GPU and in worker"
+                    + " processes, an online run gives way only if it takes 5 ms or more",
             standard = "true")
         boolean preemption,
     @Key(
             about =
-                "Runs on the processor that usually take less than so many microseconds are made by"
-                    + " the thread that brings the request, if nothing waits; 0 leaves all to lanes",
+                "On the CPU, runs that usually take fewer microseconds than this run on the"
+                    + " thread that brings the request, if nothing waits; with 0 all runs go to"
+                    + " lanes",
             standard = "50",
             min = "0",
             max = "1000")
         int shortRunMicros,
     @Key(
             about =
-                "Inferences at a time are found by trial, no fewer than this and no more than"
-                    + " device.lanes: one more or fewer stays where it does more work in less time;"
-                    + " 0 leaves them at device.lanes",
+                "Least number of inferences at a time when the server finds the number by trial,"
+                    + " between this and device.lanes. It keeps one more or one fewer if that does"
+                    + " more work in less time; 0 means no trial, always device.lanes",
             standard = "0",
             min = "0",
             max = "256")
         int leastLanes,
     @Key(
             about =
-                "How often an online run ends at a gate, to begin anew, because a request that is"
-                    + " done sooner finds no room for its weights beside the run's, under srtf; with"
-                    + " 0 such a request waits for the run's end",
+                "How often an online run may end at a gate and begin anew, under srtf, to make"
+                    + " room for the weights of a request that is done sooner; with 0 such a"
+                    + " request waits for the run's end",
             standard = "0",
             min = "0",
             max = "16")

@@ -6,39 +6,46 @@ import java.util.Optional;
 
 /** The front ends. */
 public record ServerConfig(
-    @Key(about = "Host name or address to listen on; 0.0.0.0 for all", standard = "127.0.0.1")
-        HostName host,
     @Key(
-            about = "Port to listen on; 0 picks a free one",
-            standard = "8000",
-            min = "0",
-            max = "65535")
+            about = "Host name or address to listen on; 0.0.0.0 means all addresses",
+            standard = "127.0.0.1")
+        HostName host,
+    @Key(about = "Port for HTTP; 0 picks a free one", standard = "8000", min = "0", max = "65535")
         int httpPort,
     @Key(
-            about = "Port to listen on for gRPC; 0 picks a free one, -1 does without gRPC",
-            unset = "the port after server.http-port, a free one where that is free",
+            about = "Port for gRPC; 0 picks a free one, -1 turns gRPC off",
+            unset = "the port after server.http-port, or a free one if server.http-port is 0",
             min = "-1",
             max = "65535")
         Optional<Integer> grpcPort,
     @Key(
-            about = "Certificate to show, with those that lead to its authority, in PEM",
+            about =
+                "The server's certificate in PEM, with the intermediate certificates up to its"
+                    + " authority",
             unset = "connections without TLS")
         Optional<Path> tlsCertificate,
-    @Key(about = "The certificate's key, in PEM: PKCS #8, not encrypted") Optional<Path> tlsKey,
+    @Key(about = "The private key of the server's certificate, in PEM: PKCS #8, not encrypted")
+        Optional<Path> tlsKey,
     @Key(
-            about = "Certificates of the authorities that sign clients', in PEM",
+            about =
+                "Certificates of the authorities that sign the certificates of clients, in PEM."
+                    + " If set, a client must show a certificate from one of them",
             unset = "clients need no certificate")
         Optional<Path> tlsClientAuthorities,
     @Key(
             about =
-                "Origins of the server's own pages, as browsers know them, where a proxy stands"
-                    + " between that changes Host, like https://models.example",
-            unset = "pages are known by Host")
+                "Origins at which browsers see the server's own pages, such as"
+                    + " https://models.example. Needed behind a proxy that changes the Host header",
+            unset = "pages are recognised by the Host header")
         Optional<Addresses> origins,
-    @Key(about = "How sockets are driven; auto picks the fastest there is", standard = "auto")
+    @Key(
+            about =
+                "How the server drives its sockets; auto picks the fastest way that this machine"
+                    + " has",
+            standard = "auto")
         Transport transport,
     @Key(
-            about = "Threads that drive sockets; 0 derives them from the processors",
+            about = "Threads that drive sockets; with 0 the number follows from the processors",
             standard = "0",
             min = "0",
             max = "64")
@@ -47,22 +54,22 @@ public record ServerConfig(
         ByteSize maxRequestSize,
     @Key(
             about =
-                "Host memory, pinned where there is a GPU, that large requests and answers pass"
-                    + " through; what does not fit is copied once more",
+                "Host memory that large requests and answers pass through; it is pinned where"
+                    + " there is a GPU. What does not fit is copied once more",
             standard = "128MiB",
             min = "1MiB",
             max = "64GiB")
         ByteSize transferMemory,
     @Key(
-            about = "Connections open at a time; more are refused",
+            about = "Connections that may be open at a time; the server refuses more",
             standard = "10000",
             min = "1",
             max = "1000000")
         int maxConnections,
     @Key(
             about =
-                "How long a connection may be silent, or a request come or an answer be taken at"
-                    + " less than 1 KiB a second, before it is closed",
+                "How long a connection may be silent, or a request arrive or an answer be taken"
+                    + " at less than 1 KiB a second. After that the server closes the connection",
             standard = "60s",
             min = "1s",
             max = "24h")

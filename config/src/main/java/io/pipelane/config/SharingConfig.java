@@ -10,106 +10,138 @@ import java.util.stream.Stream;
 public record SharingConfig(
     @Key(
             about =
-                "How online work is protected: with gates, offline work waits at its next gate while"
-                    + " online work is in flight or expected, and stops on a device that is"
-                    + " overloaded; with none, only its requests wait behind others",
+                "How online work is protected. With gates, offline work waits at its next gate"
+                    + " while online work is in flight or expected, and stops on an overloaded"
+                    + " device. With none, offline requests only wait behind others",
             standard = "gates")
         Protection protection,
     @Key(
             about =
-                "Of device.memory, what offline runs may hold together, and of device.working-memory,"
-                    + " their lanes and the state of offline sequences, in percent; what is larger is"
-                    + " refused offline",
+                "How much offline work may hold of device.memory, and how much of"
+                    + " device.working-memory its lanes and the state of its sequences may take, in"
+                    + " percent. Larger offline work is refused",
             standard = "40",
             min = "1",
             max = "100")
         int offlineMemoryPercent,
     @Key(
             about =
-                "How much less urgent the threads of jobs, and a worker process of offline work, are to"
-                    + " the processor than others, as the nice value of Linux has it",
+                "Nice value (Linux) of the threads of jobs and of a worker process for offline"
+                    + " work; a higher value is less urgent",
             standard = "10",
             min = "0",
             max = "19")
         int offlineNice,
     @Key(
             about =
-                "Processors that the threads of jobs keep to, and a worker process of offline work, as"
-                    + " Linux numbers them; those that a process may not use are left out",
+                "Processors, as Linux numbers them, that the threads of jobs and a worker process"
+                    + " for offline work keep to. Processors that the process may not use are left"
+                    + " out",
             unset = "all")
         Optional<ProcessorList> offlineProcessors,
     @Key(
             about =
-                "Whether offline work may run while online work does, on some of a GPU's"
-                    + " multiprocessors: measured, where that is seen to pay; always; or off",
+                "Whether offline work may run at the same time as online work, on a part of a"
+                    + " GPU's multiprocessors: only where measurements show that it pays"
+                    + " (measured), always, or never (off)",
             standard = "off")
         Multiprocessors multiprocessors,
     @Key(
-            about = "How many of a GPU's multiprocessors these are, in percent",
+            about =
+                "The part of a GPU's multiprocessors for offline work beside online work, in"
+                    + " percent; see sharing.multiprocessors",
             standard = "10",
             min = "1",
             max = "100")
         int multiprocessorsPercent,
     @Key(
             about =
-                "Other sizes, in percent: measured chooses the largest that online work bears at its"
-                    + " load, these and the one above; each has sessions of its own",
+                "Other sizes of the part of a GPU's multiprocessors for offline work, in percent."
+                    + " With sharing.multiprocessors measured, the server chooses the largest that"
+                    + " online work bears at its load, of these and"
+                    + " sharing.multiprocessors-percent. Each size has sessions of its own",
             standard = "5")
         Percentages otherMultiprocessorsPercent,
-    @Key(about = "How often devices are looked at", standard = "100ms", min = "2ms", max = "10s")
+    @Key(
+            about = "How often the server looks at its devices",
+            standard = "100ms",
+            min = "2ms",
+            max = "10s")
         Duration period,
     @Key(
             about =
-                "Load above which offline work is slowed down, in percent; a clock below the"
-                    + " threshold counts as more load",
+                "Load of the device above which offline work is slowed down, in percent. A clock"
+                    + " below sharing.clock-threshold-percent counts as more load",
             standard = "100",
             min = "10",
             max = "100")
         int targetLoadPercent,
     @Key(
-            about = "Of a device's highest clock, what online work alone has, in percent",
+            about =
+                "Clock of the device that online work alone has, in percent of its highest clock."
+                    + " A lower clock counts as more load",
             standard = "80",
             min = "10",
             max = "99")
         int clockThresholdPercent,
     @Key(
-            about = "Time that an overloaded device takes no offline work, doubled by each entry",
+            about =
+                "Least time that an overloaded device runs no offline work. It doubles with each"
+                    + " overload within two hours",
             standard = "1s",
             min = "10ms",
             max = "1h")
         Duration overlimitPeriod,
     @Key(
             about =
-                "Of the time, that in which a device runs something, where offline work comes, where"
-                    + " it comes no more, and where it stops",
+                "How much of the time the device is busy, in percent. Three limits, such as"
+                    + " 90/95/98: better than the first is good; from the second on no new offline"
+                    + " work starts; from the third on running offline work stops",
             standard = "off")
         Thresholds utilization,
-    @Key(about = "The same of a device's multiprocessors or cores", standard = "off")
+    @Key(
+            about =
+                "How busy the device's multiprocessors or cores are, in percent. Three limits,"
+                    + " such as 90/95/98: better than the first is good; from the second on no new"
+                    + " offline work starts; from the third on running offline work stops",
+            standard = "off")
         Thresholds activity,
     @Key(
-            about = "The same of its clock while it is busy, of the highest; it falls",
+            about =
+                "The clock of a busy device, in percent of its highest clock. Three falling"
+                    + " limits, such as 60/50/40: better than the first is good; from the second on"
+                    + " no new offline work starts; from the third on running offline work stops",
             standard = "60/50/40")
         Thresholds clock,
     @Key(
             about =
-                "The same of the device's memory; of a GPU's, beside what the server took for"
-                    + " weights at its start",
+                "Device memory in use, in percent. On a GPU, memory that the server took for"
+                    + " weights at its start does not count. Three limits, such as 90/95/98: better"
+                    + " than the first is good; from the second on no new offline work starts; from"
+                    + " the third on running offline work stops",
             standard = "95/97/99")
         Thresholds memory,
     @Key(
-            about = "The same of the time in which some task of the host waits for memory",
+            about =
+                "How much of the time some task of the host waited for memory, in percent. Three"
+                    + " limits, such as 5/10/40: better than the first is good; from the second on"
+                    + " no new offline work starts; from the third on running offline work stops",
             standard = "5/10/40")
         Thresholds memoryPressure,
     @Key(
             about =
-                "The same of the host's memory, or of the limit of a control group that the server"
-                    + " is in; what merely caches files is not taken",
+                "Host memory in use, in percent of the machine's memory or of the server's"
+                    + " control group limit, whichever is fuller. Cached files do not count. Three"
+                    + " limits, such as 90/95/98: better than the first is good; from the second on"
+                    + " no new offline work starts; from the third on running offline work stops",
             standard = "95/97/99")
         Thresholds hostMemory,
     @Key(
             about =
-                "The same of the online requests of the last seconds that had an objective and met"
-                    + " it; it falls",
+                "The share of recent online requests with an objective that met it, in percent."
+                    + " Three falling limits, such as 98/95/80: better than the first is good; from"
+                    + " the second on no new offline work starts; from the third on running offline"
+                    + " work stops",
             standard = "98/95/80")
         Thresholds attainment) {
 

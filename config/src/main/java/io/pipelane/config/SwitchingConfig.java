@@ -4,36 +4,39 @@ package io.pipelane.config;
 public record SwitchingConfig(
     @Key(
             about =
-                "What is moved by one copy: optimal goes by measured times, equal by bytes alone;"
-                    + " segment is every segment by itself, whole all that is missing",
+                "Which weights one copy moves: optimal decides by measured times, equal makes"
+                    + " parts of equal bytes, segment moves each segment by itself, whole moves all"
+                    + " that is missing",
             standard = "optimal")
         Grouping grouping,
     @Key(
             about =
-                "Who reads embedding tables where they lie in host memory instead of copying them:"
-                    + " processors, GPUs too, or nobody; on a GPU they stay pinned in the host tier"
-                    + " and variants have captures of their own. Read when models are imported",
+                "Who reads embedding tables where they lie in host memory, instead of copying"
+                    + " them: processor, GPUs as well (all), or nobody (none). On a GPU the tables"
+                    + " stay pinned in the host tier, and each variant has captures of its own."
+                    + " Takes effect when a model is imported",
             standard = "processor")
         ReadInPlace readInPlace,
     @Key(
             about =
-                "Whether models that differ in their weights alone share sessions and addresses, which"
-                    + " they then take turns in; auto has those on a GPU have their own as long as"
-                    + " all sessions would leave half of device.working-memory",
+                "Whether models that differ only in their weights share sessions and addresses,"
+                    + " in which they then take turns. With auto, such models on a GPU have their"
+                    + " own as long as all sessions leave half of device.working-memory free",
             standard = "auto")
         ShareStructures shareStructures,
     @Key(
             about =
-                "Whether weights for one of several devices come in over the others' links too,"
-                    + " while those are idle",
+                "Whether, with several devices, weights for one device also come in over the"
+                    + " links of the others while those are idle",
             standard = "true")
         boolean borrowLinks,
     @Key(
             about =
-                "Whether the processor maps weights that it has copied once out of the page cache,"
-                    + " instead of copying them again; they take device.memory all the same. Not"
-                    + " where link.bandwidth is set, nor in worker processes. For local disks and memory to"
-                    + " spare: what is mapped may be dropped by the system and read again",
+                "Whether the CPU, when it needs weights again that it has copied once, maps them"
+                    + " from the page cache instead of copying them. They take device.memory all"
+                    + " the same. It has no effect with link.bandwidth or in worker processes. Use"
+                    + " it with local disks and memory to spare: the system may drop what is mapped"
+                    + " and read it again",
             standard = "false")
         boolean mapWeights) {
 

@@ -6,13 +6,15 @@ import java.time.Duration;
 public record WorkersConfig(
     @Key(
             about =
-                "Whether models run on threads of the server or in a process of their own; auto is process on a GPU, thread on the CPU",
+                "Whether models run on threads of the server or in a process of their own; auto"
+                    + " means process on a GPU and thread on the CPU",
             standard = "auto")
         Isolation isolation,
     @Key(
             name = "switch",
             about =
-                "When another process takes over: after a fault alone, or also for every other tenant or model",
+                "When another process takes over: only after a fault (fault), or also when a"
+                    + " model of another tenant (tenant) or another model (model) is to run",
             standard = "fault")
         SwitchOn switchOn,
     @Key(
@@ -23,27 +25,36 @@ public record WorkersConfig(
         int standbys,
     @Key(
             about =
-                "Whether offline work shares the process of online work or has one of its own, whose end interrupts no online request; own costs another process beside the standbys",
+                "Whether offline work shares the process of online work (shared) or has one of"
+                    + " its own (own). The end of an own process interrupts no online request, but"
+                    + " it costs another process beside the standbys",
             standard = "shared")
         Offline offline,
     @Key(
             about =
-                "How long a run may take from one gate to the next, at most, before its process is ended; one of input shapes that were run before may take 100 times as long as those, from 5s on",
+                "Longest time that a run may take from one gate to the next before its process is"
+                    + " ended. With input shapes that have run before, the limit is 100 times what"
+                    + " those runs took if that is less, but 5s at least",
             standard = "30s",
             min = "100ms",
             max = "24h")
         Duration hangTimeout,
     @Key(
-            about = "How long a process may take to start, and to build a session",
+            about = "How long a worker process may take to start, and to build a session",
             standard = "60s",
             min = "1s",
             max = "24h")
         Duration startTimeout,
-    @Key(about = "Java heap of each process", standard = "128MiB", min = "16MiB", max = "64GiB")
+    @Key(
+            about = "Java heap of each worker process",
+            standard = "128MiB",
+            min = "16MiB",
+            max = "64GiB")
         ByteSize heap,
     @Key(
             about =
-                "Whether a page of device memory that had one tenant's weights is zeroed before another tenant's model has it",
+                "Whether a page of device memory that held weights of one tenant is zeroed before"
+                    + " a model of another tenant gets it",
             standard = "false")
         boolean zeroPages) {
 
