@@ -43,8 +43,7 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Percentages> PERCENTAGES =
       unranged(Percentages.FORM, Percentages::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
-  private static final ValueType<HostName> HOST =
-      unranged("a host name or address", HostName::new);
+  private static final ValueType<HostName> HOST = unranged("a host name or address", HostName::new);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
 
   private static final Map<Class<?>, ValueType<?>> BY_CLASS =

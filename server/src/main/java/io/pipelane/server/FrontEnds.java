@@ -29,8 +29,7 @@ final class FrontEnds implements AutoCloseable {
     try {
       http =
           opened.add(
-              HttpServer.start(
-                  FrontEndSettings.http(config, tls), backend, hosts, transferMemory));
+              HttpServer.start(FrontEndSettings.http(config, tls), backend, hosts, transferMemory));
       grpc =
           config.effectiveGrpcPort() < 0
               ? Optional.empty()

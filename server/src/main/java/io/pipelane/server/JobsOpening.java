@@ -86,12 +86,7 @@ final class JobsOpening {
     }
     JobParts parts =
         new JobParts(
-            settings(folder),
-            catalog,
-            service,
-            statistics,
-            new SecureRandom(),
-            Clock.systemUTC());
+            settings(folder), catalog, service, statistics, new SecureRandom(), Clock.systemUTC());
     try {
       return Optional.of(opened.add(Jobs.open(parts, placement)));
     } catch (IOException e) {

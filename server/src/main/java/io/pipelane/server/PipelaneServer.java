@@ -161,8 +161,7 @@ public final class PipelaneServer implements AutoCloseable {
               new ObservationSettings(traceSettings, LogSettings.ofProcess()),
               opened.add(sharedMemory(config)));
       frontEnds =
-          opened.add(
-              FrontEnds.start(config.server(), tls, backend, hosts, open.transferMemory()));
+          opened.add(FrontEnds.start(config.server(), tls, backend, hosts, open.transferMemory()));
       Optional<PollThread> poll =
           PollThread.every(config.repository().poll(), repository::stamps, catalog::reload);
       catalog.start();

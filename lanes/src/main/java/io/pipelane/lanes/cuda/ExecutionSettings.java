@@ -1,6 +1,5 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.cuda.CaptureSettings;
 import java.util.regex.Pattern;
 
 /**

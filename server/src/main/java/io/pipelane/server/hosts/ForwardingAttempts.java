@@ -26,7 +26,9 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private @Nullable ForwardAttempt attempt;
   private @Nullable Answer refusal;
 
-  /** The receiver of what comes of attempts; one of these is called, once, unless it is cancelled. */
+  /**
+   * The receiver of what comes of attempts; one of these is called, once, unless it is cancelled.
+   */
   public interface End {
     /** With the answer of another host, whatever it says; the receiver's to release. */
     void answered(Answer answer);
@@ -43,7 +45,8 @@ public final class ForwardingAttempts implements Forward.Receiver {
    * @param canComeBack whether this host can answer, too
    * @param end told the end on the request's event loop
    */
-  ForwardingAttempts(Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
+  ForwardingAttempts(
+      Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
     this.hosts = hosts;
     this.once = plan.keepsState();
     this.canComeBack = canComeBack;

@@ -12,9 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/**
- * The announcement of this host, as it is when asked. Used by one thread, but for leaving.
- */
+/** The announcement of this host, as it is when asked. Used by one thread, but for leaving. */
 final class LocalAnnouncement implements Supplier<String> {
   private static final System.Logger LOG = System.getLogger(LocalAnnouncement.class.getName());
 

@@ -222,17 +222,19 @@ final class JobItem {
         InferenceRequest request = read.request();
         counted.decoded(OptionalLong.empty(), BatchRows.of(model.inputs(), request.inputs()));
         ticket =
-            parts.service().submit(
-                new InferenceRequest(
-                    request.model(),
-                    request.inputs(),
-                    request.outputs(),
-                    OptionalLong.empty(),
-                    priority,
-                    step,
-                    Optional.of(work),
-                    RunPlace.ANY.on(place.map(at -> at.place().device()))),
-                this);
+            parts
+                .service()
+                .submit(
+                    new InferenceRequest(
+                        request.model(),
+                        request.inputs(),
+                        request.outputs(),
+                        OptionalLong.empty(),
+                        priority,
+                        step,
+                        Optional.of(work),
+                        RunPlace.ANY.on(place.map(at -> at.place().device()))),
+                    this);
         return true;
       } catch (StatusException e) {
         hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;

@@ -85,8 +85,7 @@ final class JobRun {
     STATE_LOST
   }
 
-  JobRun(
-      Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
+  JobRun(Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
     this.job = job;
     this.place = job.place();
     this.spec = job.spec();

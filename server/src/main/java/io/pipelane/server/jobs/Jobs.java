@@ -49,8 +49,7 @@ public final class Jobs implements AutoCloseable {
   private final List<Thread> threads;
   private boolean closed;
 
-  private Jobs(
-      JobFiles files, JobParts parts, Optional<JobPlacement> placement, JobStep.Hook hook)
+  private Jobs(JobFiles files, JobParts parts, Optional<JobPlacement> placement, JobStep.Hook hook)
       throws IOException {
     this.files = files;
     this.parts = parts;

@@ -110,7 +110,8 @@ class JobPropertiesTest {
   }
 
   private static void lanesAreSerial(JobHistory history) {
-    for (Object lane : new HashSet<>(history.intervals().stream().map(LaneInterval::lane).toList())) {
+    for (Object lane :
+        new HashSet<>(history.intervals().stream().map(LaneInterval::lane).toList())) {
       List<LaneInterval> intervals =
           history.intervals().stream()
               .filter(interval -> interval.lane().equals(lane))

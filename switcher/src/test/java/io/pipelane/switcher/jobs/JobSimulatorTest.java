@@ -87,7 +87,9 @@ class JobSimulatorTest {
     return history.intervals().stream()
         .filter(interval -> interval.job().equals(job))
         .mapToLong(
-            interval -> Math.max(0, Math.min(to, interval.toNanos()) - Math.max(from, interval.fromNanos())))
+            interval ->
+                Math.max(
+                    0, Math.min(to, interval.toNanos()) - Math.max(from, interval.fromNanos())))
         .sum();
   }
 

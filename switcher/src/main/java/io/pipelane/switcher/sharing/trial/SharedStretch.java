@@ -1,6 +1,5 @@
 package io.pipelane.switcher.sharing.trial;
 
-
 /**
  * A stretch of a trial in which offline work had a share of a size.
  *
