@@ -236,6 +236,10 @@ final class DeviceMetrics {
         "pipelane_remaps",
         "Times that a variant took over its structure's addresses",
         state -> state.transfers().remaps());
+    counter(
+        "pipelane_remap_seconds",
+        "What that took",
+        state -> state.transfers().remapNanos() / NANOS_A_SECOND);
   }
 
   /** What came in before runs asked, apart from transfers, by reason. */

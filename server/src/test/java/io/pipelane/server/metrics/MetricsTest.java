@@ -261,6 +261,7 @@ class MetricsTest {
         "pipelane_model_resident_bytes"
             + "{device=\"cpu\",model=\"a \\\"b\\\"\",version=\"3\"} 40.0");
     assertLine(lines, "pipelane_switches_total{device=\"cpu\"} 11.0");
+    assertLine(lines, "pipelane_remap_seconds_total{device=\"cpu\"} 1.8E-8");
     assertLine(lines, "pipelane_pages_fetched_ahead_total{device=\"cpu\",reason=\"planned\"} 20.0");
     assertLine(lines, "pipelane_bytes_fetched_ahead_total{device=\"cpu\",reason=\"wanted\"} 21.0");
     assertLine(lines, "pipelane_bytes_moved_total{device=\"cpu\"} 12.0");
