@@ -1,7 +1,5 @@
 package io.pipelane.lanes;
 
-import io.pipelane.lanes.allocation.ExportedSlots;
-
 /**
  * A device whose sessions run in worker processes: its pages can be mapped there, its ranges have
  * no memory for sessions here, and accounts of its persistent memory count only.

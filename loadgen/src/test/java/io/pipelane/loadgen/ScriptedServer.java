@@ -19,16 +19,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /** An HTTP/1.1 server whose answers a test decides about; it can also hang up. */
-final class ScriptedServer implements AutoCloseable {
+public final class ScriptedServer implements AutoCloseable {
   private final ServerSocket listening;
   private final Thread accepting;
   private final Function<Request, Optional<String>> script;
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
-  final AtomicInteger accepted = new AtomicInteger();
+  public final AtomicInteger accepted = new AtomicInteger();
 
   /** A request as it came in. */
-  record Request(String startLine, String head, String body) {
-    String header(String name) {
+  public record Request(String startLine, String head, String body) {
+    public String header(String name) {
       return head.lines()
           .filter(line -> line.toLowerCase(Locale.ROOT).startsWith(name + ":"))
           .map(line -> line.substring(name.length() + 1).strip())
@@ -42,24 +42,24 @@ final class ScriptedServer implements AutoCloseable {
    *
    * @param script gives the bytes of the whole answer; without one the connection is closed
    */
-  ScriptedServer(Function<Request, Optional<String>> script) throws IOException {
+  public ScriptedServer(Function<Request, Optional<String>> script) throws IOException {
     this.script = script;
     this.listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     this.accepting = Thread.ofPlatform().daemon().name("scripted-server").start(this::accept);
   }
 
-  static Optional<String> answer(int status, String headers, String body) {
+  public static Optional<String> answer(int status, String headers, String body) {
     return Optional.of(
         "HTTP/1.1 %d X\r\nContent-Length: %d\r\n%s\r\n%s"
             .formatted(status, body.length(), headers, body));
   }
 
-  URI url() {
+  public URI url() {
     return URI.create("http://127.0.0.1:" + listening.getLocalPort());
   }
 
   /** From now on nobody can connect; those who have are answered as before. */
-  void stopAccepting() {
+  public void stopAccepting() {
     try {
       listening.close();
       // the port takes connections until the thread has left its accept

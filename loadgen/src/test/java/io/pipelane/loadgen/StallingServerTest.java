@@ -2,6 +2,7 @@ package io.pipelane.loadgen;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.Endpoint;

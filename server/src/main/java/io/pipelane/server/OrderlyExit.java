@@ -1,6 +1,7 @@
 package io.pipelane.server;
 
 import io.pipelane.lanes.cuda.driver.ContextsAtExit;
+import io.pipelane.server.device.OpenParts;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

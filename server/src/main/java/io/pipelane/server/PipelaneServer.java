@@ -20,6 +20,7 @@ import io.pipelane.server.catalog.RepositoryCatalog;
 import io.pipelane.server.device.DeviceOpening;
 import io.pipelane.server.device.IdleCalibration;
 import io.pipelane.server.device.OpenDevices;
+import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
 import io.pipelane.server.ensemble.EnsembleService;

@@ -5,7 +5,7 @@ import io.pipelane.bench.noop.NettyMain;
 import io.pipelane.bench.process.ChildProcess;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Results;
-import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.Endpoint;

@@ -1,7 +1,7 @@
 package io.pipelane.bench.process;
 
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;

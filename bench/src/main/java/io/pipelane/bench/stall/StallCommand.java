@@ -9,7 +9,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.ExitStatus;
-import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import io.pipelane.loadgen.settings.Endpoint;

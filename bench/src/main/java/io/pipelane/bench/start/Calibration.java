@@ -1,6 +1,6 @@
 package io.pipelane.bench.start;
 
-import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.request.RequestGenerator;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.server.HttpServerClient;

@@ -4,7 +4,7 @@ import io.pipelane.bench.measure.Timing;
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.AddressRange;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.WorkerMemory;
 import io.pipelane.lanes.cpu.WorkerRange;

@@ -79,6 +79,19 @@ class ArchitectureTest {
   static final ArchRule packagesBelowAModulesRootFormNoCycles =
       slices().matching("io.pipelane.(*).(*)..").should().beFreeOfCycles();
 
+  /** Every nested package is one of its own here, and the root too. */
+  @ArchTest
+  static final ArchRule packagesOfTheLanesFormNoCycles =
+      slices().matching("io.pipelane.(lanes..)").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule packagesOfTheServerFormNoCycles =
+      slices().matching("io.pipelane.(server..)").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule packagesOfTheLoadGeneratorFormNoCycles =
+      slices().matching("io.pipelane.(loadgen..)").should().beFreeOfCycles();
+
   /** The server speaks to ONNX Runtime's C API; its Java API is what we compare ourselves with. */
   @ArchTest
   static final ArchRule onnxRuntimesJavaApiIsForComparisonOnly =

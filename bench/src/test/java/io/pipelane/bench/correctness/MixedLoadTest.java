@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.bench.process.Readiness;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.model.DemoModel;
-import io.pipelane.loadgen.LoadRunner;
+import io.pipelane.loadgen.experiment.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.LoadMode;

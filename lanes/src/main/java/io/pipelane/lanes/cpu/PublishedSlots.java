@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 

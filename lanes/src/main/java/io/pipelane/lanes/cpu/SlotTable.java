@@ -5,7 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.allocation.FreeList;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;

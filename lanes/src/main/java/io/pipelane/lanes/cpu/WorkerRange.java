@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 

@@ -1,8 +1,6 @@
 package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.DeviceExport;
-import io.pipelane.lanes.cuda.execution.CaptureSettings;
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.Mappings;

@@ -4,7 +4,6 @@ import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 
 /** What a device shares with worker processes beside its pages' contents. */
 final class WorkerShare implements AutoCloseable {

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.SharedLane;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.process.channel.LaneMemory;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.modelstore.ImportedModel;

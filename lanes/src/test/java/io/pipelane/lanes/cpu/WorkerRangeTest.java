@@ -3,7 +3,7 @@ package io.pipelane.lanes.cpu;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;

@@ -2,7 +2,6 @@ package io.pipelane.lanes.cuda;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.lanes.cuda.execution.ExecutionSettings;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -2,7 +2,6 @@ package io.pipelane.loadgen.experiment;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.loadgen.LoadRunner;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.result.Progress;
 import io.pipelane.loadgen.server.ModelStatistics;

@@ -1,6 +1,6 @@
 package io.pipelane.server.cli;
 
-import io.pipelane.server.ProductVersion;
+import io.pipelane.server.protocol.ProductVersion;
 import picocli.CommandLine.IVersionProvider;
 
 /** What {@code --version} prints. */

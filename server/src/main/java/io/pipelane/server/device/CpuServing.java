@@ -18,7 +18,6 @@ import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import io.pipelane.modelstore.importing.ImportTarget;
-import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.SwitcherSettings;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

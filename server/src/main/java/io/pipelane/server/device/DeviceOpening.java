@@ -19,7 +19,6 @@ import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.graph.GraphTarget;
-import io.pipelane.server.OpenParts;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.LinkCosts;

@@ -8,7 +8,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.runtime.TensorSpec;
-import io.pipelane.server.ProductVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.state.HostsOverview;

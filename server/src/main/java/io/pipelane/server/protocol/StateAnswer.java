@@ -2,7 +2,6 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
-import io.pipelane.server.ProductVersion;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.state.ServerState.Model;

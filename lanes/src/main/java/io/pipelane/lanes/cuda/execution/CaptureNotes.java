@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.runtime.TensorSpec;
 import java.util.ArrayList;
 import java.util.List;

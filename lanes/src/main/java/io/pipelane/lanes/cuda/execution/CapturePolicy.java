@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.CaptureSettings;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;

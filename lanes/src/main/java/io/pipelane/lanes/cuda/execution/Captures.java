@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;

@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaException;

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.execution.DeviceMemory;

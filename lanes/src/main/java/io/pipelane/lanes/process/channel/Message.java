@@ -1,7 +1,7 @@
 package io.pipelane.lanes.process.channel;
 
 import io.pipelane.config.Status;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.pipelane.lanes.process.worker;
 
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.CudaWorkerDevice;

@@ -2,9 +2,9 @@ package io.pipelane.lanes.process.worker;
 
 import io.pipelane.lanes.DeviceExport;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.execution.SessionFactory;

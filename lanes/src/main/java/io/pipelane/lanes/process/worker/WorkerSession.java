@@ -1,8 +1,8 @@
 package io.pipelane.lanes.process.worker;
 
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory.Account;
-import io.pipelane.lanes.allocation.ExportedSlots;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.Plan;
 import java.util.concurrent.TimeUnit;

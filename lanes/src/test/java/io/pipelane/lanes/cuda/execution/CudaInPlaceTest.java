@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.execution.GpuSessions.Loaded;

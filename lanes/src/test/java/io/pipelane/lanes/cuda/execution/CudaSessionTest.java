@@ -12,6 +12,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.execution.GpuSessions.Loaded;
 import io.pipelane.lanes.execution.FloatInvocation;

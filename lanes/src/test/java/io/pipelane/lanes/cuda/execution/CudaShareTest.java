@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.GpuTests;

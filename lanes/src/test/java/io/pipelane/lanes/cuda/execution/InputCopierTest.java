@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.DeviceStates.State;
+import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.cuda.driver.GpuTests;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.execution.InputTensor;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
-import io.pipelane.lanes.allocation.ExportedSlots;
+import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.allocation;
+package io.pipelane.lanes;
 
 /**
  * Where in a device's slot table worker processes look up what lies under a range's slots.

@@ -1,4 +1,4 @@
-package io.pipelane.server;
+package io.pipelane.server.device;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

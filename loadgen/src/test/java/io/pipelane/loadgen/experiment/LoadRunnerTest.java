@@ -1,4 +1,4 @@
-package io.pipelane.loadgen;
+package io.pipelane.loadgen.experiment;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.ClosedPort;
+import io.pipelane.loadgen.ScriptedServer;
 import io.pipelane.loadgen.result.ErrorCount;
 import io.pipelane.loadgen.result.LoadReport;
 import io.pipelane.loadgen.settings.ArrivalPattern;

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda;
 
 import java.util.regex.Pattern;
 
@@ -23,7 +23,7 @@ public record ExecutionSettings(boolean tf32, String cublasWorkspace, CaptureSet
   private static final Pattern WORKSPACE = Pattern.compile(":(\\d{1,9}):(\\d{1,4})");
 
   /** The most that libraries are believed to take at once for one session. */
-  long mostLibraryBytes() {
+  public long mostLibraryBytes() {
     long workspace =
         WORKSPACE
             .matcher(cublasWorkspace)

@@ -1,4 +1,4 @@
-package io.pipelane.server;
+package io.pipelane.server.protocol;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server;
+package io.pipelane.server.device;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,4 +1,4 @@
-package io.pipelane.loadgen;
+package io.pipelane.loadgen.experiment;
 
 import com.sun.management.OperatingSystemMXBean;
 import io.pipelane.config.Status;

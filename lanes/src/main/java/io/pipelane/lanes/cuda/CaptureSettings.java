@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda;
 
 /**
  * When a session captures its runs.
