@@ -86,8 +86,8 @@ public final class PipelaneServer implements AutoCloseable {
 
   private final Duration drainTimeout;
   private final ServingDevices devices;
-  private final RepositoryCatalog catalog;
-  private final EnsembleCatalog models;
+  private final RepositoryCatalog repositoryCatalog;
+  private final EnsembleCatalog catalog;
   private final EnsembleService service;
   private final HttpServer http;
   private final @Nullable GrpcServer grpc;
@@ -115,7 +115,7 @@ public final class PipelaneServer implements AutoCloseable {
       Path folder = config.repository().path().orElseThrow();
       VersionChoices choices = VersionChoices.of(folder, config.repository().cache());
       Repository repository = new Repository(folder, config.repository().modelName(), choices::of);
-      catalog =
+      repositoryCatalog =
           opened.add(
               new RepositoryCatalog(
                   repository,
@@ -129,14 +129,15 @@ public final class PipelaneServer implements AutoCloseable {
       TraceSettings traceSettings = traceSettings(config.tracing());
       InferenceStatistics statistics =
           new InferenceStatistics(tracing(config.tracing(), traceSettings));
-      models =
-          new EnsembleCatalog(catalog, repository, devices.spans(), Thread::startVirtualThread);
+      catalog =
+          new EnsembleCatalog(
+              repositoryCatalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
       hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
       LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices::lanes);
       service =
           new EnsembleService(
-              models,
+              catalog,
               hosts.isPresent() ? load : devices,
               devices.spans(),
               statistics,
@@ -145,7 +146,7 @@ public final class PipelaneServer implements AutoCloseable {
       jobs = openJobs(config, service, statistics);
       Metrics metrics =
           new Metrics(
-              () -> statistics.all(models::versions),
+              () -> statistics.all(catalog::versions),
               devices::states,
               devices::hostTier,
               devices::workers,
@@ -154,7 +155,7 @@ public final class PipelaneServer implements AutoCloseable {
               () -> hosts.map(Hosts::counts).orElse(HostCounts.ALONE));
       StateSource state =
           new StateSource(
-              models,
+              catalog,
               statistics,
               devices::states,
               devices::workers,
@@ -163,7 +164,7 @@ public final class PipelaneServer implements AutoCloseable {
               InstantSource.system());
       Backend backend =
           new Backend(
-              models,
+              catalog,
               service,
               statistics,
               metrics,
@@ -189,17 +190,17 @@ public final class PipelaneServer implements AutoCloseable {
                       hosts,
                       open.transferMemory()));
       Optional<PollThread> poll =
-          PollThread.every(config.repository().poll(), repository::stamps, models::reload);
-      models.start();
-      imports = catalog.start();
+          PollThread.every(config.repository().poll(), repository::stamps, catalog::reload);
+      catalog.start();
+      imports = repositoryCatalog.start();
       poll.map(opened::add).ifPresent(PollThread::start);
       if (open.calibration().isPresent()) {
         IdleCalibration later = open.calibration().get();
-        CompletableFuture<Void> _ = catalog.built().whenComplete((_, _) -> later.start());
+        CompletableFuture<Void> _ = repositoryCatalog.built().whenComplete((_, _) -> later.start());
       }
       hosts.ifPresent(
           others ->
-              opened.add(others).start(URI.create(http.url()), http.transport(), models, load));
+              opened.add(others).start(URI.create(http.url()), http.transport(), catalog, load));
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
       throw e;
@@ -281,7 +282,7 @@ public final class PipelaneServer implements AutoCloseable {
       return opened.add(
           Jobs.open(
               settings,
-              models,
+              catalog,
               service,
               statistics,
               new SecureRandom(),
@@ -385,7 +386,7 @@ public final class PipelaneServer implements AutoCloseable {
   }
 
   public ModelCatalog catalog() {
-    return models;
+    return catalog;
   }
 
   /** Answers for all that the catalogue has, ensembles as well. */
@@ -419,7 +420,7 @@ public final class PipelaneServer implements AutoCloseable {
    * having asked, or when the server stops.
    */
   public CompletableFuture<Void> built() {
-    return catalog.built();
+    return repositoryCatalog.built();
   }
 
   /**
@@ -435,7 +436,7 @@ public final class PipelaneServer implements AutoCloseable {
     if (grpc != null) {
       grpc.beginDrain();
     }
-    catalog.stop();
+    repositoryCatalog.stop();
     if (jobs != null) {
       jobs.beginStop();
     }
