@@ -1,13 +1,10 @@
 package io.pipelane.server.catalog;
 
-import static java.util.stream.Collectors.joining;
-
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
-import io.pipelane.modelstore.repository.CarriedModel;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -19,7 +16,6 @@ import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.device.ServingDevices;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +29,6 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The catalogue of a repository folder: scans it, imports what it finds in the background, and
@@ -47,18 +42,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * A queued first import finds the version as the scan left it, Importing, or else does nothing: a
    * load or an unload has been there before it.
    *
-   * `carried` is changed under the model's `operation` lock.
-   *
    * What the scan found goes into service without sessions, so that it can be asked for at once;
    * they are built ahead, each under its model's `operation` lock, which keeps it registered.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
 
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
-
-  private static final String NO_FILES =
-      "files that come with a load are not taken here; start the server with repository.upload,"
-          + " or put them into the repository and load the model by name";
 
   private final Repository repository;
   private final VersionChoices choices;
@@ -70,6 +59,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final SessionBuilds builds;
   private final CarriedFiles carried = new CarriedFiles();
   private final CatalogModels models;
+  private final CatalogLoads loads;
   private volatile boolean scanned;
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
@@ -102,6 +92,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
             name -> new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
     this.threads = new CatalogThreads(concurrency);
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
+    this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
     this.builds =
         new SessionBuilds(
             SessionBuilds.atOnce(),
@@ -290,136 +281,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> load(String name, LoadOptions options) {
-    return threads.operate(() -> loadNow(name, options));
-  }
-
-  private void loadNow(String name, LoadOptions options) {
-    Optional<TritonConfig> config = options.config().map(json -> TritonConfig.ofJson(json, name));
-    if (options.files().isEmpty()) {
-      models.exclusively(
-          name,
-          model -> {
-            load(model, name, repository.scan(name, config), null, options.within());
-            model.standing(config);
-          });
-      return;
-    }
-    CarriedModel files =
-        writer
-            .orElseThrow(() -> new StatusException(Status.UNIMPLEMENTED, NO_FILES))
-            .carry(name, options.files());
-    try {
-      RepositoryScan scan = files.repository().scan(name, config);
-      if (scan.registered().isEmpty()) {
-        throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
-      }
-      models.exclusively(name, model -> load(model, name, scan, files, options.within()));
-    } catch (RuntimeException | Error e) {
-      carried.closeUnlessKept(name, files);
-      throw e;
-    }
-  }
-
-  private static String noVersion(LoadOptions options, RepositoryScan scan) {
-    return "no version is among the files "
-        + options.files().keySet()
-        + "; name them like 1/model.onnx"
-        + scan.problems().stream().map(problem -> "; " + problem.reason()).collect(joining());
-  }
-
-  /**
-   * Does with a model what a scan of it says; what comes of that is seen before another operation
-   * begins.
-   *
-   * @param files where its files lie, if they came with the load; kept until the next one that has
-   *     brought something into service
-   * @throws StatusException why a version is refused; what was in service stays so
-   */
-  private void load(
-      CatalogModel model,
-      String name,
-      RepositoryScan scan,
-      @Nullable CarriedModel files,
-      Optional<Duration> within) {
-    List<Registered> found = scan.registered();
-    List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
-      throw CatalogModels.unknown(name);
-    }
-    Outcome outcome = update(model, found, problems);
-    if (outcome.cameIn || outcome.refusal.isEmpty()) {
-      carried.keep(name, files);
-    }
-    if (threads.isStopping()) {
-      throw CatalogThreads.stopped();
-    }
-    outcome.orThrow();
-    ServedModel served = model.resolve("");
-    devices.wish(served.version(), within, served.priority(null));
+    return threads.operate(() -> loads.load(name, options));
   }
 
   @Override
   public CompletableFuture<Void> reload(String name) {
-    return threads.runImport(() -> models.exclusively(name, model -> reloadNow(model, name)));
-  }
-
-  private void reloadNow(CatalogModel model, String name) {
-    if (threads.isStopping() || carried.has(name)) {
-      return;
-    }
-    RepositoryScan scan = repository.scan(name, model.standing());
-    boolean isThere = !scan.registered().isEmpty() || !scan.problems().isEmpty();
-    if (isThere && model.isUnloaded()) {
-      return;
-    }
-    List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    update(model, scan.registered(), problems).orThrow();
-    if (model.versions().isEmpty()) {
-      model.problem(""); // Its folder is gone, so there is nothing to tell of it.
-    }
-  }
-
-  /**
-   * What came of following a scan.
-   *
-   * @param cameIn whether any version is served as the scan found it
-   * @param refusal why something is refused, nothing is taken out of service then
-   */
-  private record Outcome(boolean cameIn, Optional<StatusException> refusal) {
-    void orThrow() {
-      if (refusal.isPresent()) {
-        throw refusal.get();
-      }
-    }
-  }
-
-  private Outcome update(CatalogModel model, List<Registered> found, List<String> problems) {
-    model.problem(joined(problems));
-    IgnoredKeys.warn(found);
-    List<StatusException> refused = new ArrayList<>();
-    for (Registered version : found) {
-      versions.bringIn(model, version, devices::register).ifPresent(refused::add);
-    }
-    boolean cameIn = refused.size() < found.size();
-    if (!problems.isEmpty()) {
-      StatusException wrong = new StatusException(Status.INVALID_ARGUMENT, joined(problems));
-      return new Outcome(cameIn, Optional.of(wrong));
-    }
-    if (!refused.isEmpty()) {
-      return new Outcome(cameIn, Optional.of(refused.getFirst()));
-    }
-    List<Long> gone =
-        model.versions().keySet().stream()
-            .filter(v -> found.stream().noneMatch(r -> r.version().version() == v))
-            .toList();
-    for (long version : gone) {
-      versions.takeOut(model, version);
-      model.remove(version);
-    }
-    if (model.versions().isEmpty()) {
-      model.problem("its folder is no longer in the repository");
-    }
-    return new Outcome(cameIn, Optional.empty());
+    return threads.runImport(() -> loads.reload(name));
   }
 
   @Override
