@@ -44,34 +44,27 @@ final class CopyThread implements Runnable {
   private final HandOver<Command> commands;
   private final HandOver<Issued> issued;
   private final BooleanSupplier closed;
-  private final LongAdder borrowedBytes;
-  private final LongAdder peerBytes;
+  private final LongAdder borrowedBytes = new LongAdder();
+  private final LongAdder peerBytes = new LongAdder();
   private final MappingWork mapping = new MappingWork(this::requireOpen);
   private @Nullable BorrowedLinks borrowed;
 
   CopyThread(
       CudaContext context,
-      CudaStream stream,
-      StagingBuffers staging,
-      MarkPool marks,
-      StreamProgress progress,
+      CopyStream own,
       @Nullable ArrivalCount arrivals,
       HandOver<Command> commands,
       HandOver<Issued> issued,
-      LongAdder borrowedBytes,
-      LongAdder peerBytes,
       BooleanSupplier closed) {
     this.context = context;
-    this.stream = stream;
-    this.staging = staging;
-    this.marks = marks;
-    this.progress = progress;
+    this.stream = own.stream();
+    this.staging = own.staging();
+    this.marks = own.marks();
+    this.progress = own.progress();
     this.arrivals = arrivals;
     this.inFlight = new InFlight(progress);
     this.commands = commands;
     this.issued = issued;
-    this.borrowedBytes = borrowedBytes;
-    this.peerBytes = peerBytes;
     this.closed = closed;
   }
 
@@ -112,6 +105,16 @@ final class CopyThread implements Runnable {
     if (borrowed != null) {
       borrowed.close();
     }
+  }
+
+  /** What has come in over borrowed links; any thread may ask. */
+  long borrowedBytes() {
+    return borrowedBytes.sum();
+  }
+
+  /** What has come in from other devices' memory; any thread may ask. */
+  long peerBytes() {
+    return peerBytes.sum();
   }
 
   private void borrow(LentLink link) {

@@ -14,7 +14,6 @@ import io.pipelane.modelstore.WeightSource;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,17 +31,12 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
 
   private static final long SPIN_NANOS = 20_000;
 
-  private final CudaStream stream;
+  private final CopyStream weights;
   private final CudaStream zeroing;
-  private final StagingBuffers staging;
-  private final MarkPool marks;
-  private final StreamProgress progress;
   private final HandOver<Command> commands = new HandOver<>(SPIN_NANOS);
   private final AtomicInteger pending = new AtomicInteger();
   private final Object enqueueing = new Object();
   private final boolean counted;
-  private final LongAdder borrowedBytes = new LongAdder();
-  private final LongAdder peerBytes = new LongAdder();
   private final CopyThread copyThread;
   private int enqueued; // guarded by `enqueueing`
   private volatile boolean closed;
@@ -59,33 +53,22 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     this.counted = arrivals != null;
     HandOver<Issued> issued = new HandOver<>(SPIN_NANOS);
     try (Releases undo = new Releases()) {
-      stream = undo.add(CudaStream.open(context));
+      CudaStream stream = undo.add(CudaStream.open(context));
       zeroing = undo.add(CudaStream.open(context));
-      progress = undo.add(new StreamProgress(stream));
-      staging = undo.add(new StagingBuffers(stream, progress));
-      marks = undo.add(new MarkPool(context));
+      StreamProgress progress = undo.add(new StreamProgress(stream));
+      StagingBuffers staging = undo.add(new StagingBuffers(stream, progress));
+      MarkPool marks = undo.add(new MarkPool(context));
+      weights = new CopyStream(stream, staging, marks, progress);
       undo.keep();
     }
-    copyThread =
-        new CopyThread(
-            context,
-            stream,
-            staging,
-            marks,
-            progress,
-            arrivals,
-            commands,
-            issued,
-            borrowedBytes,
-            peerBytes,
-            () -> closed);
+    copyThread = new CopyThread(context, weights, arrivals, commands, issued, () -> closed);
     String suffix = "-cuda" + context.index();
     copying = Thread.ofPlatform().daemon().name("pipelane-copies" + suffix).unstarted(copyThread);
     completing =
         Thread.ofPlatform()
             .daemon()
             .name("pipelane-completions" + suffix)
-            .unstarted(new CompletionThread(context, marks, issued));
+            .unstarted(new CompletionThread(context, weights.marks(), issued));
   }
 
   CudaCopyEngine start() {
@@ -126,7 +109,7 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
    * soonest when it is enqueued there.
    */
   Optional<CudaStream> busyStream() {
-    return isBusy() ? Optional.of(stream) : Optional.empty();
+    return isBusy() ? Optional.of(weights.stream()) : Optional.empty();
   }
 
   /** Whether copies are on their way, or wait to be. */
@@ -146,12 +129,12 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
 
   @Override
   public long borrowedBytes() {
-    return borrowedBytes.sum();
+    return copyThread.borrowedBytes();
   }
 
   @Override
   public long peerBytes() {
-    return peerBytes.sum();
+    return copyThread.peerBytes();
   }
 
   /**
@@ -222,12 +205,12 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
     ThreadEnd.await(copying);
     ThreadEnd.await(completing);
     try (Releases releases = new Releases()) {
-      releases.add(stream);
+      releases.add(weights.stream());
       releases.add(zeroing);
       releases.add(copyThread, CopyThread::close);
-      releases.add(staging);
-      releases.add(marks);
-      releases.add(progress);
+      releases.add(weights.staging());
+      releases.add(weights.marks());
+      releases.add(weights.progress());
     }
   }
 }

@@ -1,0 +1,13 @@
+package io.pipelane.lanes.cuda;
+
+import io.pipelane.lanes.cuda.driver.CudaStream;
+
+/**
+ * The stream that a device's weights come in on, and what belongs to it.
+ *
+ * @param staging for weights that the device cannot read where they are
+ * @param marks for the ends of copies
+ * @param progress how far the stream has come
+ */
+record CopyStream(
+    CudaStream stream, StagingBuffers staging, MarkPool marks, StreamProgress progress) {}
