@@ -41,7 +41,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -50,7 +49,6 @@ import org.jspecify.annotations.Nullable;
 /** Answers requests: what each {@link Route} does. Stateless; safe for any event loop. */
 final class Api {
   private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
-  private static final System.Logger LOG = System.getLogger(Api.class.getName());
 
   private final Backend backend;
   private final ModelCatalog catalog;
@@ -184,11 +182,11 @@ final class Api {
             try {
               ByteBuf body =
                   compression.decompress(compressed, exchange.bodyLimit(), exchange.allocator());
-              onLoop(exchange, () -> answer(exchange, route, body), body::release);
+              LaterAnswer.onLoop(exchange, () -> answer(exchange, route, body), body::release);
             } catch (StatusException e) {
-              onLoop(exchange, () -> exchange.answer(e), () -> {});
+              LaterAnswer.onLoop(exchange, () -> exchange.answer(e), () -> {});
             } catch (RuntimeException | OutOfMemoryError e) {
-              onLoop(exchange, () -> exchange.answer(internal(e)), () -> {});
+              LaterAnswer.onLoop(exchange, () -> exchange.answer(ServerFault.of(e)), () -> {});
             } finally {
               compressed.release();
             }
@@ -196,14 +194,6 @@ final class Api {
     } catch (RejectedExecutionException e) {
       compressed.release();
       exchange.answer(CodecThreads.busy("decompressing"));
-    }
-  }
-
-  static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
-    try {
-      exchange.loop().execute(action);
-    } catch (RejectedExecutionException e) {
-      giveUp.run();
     }
   }
 
@@ -217,7 +207,7 @@ final class Api {
     } catch (StatusException e) {
       exchange.answer(e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      exchange.answer(internal(e));
+      exchange.answer(ServerFault.of(e));
     } finally {
       body.release();
     }
@@ -295,9 +285,9 @@ final class Api {
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) ->
-          answerWhenDone(exchange, load(name, body, exchange.caller()::checkManages));
+          LaterAnswer.whenDone(exchange, load(name, body, exchange.caller()::checkManages));
       case Route.Unload(String name) ->
-          answerWhenDone(
+          LaterAnswer.whenDone(
               exchange,
               RepositoryRequests.unloadsDependents(body)
                   ? catalog.unloadWithDependents(name, exchange.caller()::checkManages)
@@ -305,20 +295,20 @@ final class Api {
       case Route.Versions(String name) -> answerVersions(exchange, name);
       case Route.ChooseVersions(String name) -> {
         CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
-        answerWhenDone(exchange, chosen, () -> answerVersions(exchange, name));
+        LaterAnswer.whenDone(exchange, chosen, () -> answerVersions(exchange, name));
       }
       case Route.Options(String name) -> {
         CompletableFuture<byte[]> options = catalog.options(name);
-        answerWhenDone(
+        LaterAnswer.whenDone(
             exchange, options.thenAccept(_ -> {}), () -> answerOptions(exchange, options.join()));
       }
       case Route.ChangeOptions(String name) ->
-          answerWhenDone(exchange, catalog.changeOptions(name, ByteBufUtil.getBytes(body)));
+          LaterAnswer.whenDone(exchange, catalog.changeOptions(name, ByteBufUtil.getBytes(body)));
       case Route.StoredVersion(String name, String version) ->
           answerProgress(exchange, name, version);
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
-          answerWhenDone(exchange, catalog.delete(name, version));
+          LaterAnswer.whenDone(exchange, catalog.delete(name, version));
       case Route.OfSettings ofSettings -> settings.answer(exchange, ofSettings, body);
       case Route.OfSharedMemory ofMemory -> sharedMemory.answer(exchange, ofMemory, body);
       case Route.Workers _ -> {
@@ -329,7 +319,7 @@ final class Api {
         HostsOverview overview = hosts == null ? HostsOverview.ALONE : hosts.overview();
         answer(exchange, target -> Answers.hosts(target, overview));
       }
-      case Route.Recycle(int worker) -> answerWhenDone(exchange, service.recycle(worker));
+      case Route.Recycle(int worker) -> LaterAnswer.whenDone(exchange, service.recycle(worker));
       case Route.OfJobs ofJobs -> jobs.answer(exchange, ofJobs, body);
     }
   }
@@ -403,46 +393,5 @@ final class Api {
     } finally {
       body.release();
     }
-  }
-
-  static void answerWhenDone(Exchange exchange, CompletableFuture<Void> done) {
-    answerWhenDone(exchange, done, () -> answer(exchange, _ -> {}));
-  }
-
-  /** The same with an answer; it may throw a StatusException. */
-  private static void answerWhenDone(
-      Exchange exchange, CompletableFuture<Void> done, Runnable answer) {
-    CompletableFuture<Void> _ =
-        done.whenComplete(
-            (_, error) -> {
-              try {
-                exchange.loop().execute(() -> answerDone(exchange, error, answer));
-              } catch (RejectedExecutionException e) {
-                LOG.log(System.Logger.Level.DEBUG, "an answer came after the server closed", e);
-              }
-            });
-  }
-
-  private static void answerDone(Exchange exchange, @Nullable Throwable error, Runnable answer) {
-    Throwable cause =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-    switch (cause) {
-      case null -> {
-        try {
-          answer.run();
-        } catch (StatusException e) { // It has left since.
-          exchange.answer(e);
-        }
-      }
-      case StatusException status -> exchange.answer(status);
-      default -> exchange.answer(internal(cause));
-    }
-  }
-
-  /** A fault that nothing foresaw: logged in full, answered without its inner details. */
-  static StatusException internal(Throwable cause) {
-    LOG.log(System.Logger.Level.ERROR, "a request failed on a fault of the server", cause);
-    return new StatusException(
-        Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
   }
 }

@@ -150,7 +150,7 @@ final class Exchange {
     try {
       compressed = wanted.compress(answer, allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
-      compressed = Response.error(Api.internal(e), allocator());
+      compressed = Response.error(ServerFault.of(e), allocator());
     }
     Response settled = compressed;
     try {

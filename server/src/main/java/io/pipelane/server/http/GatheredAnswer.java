@@ -43,7 +43,7 @@ final class GatheredAnswer {
     } catch (StatusException e) {
       response = Response.error(e, exchange.allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
-      response = Response.error(Api.internal(e), exchange.allocator());
+      response = Response.error(ServerFault.of(e), exchange.allocator());
     }
     Response written = response;
     try {

@@ -185,7 +185,7 @@ final class InferRun implements ResultHandler {
       return failure(e);
     } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
-      return failure(account.traced(() -> Api.internal(e)));
+      return failure(account.traced(() -> ServerFault.of(e)));
     } finally {
       outputs.release();
     }

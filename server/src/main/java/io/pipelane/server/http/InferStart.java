@@ -160,7 +160,7 @@ final class InferStart implements Backend.Answer {
     } catch (StatusException e) {
       next = () -> refuse(account, e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      StatusException fault = account.traced(() -> Api.internal(e));
+      StatusException fault = account.traced(() -> ServerFault.of(e));
       next = () -> refuse(account, fault);
     }
     Runnable following = next;
@@ -187,7 +187,7 @@ final class InferStart implements Backend.Answer {
     } catch (StatusException e) {
       follow(model, account, e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      refuse(account, account.traced(() -> Api.internal(e)));
+      refuse(account, account.traced(() -> ServerFault.of(e)));
     }
   }
 
@@ -198,7 +198,7 @@ final class InferStart implements Backend.Answer {
     } catch (StatusException e) {
       exchange.answer(e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      exchange.answer(Api.internal(e));
+      exchange.answer(ServerFault.of(e));
     }
   }
 

@@ -64,11 +64,11 @@ final class JobsApi {
           () -> {
             try {
               byte[] job = JobAnswers.job(work.get());
-              Api.onLoop(exchange, () -> answer(exchange, job), () -> {});
+              LaterAnswer.onLoop(exchange, () -> answer(exchange, job), () -> {});
             } catch (StatusException e) {
-              Api.onLoop(exchange, () -> exchange.answer(e), () -> {});
+              LaterAnswer.onLoop(exchange, () -> exchange.answer(e), () -> {});
             } catch (RuntimeException | OutOfMemoryError e) {
-              Api.onLoop(exchange, () -> exchange.answer(Api.internal(e)), () -> {});
+              LaterAnswer.onLoop(exchange, () -> exchange.answer(ServerFault.of(e)), () -> {});
             }
           });
     } catch (RejectedExecutionException e) {

@@ -40,9 +40,9 @@ final class SharedMemoryApi {
             Response.ok(exchange.allocator(), target -> SharedMemoryJson.write(target, regions)));
       }
       case Route.RegisterSharedMemory(String region) ->
-          Api.answerWhenDone(exchange, register(SharedMemoryJson.read(body, region)));
+          LaterAnswer.whenDone(exchange, register(SharedMemoryJson.read(body, region)));
       case Route.UnregisterSharedMemory(String region) ->
-          Api.answerWhenDone(exchange, memory.unregister(region));
+          LaterAnswer.whenDone(exchange, memory.unregister(region));
       case Route.CudaSharedMemory _ ->
           throw new StatusException(
               Status.UNIMPLEMENTED,

@@ -143,7 +143,7 @@ final class UploadRun {
     } catch (IOException e) {
       fail(StatusException.unavailable("the upload cannot be stored: " + e, RETRY_AFTER));
     } catch (InterruptedException | RuntimeException | OutOfMemoryError e) {
-      fail(Api.internal(e));
+      fail(ServerFault.of(e));
     }
   }
 

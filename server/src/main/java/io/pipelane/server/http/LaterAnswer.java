@@ -1,0 +1,60 @@
+package io.pipelane.server.http;
+
+import io.pipelane.config.StatusException;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** The answer of an exchange to what another thread has done: it is given on the event loop. */
+final class LaterAnswer {
+  private static final System.Logger LOG = System.getLogger(LaterAnswer.class.getName());
+
+  private LaterAnswer() {}
+
+  /**
+   * Goes back to an exchange's event loop.
+   *
+   * @param giveUp done instead, here, where the loop takes nothing any more
+   */
+  static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
+    try {
+      exchange.loop().execute(action);
+    } catch (RejectedExecutionException e) {
+      giveUp.run();
+    }
+  }
+
+  /** Answers with nothing once something is done, or with why it is not. */
+  static void whenDone(Exchange exchange, CompletableFuture<Void> done) {
+    whenDone(exchange, done, () -> exchange.answer(Response.ok(exchange.allocator(), _ -> {})));
+  }
+
+  /** The same with an answer; it may throw a StatusException. */
+  static void whenDone(Exchange exchange, CompletableFuture<Void> done, Runnable answer) {
+    CompletableFuture<Void> _ =
+        done.whenComplete(
+            (_, error) ->
+                onLoop(
+                    exchange,
+                    () -> answer(exchange, error, answer),
+                    () -> LOG.log(Level.DEBUG, "an answer came after the server closed")));
+  }
+
+  private static void answer(Exchange exchange, @Nullable Throwable error, Runnable answer) {
+    Throwable cause =
+        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    switch (cause) {
+      case null -> {
+        try {
+          answer.run();
+        } catch (StatusException e) { // It has left since.
+          exchange.answer(e);
+        }
+      }
+      case StatusException status -> exchange.answer(status);
+      default -> exchange.answer(ServerFault.of(cause));
+    }
+  }
+}
