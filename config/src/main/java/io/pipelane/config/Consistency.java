@@ -114,7 +114,7 @@ final class Consistency {
   }
 
   private void reachable(PipelaneConfig config) {
-    boolean anywhere = ANY_ADDRESS.contains(config.server().host());
+    boolean anywhere = ANY_ADDRESS.contains(config.server().host().text());
     if (config.hosts().etcd().isPresent() && config.hosts().advertise().isEmpty() && anywhere) {
       throw new ConfigException(
           "%s is no address that other hosts could reach this one at; set hosts.advertise"

@@ -7,7 +7,7 @@ import java.util.Optional;
 /** The front ends. */
 public record ServerConfig(
     @Key(about = "Host name or address to listen on; 0.0.0.0 for all", standard = "127.0.0.1")
-        String host,
+        HostName host,
     @Key(
             about = "Port to listen on; 0 picks a free one",
             standard = "8000",

@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
@@ -42,8 +43,28 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Percentages> PERCENTAGES =
       unranged(Percentages.FORM, Percentages::parse);
   private static final ValueType<Path> PATH = unranged("a path", ValueType::path);
-  private static final ValueType<String> HOST = unranged("a host name or address", ValueType::host);
+  private static final ValueType<HostName> HOST = unranged("a host name or address", HostName::new);
   private static final ValueType<Boolean> YES_OR_NO = unranged("true | false", ValueType::yesOrNo);
+
+  private static final Map<Class<?>, ValueType<?>> BY_CLASS =
+      Map.ofEntries(
+          Map.entry(int.class, WHOLE_NUMBER),
+          Map.entry(Integer.class, WHOLE_NUMBER),
+          Map.entry(boolean.class, YES_OR_NO),
+          Map.entry(HostName.class, HOST),
+          Map.entry(ByteSize.class, SIZE),
+          Map.entry(Duration.class, DURATION),
+          Map.entry(Bandwidth.class, BANDWIDTH),
+          Map.entry(Ratio.class, RATIO),
+          Map.entry(Text.class, TEXT),
+          Map.entry(URI.class, ADDRESS),
+          Map.entry(Addresses.class, ADDRESSES),
+          Map.entry(Path.class, PATH),
+          Map.entry(ModelName.class, MODEL_NAME),
+          Map.entry(ProcessorList.class, PROCESSORS),
+          Map.entry(Thresholds.class, THRESHOLDS),
+          Map.entry(Percentages.class, PERCENTAGES),
+          Map.entry(DeviceSelection.class, DEVICE));
 
   boolean isPath() {
     return equals(PATH);
@@ -53,25 +74,11 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
     if (type.isEnum()) {
       return choice(type);
     }
-    return switch (type.getSimpleName()) {
-      case "int", "Integer" -> WHOLE_NUMBER;
-      case "boolean" -> YES_OR_NO;
-      case "String" -> HOST;
-      case "ByteSize" -> SIZE;
-      case "Duration" -> DURATION;
-      case "Bandwidth" -> BANDWIDTH;
-      case "Ratio" -> RATIO;
-      case "Text" -> TEXT;
-      case "URI" -> ADDRESS;
-      case "Addresses" -> ADDRESSES;
-      case "Path" -> PATH;
-      case "ModelName" -> MODEL_NAME;
-      case "ProcessorList" -> PROCESSORS;
-      case "Thresholds" -> THRESHOLDS;
-      case "Percentages" -> PERCENTAGES;
-      case "DeviceSelection" -> DEVICE;
-      default -> throw new IllegalArgumentException("no written form for " + type);
-    };
+    ValueType<?> form = BY_CLASS.get(type);
+    if (form == null) {
+      throw new IllegalArgumentException("no written form for " + type);
+    }
+    return form;
   }
 
   private static <T> ValueType<T> unranged(String form, Function<String, T> reader) {
@@ -113,13 +120,6 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
           "a port that is not from 1 to " + ServerConfig.LARGEST_PORT);
     }
     return address;
-  }
-
-  private static String host(String text) {
-    if (!text.matches("[\\w.:%-]{1,255}")) {
-      throw new IllegalArgumentException("not a host");
-    }
-    return text;
   }
 
   private static boolean yesOrNo(String text) {

@@ -47,7 +47,7 @@ class ConfigLoaderTest {
     assertEquals(3, server.httpPort());
     assertEquals(2, server.eventLoops());
     assertEquals(1, server.maxConnections());
-    assertEquals("127.0.0.1", server.host());
+    assertEquals("127.0.0.1", server.host().text());
   }
 
   @Test

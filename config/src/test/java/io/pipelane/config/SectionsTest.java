@@ -38,7 +38,7 @@ class SectionsTest {
   void server_defaults() {
     assertEquals(
         new ServerConfig(
-            "127.0.0.1",
+            new HostName("127.0.0.1"),
             8000,
             Optional.empty(),
             Optional.empty(),
@@ -59,7 +59,7 @@ class SectionsTest {
   void server_everyValueChanged() {
     assertEquals(
         new ServerConfig(
-            "::1",
+            new HostName("::1"),
             0,
             Optional.of(-1),
             Optional.of(Path.of("server.pem")),

@@ -17,7 +17,7 @@ final class FrontEndSettings {
 
   static HttpSettings http(ServerConfig server, Optional<Tls> tls) {
     return new HttpSettings(
-        server.host(),
+        server.host().text(),
         server.httpPort(),
         Transport.valueOf(server.transport().name()),
         eventLoops(server),
@@ -56,7 +56,7 @@ final class FrontEndSettings {
 
   static GrpcSettings grpc(ServerConfig server, Optional<Tls> tls) {
     return new GrpcSettings(
-        server.host(),
+        server.host().text(),
         server.effectiveGrpcPort(),
         Transport.valueOf(server.transport().name()),
         eventLoops(server),

@@ -64,7 +64,8 @@ class DeploymentFilesTest {
     PipelaneConfig config = configurationOfKubernetes();
     assertEquals(config.server().httpPort(), port(container, "http"));
     assertEquals(config.server().effectiveGrpcPort(), port(container, "grpc"));
-    assertEquals("0.0.0.0", config.server().host(), "probes come from outside the container");
+    assertEquals(
+        "0.0.0.0", config.server().host().text(), "probes come from outside the container");
 
     long grace = pod.path("terminationGracePeriodSeconds").asLong();
     long wait = container.at("/lifecycle/preStop/sleep/seconds").asLong();
