@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pipelane.bench.measure.Medians;
 import io.pipelane.bench.measure.PairedRounds.Interval;
+import io.pipelane.demo.report.TextTable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

@@ -1,10 +1,11 @@
 package io.pipelane.demo.report;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** A table in plain text: the first column begins at the left, the others end at the right. */
-final class TextTable {
+public final class TextTable {
   private static final String GAP = "  ";
 
   private final List<List<String>> rows = new ArrayList<>();
@@ -24,24 +25,26 @@ final class TextTable {
 
   /** The lines: headings, a rule, the rows. */
   List<String> lines() {
+    int[] widths = widths(rows);
+    List<String> lines = new ArrayList<>(lines(rows));
+    lines.add(1, line(Arrays.stream(widths).mapToObj("-"::repeat).toList(), widths));
+    return lines;
+  }
+
+  /** One line a row, all of them of as many cells as the first. */
+  public static List<String> lines(List<List<String>> rows) {
+    int[] widths = widths(rows);
+    return rows.stream().map(row -> line(row, widths)).toList();
+  }
+
+  private static int[] widths(List<List<String>> rows) {
     int[] widths = new int[rows.getFirst().size()];
     for (List<String> row : rows) {
       for (int column = 0; column < widths.length; column++) {
         widths[column] = Math.max(widths[column], row.get(column).length());
       }
     }
-    List<String> lines = new ArrayList<>();
-    for (List<String> row : rows) {
-      lines.add(line(row, widths));
-      if (lines.size() == 1) {
-        List<String> rule = new ArrayList<>();
-        for (int width : widths) {
-          rule.add("-".repeat(width));
-        }
-        lines.add(line(rule, widths));
-      }
-    }
-    return lines;
+    return widths;
   }
 
   private static String line(List<String> cells, int[] widths) {

@@ -14,7 +14,7 @@ final class AnswerText {
   static void print(JsonNode answer, PrintWriter out) {
     out.println(
         answer.path("model_name").asText() + ", version " + answer.path("model_version").asText());
-    TextTable table = new TextTable("OUTPUT", "TYPE", "SHAPE", "VALUES");
+    LeftAlignedTable table = new LeftAlignedTable("OUTPUT", "TYPE", "SHAPE", "VALUES");
     for (JsonNode output : answer.path("outputs")) {
       table.add(
           output.path("name").asText(),

@@ -50,7 +50,8 @@ final class DevicesCommand implements Subcommand {
             config.device().kind() instanceof DeviceSelection.Cpu cpu
                 ? cpu
                 : new DeviceSelection.Cpu()));
-    TextTable table = new TextTable("DEVICE", "WHAT IT IS, AND WHAT IT WOULD BE GIVEN");
+    LeftAlignedTable table =
+        new LeftAlignedTable("DEVICE", "WHAT IT IS, AND WHAT IT WOULD BE GIVEN");
     String refusal = addGpus(list, devices);
     devices.forEach(device -> table.add(device.selection(), device.description()));
     if (!refusal.isEmpty()) {

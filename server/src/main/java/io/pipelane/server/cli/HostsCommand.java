@@ -49,8 +49,9 @@ final class HostsCommand implements Subcommand {
     }
   }
 
-  private static TextTable hosts(JsonNode hosts) {
-    TextTable table = new TextTable("HOST", "STATE", "MODELS", "LANES", "WAIT MS", "UNDER WAY");
+  private static LeftAlignedTable hosts(JsonNode hosts) {
+    LeftAlignedTable table =
+        new LeftAlignedTable("HOST", "STATE", "MODELS", "LANES", "WAIT MS", "UNDER WAY");
     for (JsonNode host : hosts) {
       table.add(
           host.path("name").asText(),
@@ -63,8 +64,8 @@ final class HostsCommand implements Subcommand {
     return table;
   }
 
-  private static TextTable models(JsonNode hosts) {
-    TextTable table = new TextTable("HOST", "MODEL", "VERSION", "STALL MS");
+  private static LeftAlignedTable models(JsonNode hosts) {
+    LeftAlignedTable table = new LeftAlignedTable("HOST", "MODEL", "VERSION", "STALL MS");
     for (JsonNode host : hosts) {
       for (JsonNode model : host.path("models")) {
         table.add(

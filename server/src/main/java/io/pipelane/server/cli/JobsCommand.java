@@ -43,8 +43,8 @@ final class JobsCommand implements Subcommand {
   }
 
   private static void print(JsonNode answer, PrintWriter out) {
-    TextTable table =
-        new TextTable(
+    LeftAlignedTable table =
+        new LeftAlignedTable(
             "ID", "STATE", "MODEL", "CLASS", "GROUP", "ROWS", "FAILED", "PROGRESS", "OUTPUT");
     for (JsonNode job : answer.path("jobs")) {
       table.add(

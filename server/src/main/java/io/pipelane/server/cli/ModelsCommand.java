@@ -25,7 +25,8 @@ final class ModelsCommand implements Subcommand {
   @Override
   public Integer call() {
     PrintWriter out = spec.commandLine().getOut();
-    TextTable table = new TextTable("MODEL", "VERSION", "STATE", "INPUTS", "OUTPUTS", "NOTES");
+    LeftAlignedTable table =
+        new LeftAlignedTable("MODEL", "VERSION", "STATE", "INPUTS", "OUTPUTS", "NOTES");
     try (ServerClient client = address.connect()) {
       JsonNode index =
           client.post(ServerClient.JSON.createObjectNode(), "v2", "repository", "index");

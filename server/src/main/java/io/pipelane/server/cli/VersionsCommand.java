@@ -69,7 +69,7 @@ final class VersionsCommand implements Subcommand {
       JsonNode now = change.isEmpty() ? client.get(path) : client.change(change, path);
       out.println("Served: " + now.path("serve").asText("as its folder says"));
       out.println("Default: " + now.path("default").asText("the highest version that is READY"));
-      TextTable table = new TextTable("VERSION", "STATE", "LABELS", "REASON");
+      LeftAlignedTable table = new LeftAlignedTable("VERSION", "STATE", "LABELS", "REASON");
       for (JsonNode version : now.path("versions")) {
         String number = version.path("version").asText();
         table.add(

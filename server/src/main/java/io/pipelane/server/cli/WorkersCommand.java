@@ -45,8 +45,8 @@ final class WorkersCommand implements Subcommand {
   }
 
   private static void print(JsonNode overview, PrintWriter out) {
-    TextTable table =
-        new TextTable(
+    LeftAlignedTable table =
+        new LeftAlignedTable(
             "ID",
             "PID",
             "STATE",

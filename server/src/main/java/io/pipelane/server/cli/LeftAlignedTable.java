@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Rows of text in aligned columns. */
-final class TextTable {
+final class LeftAlignedTable {
   private final List<List<String>> rows = new ArrayList<>();
 
-  TextTable(String... heads) {
+  LeftAlignedTable(String... heads) {
     rows.add(List.of(heads));
   }
 
