@@ -5,8 +5,8 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
-import io.pipelane.switcher.sharing.ShareOverview;
 import io.pipelane.switcher.sharing.SharingOverview;
+import io.pipelane.switcher.sharing.trial.ShareOverview;
 import java.io.IOException;
 import java.util.OptionalDouble;
 

@@ -7,6 +7,7 @@ import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.util.List;
 import java.util.function.LongSupplier;
 

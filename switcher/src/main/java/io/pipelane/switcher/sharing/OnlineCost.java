@@ -3,6 +3,7 @@ package io.pipelane.switcher.sharing;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.util.function.LongSupplier;
 
 /**

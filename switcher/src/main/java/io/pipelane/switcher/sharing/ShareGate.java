@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.trial.ShareTrial;
+
 /**
  * Whether offline work may go on in the lane that keeps to a share of the device, beside online
  * work, while that pays ({@link ShareTrial}). Safe for any thread.

@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.Thresholds;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.EnumMap;

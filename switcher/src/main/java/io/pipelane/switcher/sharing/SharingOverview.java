@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.trial.ShareOverview;
+
 /**
  * How online and offline work share a device, now.
  *

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 /** Which size of the share is open, and which is next. Not safe for several threads. */
 final class SizeChoice {

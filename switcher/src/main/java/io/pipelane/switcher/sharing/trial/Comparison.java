@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 /**
  * How many times as long online answers take in one stretch of time as in another.

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 import io.pipelane.config.SharingConfig.Multiprocessors;
 import java.util.List;
@@ -52,23 +52,23 @@ public final class ShareTrial {
    * @param usual the percentage that is tried first, or else the next smaller one
    * @param lanes online runs that compute at once
    */
-  static ShareTrial of(Multiprocessors rule, List<Integer> percents, int usual, int lanes) {
+  public static ShareTrial of(Multiprocessors rule, List<Integer> percents, int usual, int lanes) {
     ShareSizes sizes = new ShareSizes(percents);
     return percents.isEmpty() ? off() : new ShareTrial(rule, sizes, sizes.atMost(usual), lanes);
   }
 
   /** There is no share. */
-  static ShareTrial off() {
+  public static ShareTrial off() {
     return new ShareTrial(Multiprocessors.OFF, new ShareSizes(List.of()), NONE, 1);
   }
 
   /** Has it keep to what the owners of models allow, if any says. */
-  void keepTo(Supplier<OptionalDouble> strictest) {
+  public void keepTo(Supplier<OptionalDouble> strictest) {
     alone.keepTo(strictest);
   }
 
   /** Whether there is a share at all, open or not. */
-  boolean hasShare() {
+  public boolean hasShare() {
     return rule != Multiprocessors.OFF;
   }
 
@@ -83,7 +83,7 @@ public final class ShareTrial {
   }
 
   /** Whether online work alone is being measured: what offline work is beside does not count. */
-  boolean holdsOffline() {
+  public boolean holdsOffline() {
     return holds;
   }
 
@@ -91,17 +91,17 @@ public final class ShareTrial {
    * How long all offline work is to stand from now on, to be compared with, if nobody says
    * otherwise before; 0 for not at all.
    */
-  long holdsOfflineNanos(long nowNanos) {
+  public long holdsOfflineNanos(long nowNanos) {
     return holds ? Math.max(0, holdsUntilNanos - nowNanos) : 0;
   }
 
   /** Whether it is told of answers. */
-  boolean compares() {
+  public boolean compares() {
     return rule == Multiprocessors.MEASURED;
   }
 
   /** An online run has ended well. */
-  void onlineRan(long nanos) {
+  public void onlineRan(long nanos) {
     if (compares()) {
       synchronized (this) {
         course.onlineRan(nanos);
@@ -155,7 +155,7 @@ public final class ShareTrial {
   }
 
   /** Goes on with what is measured; returns whether offline work may do anything else now. */
-  boolean look(long nowNanos) {
+  public boolean look(long nowNanos) {
     if (!compares()) {
       return false;
     }
@@ -170,7 +170,7 @@ public final class ShareTrial {
   }
 
   /** How far it is. */
-  synchronized ShareOverview overview() {
+  public synchronized ShareOverview overview() {
     return switch (rule) {
       case OFF -> course.overview(ShareOverview.State.OFF, NONE);
       case ALWAYS -> course.overview(ShareOverview.State.ALWAYS, open);

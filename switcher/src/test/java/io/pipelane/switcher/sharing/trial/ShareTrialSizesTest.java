@@ -1,11 +1,11 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.SharingConfig.Multiprocessors;
-import io.pipelane.switcher.sharing.ShareOverview.State;
+import io.pipelane.switcher.sharing.trial.ShareOverview.State;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 /**
  * A stretch of a trial in which offline work had a share of a size.

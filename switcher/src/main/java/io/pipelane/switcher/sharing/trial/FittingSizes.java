@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 /**
  * Which sizes of the share online work bears at its load, as far as is known or expected. Not safe

@@ -1,6 +1,6 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
-import io.pipelane.switcher.sharing.ShareTrial.Phase;
+import io.pipelane.switcher.sharing.trial.ShareTrial.Phase;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

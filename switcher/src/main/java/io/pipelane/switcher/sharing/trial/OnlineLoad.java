@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.trial;
 
 /**
  * How busy online runs keep a device, and what longer runs would mean for requests at that load.
