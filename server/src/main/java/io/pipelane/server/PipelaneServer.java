@@ -2,12 +2,10 @@ package io.pipelane.server;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SecurityConfig;
-import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
 import io.pipelane.modelstore.OrphanedChildren;
 import io.pipelane.modelstore.importing.ImportSettings;
-import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.VersionChoices;
@@ -24,12 +22,9 @@ import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
 import io.pipelane.server.ensemble.EnsembleService;
-import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
-import io.pipelane.server.http.HttpServer;
 import io.pipelane.server.jobs.Jobs;
-import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
@@ -44,7 +39,6 @@ import io.pipelane.server.observability.SpanCollector;
 import io.pipelane.server.observability.TraceSetting;
 import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.placement.JobPlacement;
-import io.pipelane.server.placement.PlacementSettings;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -56,10 +50,7 @@ import java.io.PrintStream;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.SecureRandom;
-import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -69,7 +60,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A server from its start to its end: devices, catalogue and front ends. */
@@ -79,8 +69,6 @@ public final class PipelaneServer implements AutoCloseable {
   /** Where Linux keeps POSIX shared memory. */
   private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
-  private static final Duration JOB_RETRY_PAUSE = Duration.ofSeconds(1);
-
   /** A worker that notices its server's death has half a second for its run, 2 for its device. */
   private static final Duration LONGEST_ORPHAN_END = Duration.ofSeconds(3);
 
@@ -89,10 +77,8 @@ public final class PipelaneServer implements AutoCloseable {
   private final RepositoryCatalog repositoryCatalog;
   private final EnsembleCatalog catalog;
   private final EnsembleService service;
-  private final HttpServer http;
-  private final @Nullable GrpcServer grpc;
-  private final Optional<JobPlacement> placement;
-  private final @Nullable Jobs jobs;
+  private final FrontEnds frontEnds;
+  private final Optional<Jobs> jobs;
   private final Optional<Hosts> hosts;
   private final CompletableFuture<Void> imports;
 
@@ -142,15 +128,16 @@ public final class PipelaneServer implements AutoCloseable {
               devices.spans(),
               statistics,
               new TransferBuffers(open.transferMemory()));
-      placement = openPlacement(config, open.targets().get());
-      jobs = openJobs(config, service, statistics);
+      JobsOpening jobsOpening = new JobsOpening(config, devices, opened);
+      Optional<JobPlacement> placement = jobsOpening.placement(open.targets().get());
+      jobs = jobsOpening.jobs(catalog, service, statistics, placement);
       Metrics metrics =
           new Metrics(
               () -> statistics.all(catalog::versions),
               devices::states,
               devices::hostTier,
               devices::workers,
-              () -> jobs == null ? JobCounts.NONE : jobs.counts(),
+              () -> jobs.map(Jobs::counts).orElse(JobCounts.NONE),
               () -> placement.map(JobPlacement::counts).orElse(PlacementCounts.NONE),
               () -> hosts.map(Hosts::counts).orElse(HostCounts.ALONE));
       StateSource state =
@@ -160,7 +147,7 @@ public final class PipelaneServer implements AutoCloseable {
               devices::states,
               devices::workers,
               devices::devices,
-              () -> jobs == null ? List.of() : jobs.placed(),
+              () -> jobs.map(Jobs::placed).orElse(List.of()),
               InstantSource.system());
       Backend backend =
           new Backend(
@@ -170,25 +157,11 @@ public final class PipelaneServer implements AutoCloseable {
               metrics,
               state,
               access(config.security()),
-              Optional.ofNullable(jobs),
+              jobs,
               new ObservationSettings(traceSettings, LogSettings.ofProcess()),
               opened.add(sharedMemory(config)));
-      http =
-          opened.add(
-              HttpServer.start(
-                  FrontEndSettings.http(config.server(), tls),
-                  backend,
-                  hosts,
-                  open.transferMemory()));
-      grpc =
-          config.server().effectiveGrpcPort() < 0
-              ? null
-              : opened.add(
-                  GrpcServer.start(
-                      FrontEndSettings.grpc(config.server(), tls),
-                      backend,
-                      hosts,
-                      open.transferMemory()));
+      frontEnds =
+          opened.add(FrontEnds.start(config.server(), tls, backend, hosts, open.transferMemory()));
       Optional<PollThread> poll =
           PollThread.every(config.repository().poll(), repository::stamps, catalog::reload);
       catalog.start();
@@ -200,7 +173,9 @@ public final class PipelaneServer implements AutoCloseable {
       }
       hosts.ifPresent(
           others ->
-              opened.add(others).start(URI.create(http.url()), http.transport(), catalog, load));
+              opened
+                  .add(others)
+                  .start(URI.create(frontEnds.url()), frontEnds.transport(), catalog, load));
     } catch (IOException | RuntimeException | Error e) {
       opened.closeAfter(e);
       throw e;
@@ -229,76 +204,6 @@ public final class PipelaneServer implements AutoCloseable {
         : SharedMemory.off();
   }
 
-  /** Jobs are placed where there are several devices to choose from. */
-  private Optional<JobPlacement> openPlacement(PipelaneConfig config, ImportTarget target) {
-    Optional<Path> folder = config.jobs().folder().filter(Files::isDirectory);
-    Duration interval = config.placement().offlineInterval();
-    if (folder.isEmpty() || devices.count() == 1 || interval.isZero()) {
-      return Optional.empty();
-    }
-    String gpuType =
-        switch (target.graph()) {
-          case PROCESSOR -> "cpu";
-          case GPU -> target.deviceIdentity().lines().collect(Collectors.joining(" "));
-        };
-    Path learnt = folder.get().resolve(".placement");
-    try {
-      JobPlacement opening =
-          opened.add(
-              JobPlacement.open(
-                  new PlacementSettings(learnt, gpuType, interval),
-                  devices::readings,
-                  devices::devicesThatCanServe,
-                  System::nanoTime));
-      opening.start();
-      return Optional.of(opening);
-    } catch (IOException e) {
-      throw unusable("what placement has learnt, below jobs.folder,", learnt, e);
-    }
-  }
-
-  private @Nullable Jobs openJobs(
-      PipelaneConfig config, InferenceService service, InferenceStatistics statistics) {
-    Optional<Path> folder = config.jobs().folder();
-    if (folder.isEmpty()) {
-      return null;
-    }
-    if (!Files.isDirectory(folder.get())) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, "jobs.folder is " + folder.get() + ", which is no folder");
-    }
-    JobsSettings settings =
-        new JobsSettings(
-            folder.get(),
-            config.jobs().concurrency(),
-            config.jobs().parallelItems(),
-            config.jobs().checkpointIterations(),
-            config.jobs().maxJobs(),
-            Math.toIntExact(config.server().maxRequestSize().bytes()),
-            JOB_RETRY_PAUSE,
-            config.sharing().offlineNice(),
-            config.sharing().offlineProcessors());
-    try {
-      return opened.add(
-          Jobs.open(
-              settings,
-              catalog,
-              service,
-              statistics,
-              new SecureRandom(),
-              Clock.systemUTC(),
-              placement));
-    } catch (IOException e) {
-      throw unusable("jobs.folder", folder.get(), e);
-    }
-  }
-
-  /** The cause with its class: the message of a refused access is no more than the path. */
-  private static StatusException unusable(String what, Path folder, IOException e) {
-    return new StatusException(
-        Status.UNAVAILABLE, "%s %s cannot be used: %s".formatted(what, folder, e), e);
-  }
-
   /**
    * Starts a server; it is ready once its repository has been scanned, imports go on behind it.
    *
@@ -322,7 +227,7 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       return new PipelaneServer(config, announcements, parts);
     } catch (IOException e) {
-      throw unusable("the cache folder", config.repository().cache(), e);
+      throw JobsOpening.unusable("the cache folder", config.repository().cache(), e);
     }
   }
 
@@ -341,7 +246,7 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       PipelaneServer server = start(config, out::println, parts);
       exit.started(server);
-      server.announce(out);
+      server.frontEnds.announce(out);
       out.flush();
     } catch (RuntimeException | Error e) {
       if (!exit.startFailed()) {
@@ -349,13 +254,6 @@ public final class PipelaneServer implements AutoCloseable {
       }
     }
     new CountDownLatch(1).await();
-  }
-
-  private void announce(PrintStream out) {
-    out.println("Listening on " + url());
-    http.managementAddress()
-        .ifPresent(address -> out.println("Listening for management on " + text(address)));
-    grpcAddress().ifPresent(address -> out.println("Listening for gRPC on " + address));
   }
 
   /**
@@ -368,21 +266,17 @@ public final class PipelaneServer implements AutoCloseable {
 
   /** Where the server listens. */
   public InetSocketAddress address() {
-    return http.address();
+    return frontEnds.address();
   }
 
   /** The same as an address that clients take. */
   public String url() {
-    return http.url();
+    return frontEnds.url();
   }
 
   /** Where gRPC clients connect, such as {@code 127.0.0.1:8001}; empty without gRPC. */
   public Optional<String> grpcAddress() {
-    return Optional.ofNullable(grpc).map(GrpcServer::address).map(PipelaneServer::text);
-  }
-
-  private static String text(InetSocketAddress address) {
-    return address.getAddress().getHostAddress() + ":" + address.getPort();
+    return frontEnds.grpcAddress();
   }
 
   public ModelCatalog catalog() {
@@ -432,24 +326,16 @@ public final class PipelaneServer implements AutoCloseable {
   public boolean drain() {
     long deadline = System.nanoTime() + drainTimeout.toNanos();
     hosts.ifPresent(Hosts::leave);
-    http.beginDrain();
-    if (grpc != null) {
-      grpc.beginDrain();
-    }
+    frontEnds.beginDrain();
     repositoryCatalog.stop();
-    if (jobs != null) {
-      jobs.beginStop();
-    }
+    jobs.ifPresent(Jobs::beginStop);
     devices.beginDrain();
     CompletableFuture<Void> release = releaseOfflineLater();
-    boolean answered = http.drain(until(deadline));
-    if (grpc != null) {
-      answered &= grpc.drain(until(deadline));
-    }
+    boolean answered = frontEnds.drain(until(deadline));
     release.cancel(false);
     devices.releaseOffline();
-    if (jobs != null) { // What they keep of states is read while the devices still answer.
-      answered &= jobs.stop(until(deadline));
+    if (jobs.isPresent()) { // What they keep of states is read while the devices still answer.
+      answered &= jobs.get().stop(until(deadline));
     }
     boolean finished = devices.drain(until(deadline)) && answered;
     hosts.ifPresent(Hosts::close);
