@@ -7,6 +7,7 @@ import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.device.ServingDevices;
+import io.pipelane.server.jobs.JobParts;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.placement.JobPlacement;
@@ -83,17 +84,11 @@ final class JobsOpening {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "jobs.folder is " + folder + ", which is no folder");
     }
+    JobParts parts =
+        new JobParts(
+            settings(folder), catalog, service, statistics, new SecureRandom(), Clock.systemUTC());
     try {
-      Jobs jobs =
-          Jobs.open(
-              settings(folder),
-              catalog,
-              service,
-              statistics,
-              new SecureRandom(),
-              Clock.systemUTC(),
-              placement);
-      return Optional.of(opened.add(jobs));
+      return Optional.of(opened.add(Jobs.open(parts, placement)));
     } catch (IOException e) {
       throw unusable("jobs.folder", folder, e);
     }

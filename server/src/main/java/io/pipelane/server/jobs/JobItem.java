@@ -9,7 +9,6 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.protocol.JsonInference;
 import io.pipelane.server.statistics.BatchRows;
-import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
@@ -77,15 +76,14 @@ final class JobItem {
    */
   boolean start(
       ServedModel model,
-      InferenceService service,
-      InferenceStatistics statistics,
+      JobParts parts,
       Priority priority,
       JobWork work,
       Optional<SequenceStep> step,
       Optional<PlacedJob> place) {
     Attempt begun = new Attempt(work, place);
     attempt = begun;
-    return begun.start(item, model, service, statistics, priority, step);
+    return begun.start(item, model, parts, priority, step);
   }
 
   /** Whether it was asked for, or its row is known, and not awaited yet. */
@@ -206,12 +204,11 @@ final class JobItem {
     boolean start(
         ItemFile.Item item,
         ServedModel model,
-        InferenceService service,
-        InferenceStatistics statistics,
+        JobParts parts,
         Priority priority,
         Optional<SequenceStep> step) {
       try {
-        RequestAccount counted = statistics.begin(model.version());
+        RequestAccount counted = parts.statistics().begin(model.version());
         account = counted;
         if (item.isTooLong()) {
           throw new StatusException(
@@ -224,18 +221,17 @@ final class JobItem {
         inference = read;
         InferenceRequest request = read.request();
         counted.decoded(OptionalLong.empty(), BatchRows.of(model.inputs(), request.inputs()));
-        ticket =
-            service.submit(
-                new InferenceRequest(
-                    request.model(),
-                    request.inputs(),
-                    request.outputs(),
-                    OptionalLong.empty(),
-                    priority,
-                    step,
-                    Optional.of(work),
-                    RunPlace.ANY.on(place.map(at -> at.place().device()))),
-                this);
+        InferenceRequest asked =
+            new InferenceRequest(
+                request.model(),
+                request.inputs(),
+                request.outputs(),
+                OptionalLong.empty(),
+                priority,
+                step,
+                Optional.of(work),
+                RunPlace.ANY.on(place.map(at -> at.place().device())));
+        ticket = parts.service().submit(asked, this);
         return true;
       } catch (StatusException e) {
         hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;

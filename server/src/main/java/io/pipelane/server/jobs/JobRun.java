@@ -6,8 +6,6 @@ import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
-import io.pipelane.server.statistics.InferenceStatistics;
-import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -22,7 +20,6 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Takes a job from where it is to its end, or to where it has to be left. Belongs to a thread. */
@@ -59,11 +56,8 @@ final class JobRun {
   private final Optional<PlacedJob> place;
   private final JobSpec spec;
   private final JobFiles files;
+  private final JobParts parts;
   private final JobsSettings settings;
-  private final ModelCatalog catalog;
-  private final InferenceService service;
-  private final InferenceStatistics statistics;
-  private final RandomGenerator random;
   private final JobStep.Hook hook;
   private final LongSupplier nanoClock;
   private final Deque<JobItem> window = new ArrayDeque<>();
@@ -87,25 +81,13 @@ final class JobRun {
     STATE_LOST
   }
 
-  JobRun(
-      Job job,
-      JobFiles files,
-      JobsSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      InferenceStatistics statistics,
-      RandomGenerator random,
-      JobStep.Hook hook,
-      LongSupplier nanoClock) {
+  JobRun(Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
     this.job = job;
     this.place = job.place();
     this.spec = job.spec();
     this.files = files;
-    this.settings = settings;
-    this.catalog = catalog;
-    this.service = service;
-    this.statistics = statistics;
-    this.random = random;
+    this.parts = parts;
+    this.settings = parts.settings();
     this.hook = hook;
     this.nanoClock = nanoClock;
   }
@@ -265,10 +247,10 @@ final class JobRun {
     if (sequence == null && model.get().keepsState()) {
       sequence =
           new JobSequence(
-              service,
+              parts.service(),
               spec.model(),
               model.get().options().state().isEmpty(), // It is its models' then.
-              "job " + HexFormat.of().toHexDigits(random.nextLong()),
+              "job " + HexFormat.of().toHexDigits(parts.random().nextLong()),
               files.of(spec.id()),
               begin.number(),
               hook);
@@ -280,8 +262,7 @@ final class JobRun {
     }
     Optional<SequenceStep> step =
         sequence == null ? Optional.empty() : Optional.of(sequence.next());
-    boolean isTaken =
-        item.start(model.get(), service, statistics, spec.priority(), job.work(), step, place);
+    boolean isTaken = item.start(model.get(), parts, spec.priority(), job.work(), step, place);
     if (isTaken && sequence != null) {
       sequence.begun();
     }
@@ -293,7 +274,7 @@ final class JobRun {
       return Optional.empty();
     }
     try {
-      ServedModel model = resolve(catalog, spec);
+      ServedModel model = resolve(parts.catalog(), spec);
       job.running(JobState.RUNNING, "");
       return Optional.of(model);
     } catch (StatusException e) {

@@ -7,14 +7,10 @@ import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.access.Caller;
-import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.state.ServerState.OfflineJob;
-import io.pipelane.server.statistics.InferenceStatistics;
-import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
-import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,7 +20,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,36 +43,22 @@ public final class Jobs implements AutoCloseable {
   private final JobLine line;
   private final JobRecords records;
   private final JobFiles files;
+  private final JobParts parts;
   private final JobsSettings settings;
-  private final ModelCatalog catalog;
-  private final InferenceService service;
-  private final InferenceStatistics statistics;
-  private final RandomGenerator random;
   private final JobStep.Hook hook;
   private final List<Thread> threads;
   private boolean closed;
 
-  private Jobs(
-      JobFiles files,
-      JobsSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      InferenceStatistics statistics,
-      RandomGenerator random,
-      Clock clock,
-      Optional<JobPlacement> placement,
-      JobStep.Hook hook)
+  private Jobs(JobFiles files, JobParts parts, Optional<JobPlacement> placement, JobStep.Hook hook)
       throws IOException {
     this.files = files;
-    this.settings = settings;
-    this.catalog = catalog;
-    this.service = service;
-    this.statistics = statistics;
-    this.random = random;
+    this.parts = parts;
+    this.settings = parts.settings();
     this.hook = hook;
     this.line =
-        new JobLine(placement, spec -> JobRun.modelAway(catalog, spec), settings.retryPause());
-    this.records = new JobRecords(files, random, clock, hook);
+        new JobLine(
+            placement, spec -> JobRun.modelAway(parts.catalog(), spec), settings.retryPause());
+    this.records = new JobRecords(files, parts.random(), parts.clock(), hook);
     recover();
     List<Thread> started = new ArrayList<>();
     for (int i = 0; i < settings.concurrency(); i++) {
@@ -92,38 +73,19 @@ public final class Jobs implements AutoCloseable {
   /**
    * Opens the jobs' folder, and goes on with the jobs that are there.
    *
-   * @param random for the jobs' names
    * @param placement gives each offline job a device; without it their requests go anywhere
    * @throws StatusException {@link Status#UNAVAILABLE} when another server has the folder
    */
-  public static Jobs open(
-      JobsSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      InferenceStatistics statistics,
-      RandomGenerator random,
-      Clock clock,
-      Optional<JobPlacement> placement)
-      throws IOException {
-    return open(
-        settings, catalog, service, statistics, random, clock, placement, JobStep.Hook.NONE);
+  public static Jobs open(JobParts parts, Optional<JobPlacement> placement) throws IOException {
+    return open(parts, placement, JobStep.Hook.NONE);
   }
 
-  static Jobs open(
-      JobsSettings settings,
-      ModelCatalog catalog,
-      InferenceService service,
-      InferenceStatistics statistics,
-      RandomGenerator random,
-      Clock clock,
-      Optional<JobPlacement> placement,
-      JobStep.Hook hook)
+  static Jobs open(JobParts parts, Optional<JobPlacement> placement, JobStep.Hook hook)
       throws IOException {
-    JobFiles files = JobFiles.open(settings.folder());
+    JobFiles files = JobFiles.open(parts.settings().folder());
     boolean opened = false;
     try {
-      Jobs jobs =
-          new Jobs(files, settings, catalog, service, statistics, random, clock, placement, hook);
+      Jobs jobs = new Jobs(files, parts, placement, hook);
       opened = true;
       return jobs;
     } finally {
@@ -152,7 +114,8 @@ public final class Jobs implements AutoCloseable {
   public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
     caller.check(wanted.priority());
-    ModelVersion model = catalog.resolve(wanted.model(), wanted.version()).version().anyEdition();
+    ModelVersion model =
+        parts.catalog().resolve(wanted.model(), wanted.version()).version().anyEdition();
     try {
       return submit(wanted, model);
     } catch (IOException e) {
@@ -326,18 +289,7 @@ public final class Jobs implements AutoCloseable {
     while (next != null) {
       boolean waits = false;
       try {
-        waits =
-            new JobRun(
-                    next,
-                    files,
-                    settings,
-                    catalog,
-                    service,
-                    statistics,
-                    random,
-                    hook,
-                    System::nanoTime)
-                .run();
+        waits = new JobRun(next, files, parts, hook, System::nanoTime).run();
       } finally {
         next.leavePlace();
         if (waits) {

@@ -29,6 +29,7 @@ import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.grpc.GrpcServer;
 import io.pipelane.server.grpc.GrpcSettings;
+import io.pipelane.server.jobs.JobParts;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.net.Backend;
@@ -300,14 +301,17 @@ class EventLoopsTest {
 
   private Jobs jobs(FakeCatalog catalog, InferenceService service) throws IOException {
     Path files = Files.createDirectory(folder.resolve("jobs"));
-    return Jobs.open(
-        new JobsSettings(files, 1, 3, 1, 3, 1 << 10, Duration.ofMillis(1), 0, Optional.empty()),
-        catalog,
-        service,
-        new InferenceStatistics(),
-        new Random(1),
-        Clock.systemUTC(),
-        Optional.empty());
+    JobsSettings settings =
+        new JobsSettings(files, 1, 3, 1, 3, 1 << 10, Duration.ofMillis(1), 0, Optional.empty());
+    JobParts parts =
+        new JobParts(
+            settings,
+            catalog,
+            service,
+            new InferenceStatistics(),
+            new Random(1),
+            Clock.systemUTC());
+    return Jobs.open(parts, Optional.empty());
   }
 
   private static Backend withJobs(Backend backend, Jobs jobs) {

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.jobs.JobParts;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
 import io.pipelane.server.net.Backends;
@@ -194,14 +195,15 @@ class FuzzTest {
     Files.writeString(folder.resolve("in.jsonl"), "{}\n");
     JobsSettings settings =
         new JobsSettings(folder, 1, 1, 1, 0, 1 << 10, Duration.ofSeconds(1), 0, Optional.empty());
-    return Jobs.open(
-        settings,
-        FakeCatalog.usual(),
-        EchoService.inline(),
-        new InferenceStatistics(),
-        new Random(1),
-        Clock.systemUTC(),
-        Optional.empty());
+    JobParts parts =
+        new JobParts(
+            settings,
+            FakeCatalog.usual(),
+            EchoService.inline(),
+            new InferenceStatistics(),
+            new Random(1),
+            Clock.systemUTC());
+    return Jobs.open(parts, Optional.empty());
   }
 
   @Test

@@ -49,8 +49,9 @@ final class JobsFixture {
     JobsSettings settings =
         new JobsSettings(
             folder, threads, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, retryPause, 0, Optional.empty());
-    return Jobs.open(
-        settings, catalog, service, statistics, new Random(), Clock.systemUTC(), placement, hook);
+    JobParts parts =
+        new JobParts(settings, catalog, service, statistics, new Random(), Clock.systemUTC());
+    return Jobs.open(parts, placement, hook);
   }
 
   Jobs open(InferenceService service) throws IOException {
