@@ -28,11 +28,6 @@ public record Workload(
     return model + "_" + batch;
   }
 
-  /** How many samples an iteration takes; 0 where the batch is a word. */
-  public int batchSize() {
-    return Character.isDigit(batch.charAt(0)) ? Integer.parseInt(batch) : 0;
-  }
-
   /** A job of so many iterations, without TensorFlow's start. */
   public SimulatedJob job(String id, long arrivalNanos, long iterations) {
     return job(id, arrivalNanos, iterations, 0);

@@ -28,11 +28,6 @@ public final class CapturedGraph implements AutoCloseable {
     this.handle = handle;
   }
 
-  /** Number of nodes, of every kind. */
-  public int nodeCount() {
-    return nodes().length;
-  }
-
   /** The graph's copies. */
   public List<CopyNode> copies() {
     List<CopyNode> copies = new ArrayList<>();

@@ -84,11 +84,6 @@ public final class CudaDriver {
     return id[0];
   }
 
-  /** The newest CUDA version that the driver knows: 1000 × major + 10 × minor. */
-  public int driverVersion() {
-    return version;
-  }
-
   /** The driver's CUDA version as people write it, e.g. {@code 12.6}. */
   public String versionText() {
     return text(version);

@@ -147,11 +147,6 @@ final class Captures implements AutoCloseable {
     policy.resumed();
   }
 
-  /** Why nothing is captured any more, if that is so. */
-  Optional<String> refusal() {
-    return policy.refusal();
-  }
-
   /** What is captured at present. */
   List<Capture> known() {
     return known;

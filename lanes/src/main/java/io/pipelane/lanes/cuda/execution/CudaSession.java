@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -137,11 +136,6 @@ public final class CudaSession implements ModelSession {
       times.remove(times.keySet().iterator().next());
     }
     return result;
-  }
-
-  /** Why the session's runs are not captured, where they cannot be. */
-  public Optional<String> captureRefusal() {
-    return captures.refusal();
   }
 
   /** What is captured at present. */
