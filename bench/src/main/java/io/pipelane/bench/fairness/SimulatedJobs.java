@@ -34,14 +34,14 @@ final class SimulatedJobs {
     JobHistory history = new JobSimulator(device.rules(Policy.FAIR)).run(jobs);
     Shares shares = new Shares();
     history
-        .spans()
+        .intervals()
         .forEach(
-            span ->
+            interval ->
                 shares.served(
-                    span.job(),
-                    seconds(span.fromNanos()),
-                    seconds(span.toNanos()),
-                    seconds(span.nanos())));
+                    interval.job(),
+                    seconds(interval.fromNanos()),
+                    seconds(interval.toNanos()),
+                    seconds(interval.nanos())));
     for (Phase phase : phases(history)) {
       String row = "simulated, from %.0f s".formatted(phase.from());
       phase.tell(row, shares, 1, results);

@@ -3,7 +3,7 @@ package io.pipelane.bench.trace;
 import io.pipelane.bench.plot.SpanPlot;
 import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobRecord;
-import io.pipelane.switcher.jobs.Span;
+import io.pipelane.switcher.jobs.LaneInterval;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -24,21 +24,21 @@ final class Snapshot {
   private Snapshot() {}
 
   static void write(Path file, JobHistory history) throws IOException {
-    Map<String, List<Span>> spans =
-        history.spans().stream().collect(Collectors.groupingBy(Span::job));
+    Map<String, List<LaneInterval>> intervals =
+        history.intervals().stream().collect(Collectors.groupingBy(LaneInterval::job));
     Map<String, JobRecord> records =
         history.records().stream()
             .collect(Collectors.toMap(record -> record.job().id(), Function.identity()));
-    List<Span> background =
-        spans.values().stream().max(Comparator.comparingInt(List::size)).orElse(List.of());
+    List<LaneInterval> background =
+        intervals.values().stream().max(Comparator.comparingInt(List::size)).orElse(List.of());
     if (background.isEmpty()) {
       return;
     }
     long begin = background.getFirst().fromNanos();
     Stream<String> others =
-        history.spans().stream()
-            .filter(span -> span.fromNanos() > begin)
-            .map(Span::job)
+        history.intervals().stream()
+            .filter(interval -> interval.fromNanos() > begin)
+            .map(LaneInterval::job)
             .filter(job -> !job.equals(background.getFirst().job()))
             .distinct()
             .limit(OTHERS);
@@ -60,8 +60,8 @@ final class Snapshot {
       String row = "#" + id.substring(0, id.indexOf('-'));
       plot.present(
           row, minutes(record.job().arrivalNanos(), begin), minutes(record.endedNanos(), begin));
-      for (Span span : spans.getOrDefault(id, List.of())) {
-        plot.ran(row, minutes(span.fromNanos(), begin), minutes(span.toNanos(), begin));
+      for (LaneInterval interval : intervals.getOrDefault(id, List.of())) {
+        plot.ran(row, minutes(interval.fromNanos(), begin), minutes(interval.toNanos(), begin));
       }
     }
     plot.write(file);

@@ -15,8 +15,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.hosts.Forward;
+import io.pipelane.server.hosts.ForwardingAttempts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
-import io.pipelane.server.hosts.Trip;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.protocol.Answers;
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * An inference that another host is to answer: its message is the body of the same HTTP request
  * that hosts forward for clients of HTTP, and so is its answer.
  */
-final class ForwardedCall implements Trip.End {
+final class ForwardedCall implements ForwardingAttempts.End {
   /*
    * Everything belongs to the call's event loop, but for the serializing and parsing of large
    * messages, which a codec thread does. `body` is this call's until it has ended.
@@ -54,7 +54,7 @@ final class ForwardedCall implements Trip.End {
   private final EventLoop loop;
   private final End end;
   private @Nullable ByteBuf body;
-  private @Nullable Trip trip;
+  private @Nullable ForwardingAttempts attempts;
   private boolean ended;
 
   /** Told one end of it, once, on the call's event loop or a codec thread. */
@@ -126,7 +126,7 @@ final class ForwardedCall implements Trip.End {
       return;
     }
     body = bytes;
-    trip = elsewhere.begin(loop, HttpMethod.POST, target(model), headers, bytes, this);
+    attempts = elsewhere.begin(loop, HttpMethod.POST, target(model), headers, bytes, this);
   }
 
   private static String target(String model) {
@@ -149,8 +149,8 @@ final class ForwardedCall implements Trip.End {
   /** The client has gone; on the event loop. Nobody is told anything any more. */
   void cancel() {
     if (!ended) {
-      if (trip != null) {
-        trip.cancel();
+      if (attempts != null) {
+        attempts.cancel();
       }
       finish();
     }

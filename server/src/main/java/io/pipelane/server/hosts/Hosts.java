@@ -44,7 +44,7 @@ public final class Hosts implements AutoCloseable {
       HostRegistry registry,
       HostView view,
       Forwarder forwarder,
-      LocalWord word,
+      LocalAnnouncement announcement,
       LocalLoad load) {}
 
   /**
@@ -75,7 +75,7 @@ public final class Hosts implements AutoCloseable {
     byte[] random = new byte[INSTANCE_BYTES];
     new SecureRandom().nextBytes(random);
     String instance = HexFormat.of().formatHex(random);
-    LocalWord word = new LocalWord(address, instance, catalog, load);
+    LocalAnnouncement announcement = new LocalAnnouncement(address, instance, catalog, load);
     HostView view =
         new HostView(
             name,
@@ -94,15 +94,15 @@ public final class Hosts implements AutoCloseable {
                 settings.connectTimeout(),
                 settings.answerTimeout()));
     HostRegistry registry = registries.apply(name);
-    started = new Started(name, registry, view, forwarder, word, load);
-    registry.start(word, view);
+    started = new Started(name, registry, view, forwarder, announcement, load);
+    registry.start(announcement, view);
   }
 
   /** Has the others send nothing any more; returns at once. */
   public void leave() {
     Started now = started;
     if (now != null) {
-      now.word.leave();
+      now.announcement.leave();
     }
   }
 
@@ -164,18 +164,18 @@ public final class Hosts implements AutoCloseable {
      * @param body stays the caller's, until the end
      * @param end may be told before this returns
      */
-    public Trip begin(
+    public ForwardingAttempts begin(
         EventLoop loop,
         HttpMethod method,
         String target,
         HttpHeaders headers,
         ByteBuf body,
-        Trip.End end) {
+        ForwardingAttempts.End end) {
       Forward.Request request =
           new Forward.Request(loop, method, target, headers, body, plan.keepsState());
-      Trip trip = new Trip(hosts, plan, canComeBack, request, end);
-      trip.next();
-      return trip;
+      ForwardingAttempts attempts = new ForwardingAttempts(hosts, plan, canComeBack, request, end);
+      attempts.next();
+      return attempts;
     }
   }
 

@@ -10,9 +10,9 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.hosts.Forward;
 import io.pipelane.server.hosts.ForwardedHeaders;
+import io.pipelane.server.hosts.ForwardingAttempts;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
-import io.pipelane.server.hosts.Trip;
 import io.pipelane.server.http.Response.Content;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Its body is kept until there is an answer, and its answer is collected before any of it goes
  * to the client, so that another host, or this one, can be asked when one breaks off.
  */
-final class ForwardedRun implements Trip.End {
+final class ForwardedRun implements ForwardingAttempts.End {
   private static final String STALL = "Pipelane-Stall-Us";
 
   /** Fields of an answer that are passed on besides what is said of its content. */
@@ -126,15 +126,15 @@ final class ForwardedRun implements Trip.End {
 
   private void begin(Elsewhere elsewhere, String target) {
     HttpMethod method = exchange.isHeadOnly() ? HttpMethod.GET : exchange.method();
-    @Nullable Trip[] trip = new Trip[1];
+    @Nullable ForwardingAttempts[] attempts = new ForwardingAttempts[1];
     exchange.whenAbandoned(
         () -> {
-          if (trip[0] != null) {
-            trip[0].cancel();
+          if (attempts[0] != null) {
+            attempts[0].cancel();
           }
           body.release();
         });
-    trip[0] =
+    attempts[0] =
         elsewhere.begin(
             (EventLoop) exchange.loop(), method, target, exchange.headers(), body, this);
   }

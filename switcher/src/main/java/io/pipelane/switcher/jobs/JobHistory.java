@@ -6,20 +6,20 @@ import java.util.List;
  * All that happened to some jobs.
  *
  * @param records of all that have run, in the order of their ends
- * @param spans what ran when, in the order of their beginnings
+ * @param intervals what ran when, in the order of their beginnings
  * @param refused jobs that could not even run alone
  * @param mostBytes of the device's memory that were taken at a time
  * @param mostLanes that were open at a time
  */
 public record JobHistory(
     List<JobRecord> records,
-    List<Span> spans,
+    List<LaneInterval> intervals,
     List<SimulatedJob> refused,
     long mostBytes,
     int mostLanes) {
   public JobHistory {
     records = List.copyOf(records);
-    spans = List.copyOf(spans);
+    intervals = List.copyOf(intervals);
     refused = List.copyOf(refused);
   }
 

@@ -32,12 +32,12 @@ public final class JobSimulator {
   private static final LaneId THE_LINE = new LaneId(-1);
 
   private final JobRules rules;
-  private final DeviceMemory memory;
+  private final SimulatedLanes memory;
   private final RunningIterations running = new RunningIterations();
   private final Map<LaneId, IterationLine> lines = new HashMap<>();
   private final Map<LaneId, Progress> previous = new HashMap<>();
   private final Map<String, Progress> jobs = new HashMap<>();
-  private final SpanLog spans = new SpanLog();
+  private final IntervalLog intervals = new IntervalLog();
   private final List<JobRecord> records = new ArrayList<>();
   private final List<SimulatedJob> refused = new ArrayList<>();
 
@@ -45,7 +45,7 @@ public final class JobSimulator {
   public JobSimulator(JobRules rules) {
     this.rules = rules;
     this.memory =
-        new DeviceMemory(rules.capacityBytes(), rules.admitsOnArrival() ? rules.lanes() : 1);
+        new SimulatedLanes(rules.capacityBytes(), rules.admitsOnArrival() ? rules.lanes() : 1);
   }
 
   /**
@@ -69,7 +69,8 @@ public final class JobSimulator {
       }
       fill(now);
     }
-    return new JobHistory(records, spans.spans(), refused, memory.mostBytes(), memory.mostLanes());
+    return new JobHistory(
+        records, intervals.intervals(), refused, memory.mostBytes(), memory.mostLanes());
   }
 
   private void arrive(SimulatedJob job, long now) {
@@ -138,7 +139,7 @@ public final class JobSimulator {
   private void ended(Ended ended, long now) {
     Progress job = ended.job();
     LaneId lane = ended.lane();
-    spans.ran(
+    intervals.ran(
         job.job().id(),
         rules.admitsOnArrival() ? lane : memory.laneOf(job),
         ended.fromNanos(),

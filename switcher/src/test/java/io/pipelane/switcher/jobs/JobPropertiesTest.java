@@ -75,11 +75,11 @@ class JobPropertiesTest {
         SwitchCosts.NONE,
         (jobs, history) -> {
           long nanos = jobs.stream().mapToLong(SimulatedJob::aloneNanos).sum();
-          assertEquals(nanos, history.spans().stream().mapToLong(Span::nanos).sum());
+          assertEquals(nanos, history.intervals().stream().mapToLong(LaneInterval::nanos).sum());
           long before = 0;
-          for (Span span : history.spans()) {
-            assertTrue(span.fromNanos() >= before, "two iterations at a time");
-            before = span.toNanos();
+          for (LaneInterval interval : history.intervals()) {
+            assertTrue(interval.fromNanos() >= before, "two iterations at a time");
+            before = interval.toNanos();
           }
         });
   }
@@ -99,9 +99,9 @@ class JobPropertiesTest {
           assertTrue(history.makespanNanos() >= device - 1);
           for (SimulatedJob job : jobs) {
             long ran =
-                history.spans().stream()
-                    .filter(span -> span.job().equals(job.id()))
-                    .mapToLong(Span::nanos)
+                history.intervals().stream()
+                    .filter(interval -> interval.job().equals(job.id()))
+                    .mapToLong(LaneInterval::nanos)
                     .sum();
             assertTrue(ran >= job.aloneNanos(), job.toString());
           }
@@ -110,14 +110,15 @@ class JobPropertiesTest {
   }
 
   private static void lanesAreSerial(JobHistory history) {
-    for (Object lane : new HashSet<>(history.spans().stream().map(Span::lane).toList())) {
-      List<Span> spans =
-          history.spans().stream()
-              .filter(span -> span.lane().equals(lane))
-              .sorted(Comparator.comparingLong(Span::fromNanos))
+    for (Object lane :
+        new HashSet<>(history.intervals().stream().map(LaneInterval::lane).toList())) {
+      List<LaneInterval> intervals =
+          history.intervals().stream()
+              .filter(interval -> interval.lane().equals(lane))
+              .sorted(Comparator.comparingLong(LaneInterval::fromNanos))
               .toList();
-      for (int i = 1; i < spans.size(); i++) {
-        assertTrue(spans.get(i).fromNanos() >= spans.get(i - 1).toNanos());
+      for (int i = 1; i < intervals.size(); i++) {
+        assertTrue(intervals.get(i).fromNanos() >= intervals.get(i - 1).toNanos());
       }
     }
   }

@@ -34,7 +34,7 @@ class JobSimulatorTest {
     assertEquals(100, ended(history, "a"));
     assertEquals(200, ended(history, "b"));
     assertEquals(210, ended(history, "c"));
-    assertEquals(3, history.spans().size());
+    assertEquals(3, history.intervals().size());
     assertEquals(208, record(history, "c").completionNanos());
     assertEquals(198, record(history, "c").queuedNanos());
   }
@@ -84,10 +84,12 @@ class JobSimulatorTest {
   }
 
   private static long served(JobHistory history, String job, long from, long to) {
-    return history.spans().stream()
-        .filter(span -> span.job().equals(job))
+    return history.intervals().stream()
+        .filter(interval -> interval.job().equals(job))
         .mapToLong(
-            span -> Math.max(0, Math.min(to, span.toNanos()) - Math.max(from, span.fromNanos())))
+            interval ->
+                Math.max(
+                    0, Math.min(to, interval.toNanos()) - Math.max(from, interval.fromNanos())))
         .sum();
   }
 

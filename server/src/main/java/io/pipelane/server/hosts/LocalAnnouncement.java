@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 /**
  * What this host has to say of itself, as it is when asked. Used by one thread, but for leaving.
  */
-final class LocalWord implements Supplier<String> {
-  private static final System.Logger LOG = System.getLogger(LocalWord.class.getName());
+final class LocalAnnouncement implements Supplier<String> {
+  private static final System.Logger LOG = System.getLogger(LocalAnnouncement.class.getName());
 
   private final HostAddress address;
   private final String instance;
@@ -26,11 +26,11 @@ final class LocalWord implements Supplier<String> {
   private boolean warned;
 
   /**
-   * A word about a host that stays.
+   * Announces a host that stays.
    *
    * @param instance tells this start of the host from others
    */
-  LocalWord(HostAddress address, String instance, ModelCatalog catalog, LocalLoad load) {
+  LocalAnnouncement(HostAddress address, String instance, ModelCatalog catalog, LocalLoad load) {
     this.address = address;
     this.instance = instance;
     this.catalog = catalog;

@@ -15,14 +15,14 @@ import java.util.TreeMap;
  * Who has memory on the simulated device, and in which lane: the server's lane table, checked after
  * each change.
  */
-final class DeviceMemory {
+final class SimulatedLanes {
   private final LaneTable table;
   private final long capacityBytes;
   private final Map<String, Progress> holders = new TreeMap<>();
   private long mostBytes;
   private int mostLanes;
 
-  DeviceMemory(long capacityBytes, int lanes) {
+  SimulatedLanes(long capacityBytes, int lanes) {
     this.capacityBytes = capacityBytes;
     this.table = new LaneTable(capacityBytes, lanes);
   }

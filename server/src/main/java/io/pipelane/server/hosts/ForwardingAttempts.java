@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * A request's way to other hosts, one after another until one answers, and back here when none
  * does. Belongs to the request's event loop.
  */
-public final class Trip implements Forward.Receiver {
+public final class ForwardingAttempts implements Forward.Receiver {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final Hosts hosts;
@@ -26,7 +26,7 @@ public final class Trip implements Forward.Receiver {
   private @Nullable ForwardAttempt attempt;
   private @Nullable Answer refusal;
 
-  /** How a trip ends; one of these is called, once, unless it is cancelled. */
+  /** How attempts end; one of these is called, once, unless it is cancelled. */
   public interface End {
     /** With the answer of another host, whatever it says; the receiver's to release. */
     void answered(Answer answer);
@@ -38,12 +38,13 @@ public final class Trip implements Forward.Receiver {
   }
 
   /**
-   * A trip that has not begun.
+   * Attempts that have not begun.
    *
    * @param canComeBack whether this host can answer, too
    * @param end told the end on the request's event loop
    */
-  Trip(Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
+  ForwardingAttempts(
+      Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
     this.hosts = hosts;
     this.once = plan.keepsState();
     this.canComeBack = canComeBack;
