@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.runtime.SharedCache;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,11 +36,21 @@ final class BenchProgram {
   JsonNode only(String program, String... options) throws IOException {
     Path json = folder.resolve("result.json");
     List<String> arguments = new ArrayList<>(List.of(program));
-    arguments.addAll(List.of("--work=" + folder.resolve("work"), "--json=" + json));
+    arguments.addAll(List.of("--work=" + workWithSharedCache(), "--json=" + json));
     arguments.addAll(List.of(options));
     int status = execute(arguments.toArray(String[]::new));
     assertEquals(0, status, () -> out + "\n" + err);
     return new ObjectMapper().readTree(json.toFile());
+  }
+
+  /** The programs of all tests find there what one of them has imported. */
+  private Path workWithSharedCache() throws IOException {
+    Path work = Files.createDirectories(folder.resolve("work"));
+    Path cache = work.resolve("cache");
+    if (!Files.exists(cache)) {
+      Files.createSymbolicLink(cache, SharedCache.folder());
+    }
+    return work;
   }
 
   /** Runs with exactly these arguments and returns the exit status. */

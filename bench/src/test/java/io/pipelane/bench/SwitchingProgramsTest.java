@@ -149,6 +149,7 @@ class SwitchingProgramsTest {
 
   @Test
   void tiers_bringsAModelInFromDisk() throws Exception {
+    Files.createDirectories(folder.resolve("work/cache")); // It searches a cache of its own.
     JsonNode cases = program.run("tiers", "--model=ppocr-v4-rec", "--threads=2").at("/cases");
 
     JsonNode rec = cases.at("/0");

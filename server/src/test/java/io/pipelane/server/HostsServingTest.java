@@ -16,6 +16,7 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferInputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
 import io.pipelane.server.hosts.Etcd;
@@ -123,7 +124,7 @@ class HostsServingTest {
         List.of(
             "serve",
             "--repository.path=" + folder.resolve("models-" + host),
-            "--repository.cache=" + folder.resolve("cache"),
+            "--repository.cache=" + SharedCache.folder(),
             "--server.http-port=0",
             "--server.grpc-port=0",
             "--device.memory=16MiB",

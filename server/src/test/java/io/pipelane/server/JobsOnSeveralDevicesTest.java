@@ -13,6 +13,7 @@ import com.google.protobuf.ByteString;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.net.URI;

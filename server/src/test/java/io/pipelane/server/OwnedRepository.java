@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.RepositoryPoll;

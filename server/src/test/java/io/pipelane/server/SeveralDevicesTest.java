@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.net.URI;

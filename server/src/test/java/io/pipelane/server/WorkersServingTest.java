@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.process.Signals;
 import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
@@ -85,7 +86,7 @@ class WorkersServingTest {
         "repository.path",
         folder.resolve("repository").toString(),
         "repository.cache",
-        folder.resolve("cache").toString(),
+        SharedCache.folder().toString(),
         "server.http-port",
         "0",
         "device.memory",

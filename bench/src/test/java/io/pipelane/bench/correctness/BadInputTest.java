@@ -14,6 +14,7 @@ import io.pipelane.demo.protocol.InferenceMessages;
 import io.pipelane.demo.protocol.InferenceMessages.BinaryBody;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.memory.Ledger;
 import java.net.URI;
@@ -73,7 +74,7 @@ class BadInputTest {
             PipelaneConfig.of(
                 Map.of(
                     "repository.path", repository.toString(),
-                    "repository.cache", folder.resolve("cache").toString(),
+                    "repository.cache", SharedCache.folder().toString(),
                     "device.memory", "2MiB",
                     "device.page-size", "64KiB",
                     "device.lanes", "1",

@@ -13,6 +13,7 @@ import io.pipelane.demo.plain.PlainSession;
 import io.pipelane.demo.plain.RelativeDifference;
 import io.pipelane.demo.protocol.InferenceClient;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -84,7 +85,7 @@ class DrainTest {
         "--repository",
         folder.resolve("repository").toString(),
         "--repository.cache",
-        folder.resolve("cache").toString(),
+        SharedCache.folder().toString(),
         "--link.bandwidth",
         "100KB/s",
         "--http-port",

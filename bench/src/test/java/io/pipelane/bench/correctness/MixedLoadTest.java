@@ -13,6 +13,7 @@ import io.pipelane.loadgen.settings.LoadMode;
 import io.pipelane.loadgen.settings.LoadTest;
 import io.pipelane.loadgen.settings.ModelChoice;
 import io.pipelane.loadgen.settings.Window;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.memory.Ledger;
@@ -104,7 +105,7 @@ class MixedLoadTest {
             "repository.path",
             repository.toString(),
             "repository.cache",
-            folder.resolve("cache").toString(),
+            SharedCache.folder().toString(),
             "import.concurrency",
             "2",
             "device.memory",

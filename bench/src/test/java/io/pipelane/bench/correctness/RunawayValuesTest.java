@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.bench.model.NoopModel;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.demo.protocol.InferenceClient;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
@@ -52,7 +53,7 @@ class RunawayValuesTest {
                     "repository.path",
                     repository.toString(),
                     "repository.cache",
-                    folder.resolve("cache").toString(),
+                    SharedCache.folder().toString(),
                     "device.memory",
                     "4MiB",
                     "device.working-memory",

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
-import io.pipelane.server.SharedCache;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.switcher.kept.KeptOverview;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.pipelane.server;
+package io.pipelane.runtime;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
