@@ -223,6 +223,11 @@ final class JobRun {
   }
 
   private void fill(ItemFile items, Progress begin) throws IOException {
+    for (JobItem left : window) { // It came, or was to come again, while the job was to move.
+      if (!isAskedFor(left, begin)) {
+        return;
+      }
+    }
     while (window.size() < (sequence == null ? settings.parallelItems() : 1) && !job.isStopped()) {
       ItemFile.@Nullable Item item = items.next();
       if (item == null) {
@@ -230,11 +235,18 @@ final class JobRun {
       }
       window.add(new JobItem(nextNumber++, item));
       job.work().left(window.size() + unread(item.next()));
-      start(window.getLast(), begin);
-      if (modelIsAway) {
+      if (!isAskedFor(window.getLast(), begin)) {
         return;
       }
     }
+  }
+
+  /** Whether an item has been asked for, now at the latest. */
+  private boolean isAskedFor(JobItem item, Progress begin) throws IOException {
+    if (!item.isStarted()) {
+      start(item, begin);
+    }
+    return item.isStarted();
   }
 
   /**
