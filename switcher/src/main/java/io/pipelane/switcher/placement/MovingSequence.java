@@ -51,7 +51,7 @@ final class MovingSequence {
   private boolean running;
   private boolean gone;
 
-  /** When its last step came; guarded by the table's monitor. */
+  /** When its last step came or ended; guarded by the table's monitor. */
   long usedNanos;
 
   MovingSequence(MovingSequences table, Route route) {
@@ -93,6 +93,7 @@ final class MovingSequence {
 
   /** A step has ended: the next one begins, if there is one. */
   private void next(Step ended) {
+    table.used(this, ended.request);
     while (true) {
       @Nullable Step following;
       synchronized (this) {
