@@ -253,6 +253,26 @@ class MovingSequencesTest {
   }
 
   @Test
+  void endThatFails_canBeSentAgain_whenItsDeviceIsLostToo() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      opened.step("s", 0).await();
+      Call failing = new Call();
+      Runnable noRoom =
+          () -> {
+            throw new StatusException(Status.INSUFFICIENT_MEMORY, "on demand");
+          };
+      SequenceStep end = new SequenceStep("s", false, true);
+      opened.submit(end, 1, new Watched(failing, noRoom));
+      assertEquals(
+          Status.INSUFFICIENT_MEMORY,
+          assertThrows(StatusException.class, failing::await).status());
+      opened.loseHome();
+      assertArrayEquals(expected.get(1), opened.step(end, 1).await());
+    }
+  }
+
+  @Test
   void noRoomOnTheHost_sequenceEndsWithItsDevice_andMayBeginAnew() throws Exception {
     try (Opened opened = new Opened(1)) {
       opened.step("s", 0).await();

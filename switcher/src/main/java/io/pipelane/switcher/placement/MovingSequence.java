@@ -306,7 +306,7 @@ final class MovingSequence {
       try {
         handler.failed(error);
       } finally {
-        ended();
+        ended(of.endsWhereItFails(error));
       }
     }
 
@@ -319,8 +319,8 @@ final class MovingSequence {
       }
     }
 
-    private void ended() {
-      if (of.end()) {
+    private void ended(boolean isOver) {
+      if (isOver) {
         keep(null);
         movedTo(null);
       }
@@ -390,7 +390,7 @@ final class MovingSequence {
         try {
           step.handler.completed(timings);
         } finally {
-          step.ended();
+          step.ended(step.of.end());
         }
         return;
       }

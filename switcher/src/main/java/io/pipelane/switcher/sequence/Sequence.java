@@ -365,7 +365,7 @@ final class Sequence {
       try {
         handler.failed(error);
       } finally {
-        next(of.end());
+        next(of.endsWhereItFails(error));
       }
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
@@ -24,6 +25,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,6 +37,8 @@ import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Sequences in host memory that nobody has sent a step of for long; there is room for one. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -83,7 +87,7 @@ class ExpiredStatesTest {
   }
 
   /** Answers are nobody's. */
-  private static final class Discarding implements ResultHandler {
+  private static class Discarding implements ResultHandler {
     private final MemorySegment y = Arena.ofAuto().allocate(STATE, 64);
 
     @Override
@@ -206,6 +210,41 @@ class ExpiredStatesTest {
       now.addAndGet(Duration.ofSeconds(30).toNanos());
       assertTrue(sequences.writeOut(Priority.OFFLINE));
       assertEquals(1, sequences.overview().sequences());
+      sequences.forget(model.version());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"UNAVAILABLE, false, 1", "CANCELLED, false, 0", "UNAVAILABLE, true, 0"})
+  void endThatFails_leavesTheStateToBeSentAgain_unlessItsClientHasGone(
+      Status failure, boolean start, int left) throws Exception {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    List<Status> told = new ArrayList<>();
+    ResultHandler teller =
+        new Discarding() {
+          @Override
+          public void failed(StatusException error) {
+            told.add(error.status());
+          }
+        };
+    BiFunction<InferenceRequest, ResultHandler, Ticket> queue =
+        (request, handler) -> {
+          if (!request.sequence().orElseThrow().end() || !told.isEmpty()) {
+            return run(request, handler);
+          }
+          handler.failed(new StatusException(failure, "on demand"));
+          return Ticket.ENDED;
+        };
+    try (Sequences sequences = of(model, new Unlimited(), queue)) {
+      Ticket _ = sequences.submit(beginning(model, "s"), new Discarding());
+      InferenceRequest end = step(model, new SequenceStep("s", start, true));
+      Ticket _ = sequences.submit(end, teller);
+      assertEquals(List.of(failure), told);
+      assertEquals(left, sequences.overview().sequences());
+      if (left > 0) {
+        Ticket _ = sequences.submit(end, new Discarding());
+        assertEquals(0, sequences.overview().sequences());
+      }
       sequences.forget(model.version());
     }
   }
