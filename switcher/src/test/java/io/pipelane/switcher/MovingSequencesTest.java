@@ -265,8 +265,7 @@ class MovingSequencesTest {
       SequenceStep end = new SequenceStep("s", false, true);
       opened.submit(end, 1, new Watched(failing, noRoom));
       assertEquals(
-          Status.INSUFFICIENT_MEMORY,
-          assertThrows(StatusException.class, failing::await).status());
+          Status.INSUFFICIENT_MEMORY, assertThrows(StatusException.class, failing::await).status());
       opened.loseHome();
       assertArrayEquals(expected.get(1), opened.step(end, 1).await());
     }

@@ -24,7 +24,6 @@ final class JobRecords {
   static final String ITEMS = "items.jsonl";
   static final String PROGRESS = "progress";
 
-  private static final String SPEC = "job.json";
   private static final System.Logger LOG = System.getLogger(JobRecords.class.getName());
 
   private final JobFiles files;
@@ -61,7 +60,7 @@ final class JobRecords {
   }
 
   private Job recovered(Path folder) throws IOException {
-    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(SPEC))));
+    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(JobFiles.SPEC))));
     Progress progress = Journal.read(folder.resolve(PROGRESS));
     JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
     if (end.state() == JobState.DONE) {
@@ -123,7 +122,7 @@ final class JobRecords {
       WholeFile.write(draft.resolve(ITEMS), items(wanted));
     }
     hook.before(JobStep.WRITE_SPEC);
-    WholeFile.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
+    WholeFile.write(draft.resolve(JobFiles.SPEC), JobJson.write(JobJson.of(spec)));
     hook.before(JobStep.PUBLISH);
     files.publish(spec.id());
   }

@@ -129,14 +129,7 @@ class ExpiredStatesTest {
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue) {
     Sequences sequences =
         new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            0,
-            _ -> false,
-            (_, _) -> {},
-            queue,
-            now::get);
+            DeviceStates.ON_HOST, working, working, 0, _ -> false, (_, _) -> {}, queue, now::get);
     sequences.agree(model, Map.of("t", "s"));
     return sequences;
   }
@@ -186,8 +179,7 @@ class ExpiredStatesTest {
       assertEquals(2, sequences.overview().sequences());
       now.addAndGet(Duration.ofSeconds(59).toNanos());
       Ticket _ =
-          sequences.submit(
-              step(model, new SequenceStep("second", false, false)), new Discarding());
+          sequences.submit(step(model, new SequenceStep("second", false, false)), new Discarding());
       now.addAndGet(Duration.ofSeconds(59).toNanos());
       assertEquals(1, sequences.overview().sequences());
       assertFalse(sequences.writeOut(Priority.ONLINE), "there is no room on the host");
