@@ -127,6 +127,7 @@ final class JobRun {
         }
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
+        Path _ = input(); // It is as it was.
         files.newOutput(spec.outputFile());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
@@ -163,6 +164,7 @@ final class JobRun {
     return false;
   }
 
+  /** Where the items are, which are those that were submitted. */
   private Path input() throws IOException {
     if (spec.inputFile().isEmpty()) {
       return files.of(spec.id()).resolve(JobRecords.ITEMS);
@@ -196,7 +198,8 @@ final class JobRun {
   private Stop work(Path input, Journal journal) throws IOException {
     Progress begin = journal.committed();
     try (ItemFile items =
-        new ItemFile(input, begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
+        new ItemFile(
+            input, spec.inputBytes(), begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
       nextNumber = begin.rows();
       while (!job.isStopped()) {
         boolean moves = mustMove();

@@ -353,6 +353,24 @@ class JobsTest {
     }
   }
 
+  /** Items behind those that were submitted are none of the job's. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void inputFile_thatChangesWhileItsJobRuns_endsTheJob(boolean shrinks) throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      fixture.writeInput("in.jsonl", JobsFixture.ITEMS + (shrinks ? -1 : 1));
+      completeUntilEnded(service, jobs, id);
+      JobStatus ended = jobs.show(id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertTrue(ended.rows() <= JobsFixture.ITEMS, ended::toString);
+      assertFalse(Files.exists(folder.resolve("o")));
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
