@@ -32,8 +32,11 @@ final class JobFiles implements AutoCloseable {
    * .jobs/<id>/end.json       how it ended
    * .jobs/lock                held by the server that runs these jobs
    *
-   * Clients' names have no segment that begins with a dot.
+   * Clients' names have no segment that begins with a dot, and those of outputs do not end in
+   * .partial.
    */
+  static final String PARTIAL = ".partial";
+
   static final String SPEC = "job.json";
   static final int LONGEST_PATH = 1024;
 
@@ -168,7 +171,7 @@ final class JobFiles implements AutoCloseable {
   /** Where a job's rows are until it is done. */
   Path partial(JobSpec spec) {
     Path output = output(spec);
-    return output.resolveSibling(output.getFileName() + "." + spec.id() + ".partial");
+    return output.resolveSibling(output.getFileName() + "." + spec.id() + PARTIAL);
   }
 
   /** Checks a name, and that no link leads out of the folder. */

@@ -1,5 +1,6 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.switcher.JobWork;
@@ -64,7 +65,7 @@ final class JobRecords {
     Progress progress = Journal.read(folder.resolve(PROGRESS));
     JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
     if (end.state() == JobState.DONE) {
-      JobRun.publishOutput(files, spec);
+      end = published(folder, spec, end);
     }
     Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
     if (end.state().isEnd()) {
@@ -73,10 +74,22 @@ final class JobRecords {
     return job;
   }
 
+  /** A job whose output's name something else was given meanwhile is not done after all. */
+  private JobEnd published(Path folder, JobSpec spec, JobEnd done) throws IOException {
+    try {
+      JobRun.publishOutput(files, spec);
+      return done;
+    } catch (StatusException e) {
+      JobEnd failed = new JobEnd(JobState.FAILED, String.valueOf(e.getMessage()));
+      WholeFile.write(folder.resolve(JobEnd.FILE), failed.encoded());
+      return failed;
+    }
+  }
+
   /**
    * A job that is asked for; nothing of it is on disk yet.
    *
-   * @throws io.pipelane.config.StatusException for files that cannot be a job's
+   * @throws StatusException for files that cannot be a job's
    */
   Job asked(JobRequest wanted, ModelVersion model) throws IOException {
     files.newOutput(wanted.outputFile());

@@ -33,7 +33,8 @@ final class JobRun {
    * nothing is to be waited for before the next row, and at the end.
    *
    * A job that is to be left withdraws the items that have not begun to run: offline ones may wait
-   * for as long as there is online work.
+   * for as long as there is online work. Those that run end, and have their rows as far as no item
+   * before them is without one.
    *
    * A job that is to move to another device lets the items under way end, has all rows count, and
    * goes on from there as after a restart: the state, if there is one, begins anew where it comes to.
@@ -128,7 +129,7 @@ final class JobRun {
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
-        files.newOutput(spec.outputFile());
+        Path _ = files.newOutput(spec.outputFile());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
@@ -214,6 +215,13 @@ final class JobRun {
         if (first.isStarted() && !finish(first, journal, begin)) {
           return Stop.STATE_LOST;
         }
+      }
+      @Nullable JobItem running = window.peek();
+      while (running != null && running.isStarted() && !job.isCancelled()) {
+        if (!finish(running, journal, begin)) {
+          return Stop.STATE_LOST;
+        }
+        running = window.peek();
       }
       if (sequence == null || window.stream().noneMatch(JobItem::isStarted)) {
         boolean _ = commit(journal); // Rows whose state is lost are asked for again.
@@ -426,11 +434,15 @@ final class JobRun {
     job.ended(state, reason);
   }
 
-  /** Gives the rows of a job that is done their name, unless they have it. */
+  /**
+   * Gives the rows of a job that is done their name, unless they have it.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it
+   */
   static void publishOutput(JobFiles files, JobSpec spec) throws IOException {
     Path partial = files.partial(spec);
     if (Files.exists(partial)) {
-      Files.move(partial, files.output(spec), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(partial, files.newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
       WholeFile.flush(WholeFile.folderOf(partial));
     }
   }

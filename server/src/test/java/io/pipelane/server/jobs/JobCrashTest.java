@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
@@ -189,6 +190,26 @@ class JobCrashTest {
       assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
     }
     assertEquals(JobsFixture.rows(1), fixture.output("o"));
+  }
+
+  @Test
+  void outputThatIsMadeAfterTheCrash_isNotReplaced() throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    fixture.writeInput("in.jsonl", ITEMS);
+    Crashing hook = new Crashing(JobStep.PUBLISH_OUTPUT, 1);
+    Jobs jobs = fixture.open(EchoService.inline(), hook);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    hook.crashed.await();
+    jobs.close();
+    Files.writeString(root.resolve("o"), "precious");
+    for (int start = 0; start < 2; start++) {
+      try (Jobs again = fixture.open(EchoService.inline())) {
+        assertEquals(JobState.FAILED, again.show(id).state());
+        assertTrue(again.show(id).reason().contains("\"o\" exists"), again.show(id).reason());
+      }
+      assertEquals("precious", fixture.output("o"));
+      assertEquals(JobsFixture.rows(ITEMS), fixture.output("o." + id + ".partial"));
+    }
   }
 
   /** A job that was cancelled, and ran before, so that it has files of each kind. */
