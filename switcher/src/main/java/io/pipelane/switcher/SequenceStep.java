@@ -1,5 +1,7 @@
 package io.pipelane.switcher;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import java.util.List;
 
@@ -29,6 +31,14 @@ public record SequenceStep(
   /** A step of nobody's sequence, which begins with zeros. */
   public SequenceStep(String id, boolean start, boolean end) {
     this(id, start, end, List.of());
+  }
+
+  /**
+   * Whether the state goes though the step has failed: nobody sends it again whose client has gone,
+   * and one that begins the state anew needs nothing that is there.
+   */
+  public boolean endsWhereItFails(StatusException error) {
+    return end && (start || error.status() == Status.CANCELLED);
   }
 
   /** The same of an owner's sequence. */

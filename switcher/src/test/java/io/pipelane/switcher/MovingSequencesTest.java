@@ -20,6 +20,8 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
@@ -27,6 +29,7 @@ import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import io.pipelane.switcher.sharing.SharingSettings;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,6 +39,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,6 +68,10 @@ class MovingSequencesTest {
     final ImportedModel model;
 
     Opened(long hostStateBytes) throws Exception {
+      this(hostStateBytes, System::nanoTime);
+    }
+
+    Opened(long hostStateBytes, LongSupplier nanoClock) throws Exception {
       for (String name : NAMES) {
         CpuDevice device =
             CpuDevice.open(
@@ -80,7 +89,7 @@ class MovingSequencesTest {
               new PlacementConfig(
                   Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
               2,
-              System::nanoTime);
+              nanoClock);
       model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
       group.register(model, SequencesTest.keeping(Map.of("t", "s")));
     }
@@ -106,12 +115,17 @@ class MovingSequencesTest {
     }
 
     Call step(SequenceStep step, int number) {
+      Call call = new Call();
+      submit(step, number, call);
+      return call;
+    }
+
+    void submit(SequenceStep step, int number, ResultHandler handler) {
       float[] x = new float[WIDTH];
       for (int i = 0; i < WIDTH; i++) {
         x[i] = (float) Math.sin(number * WIDTH + i);
       }
       InferenceRequest request = Call.request(model.version(), x);
-      Call call = new Call();
       group.submit(
           new InferenceRequest(
               request.model(),
@@ -120,8 +134,7 @@ class MovingSequencesTest {
               OptionalLong.empty(),
               Priority.ONLINE,
               Optional.of(step)),
-          call);
-      return call;
+          handler);
     }
 
     List<float[]> undisturbed() {
@@ -202,6 +215,59 @@ class MovingSequencesTest {
       StatusException over =
           assertThrows(StatusException.class, () -> opened.step("s", 41).await());
       assertEquals(Status.INVALID_ARGUMENT, over.status());
+    }
+  }
+
+  /** Has something happen while it runs. */
+  private record Watched(Call call, Runnable then) implements ResultHandler {
+    @Override
+    public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+      then.run();
+      return call.place(name, type, shape, byteSize);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      call.completed(timings);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      call.failed(error);
+    }
+  }
+
+  @Test
+  void sequence_isIdleFromTheEndOfItsLastStep() throws Exception {
+    AtomicLong now = new AtomicLong();
+    try (Opened opened = new Opened(ROOM, now::get)) {
+      List<float[]> expected = opened.undisturbed();
+      Call first = new Call();
+      Runnable minute = () -> now.addAndGet(Duration.ofSeconds(61).toNanos());
+      opened.submit(new SequenceStep("s", true, false), 0, new Watched(first, minute));
+      first.await();
+      opened.step("other", 0).await();
+      opened.loseHome();
+      assertArrayEquals(expected.get(1), opened.step("s", 1).await());
+    }
+  }
+
+  @Test
+  void endThatFails_canBeSentAgain_whenItsDeviceIsLostToo() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      opened.step("s", 0).await();
+      Call failing = new Call();
+      Runnable noRoom =
+          () -> {
+            throw new StatusException(Status.INSUFFICIENT_MEMORY, "on demand");
+          };
+      SequenceStep end = new SequenceStep("s", false, true);
+      opened.submit(end, 1, new Watched(failing, noRoom));
+      assertEquals(
+          Status.INSUFFICIENT_MEMORY, assertThrows(StatusException.class, failing::await).status());
+      opened.loseHome();
+      assertArrayEquals(expected.get(1), opened.step(end, 1).await());
     }
   }
 

@@ -52,13 +52,15 @@ final class ItemFile implements AutoCloseable {
   /**
    * Opens a file.
    *
+   * @param fileBytes what counts of it: what is behind that came later
    * @param position where the next item begins, with all passes before
    * @param mostBytes of one item
    * @param passes how often the file is gone through
    */
-  ItemFile(Path file, long position, int mostBytes, long passes) throws IOException {
+  ItemFile(Path file, long fileBytes, long position, int mostBytes, long passes)
+      throws IOException {
     this.channel = FileChannel.open(file, StandardOpenOption.READ);
-    this.fileBytes = channel.size();
+    this.fileBytes = fileBytes;
     this.passes = passes;
     this.mostBytes = mostBytes;
     this.lines = from(fileBytes == 0 ? 0 : position % fileBytes);
@@ -90,13 +92,12 @@ final class ItemFile implements AutoCloseable {
     while (true) {
       ByteArrayOutputStream line = new ByteArrayOutputStream(256);
       boolean isTooLong = false;
-      int next = lines.read();
+      int next = read();
       if (next < 0) {
         return null;
       }
       boolean isBlank = true;
-      for (; next >= 0 && next != '\n'; next = lines.read()) {
-        position++;
+      for (; next >= 0 && next != '\n'; next = read()) {
         isBlank &= next == ' ' || next == '\t' || next == '\r';
         if (line.size() < mostBytes) {
           line.write(next);
@@ -104,11 +105,16 @@ final class ItemFile implements AutoCloseable {
           isTooLong = true;
         }
       }
-      position += next < 0 ? 0 : 1;
       if (!isBlank) {
         return new Item(line.toByteArray(), isTooLong, pass * fileBytes + position);
       }
     }
+  }
+
+  private int read() throws IOException {
+    int next = position < fileBytes ? lines.read() : -1;
+    position += next < 0 ? 0 : 1;
+    return next;
   }
 
   @Override

@@ -24,15 +24,20 @@ final class JobFiles implements AutoCloseable {
   /*
    * <file>                    inputs and finished outputs, as clients name them
    * <output>.<id>.partial     rows so far; those beyond what is committed are cut off
-   * .jobs/<id>/job.json       what to do; there from the renaming of <id>.new on
+   * .jobs/<id>/job.json       what to do; there from the renaming of <id>.new on, until it is called
+   *                           that again
    * .jobs/<id>/items.jsonl    items that came along with the request
    * .jobs/<id>/progress       how far it is
    * .jobs/<id>/state-*        two checkpoints of a state, see JobSequence
    * .jobs/<id>/end.json       how it ended
    * .jobs/lock                held by the server that runs these jobs
    *
-   * Clients' names have no segment that begins with a dot.
+   * Clients' names have no segment that begins with a dot, and those of outputs do not end in
+   * .partial.
    */
+  static final String PARTIAL = ".partial";
+
+  static final String SPEC = "job.json";
   static final int LONGEST_PATH = 1024;
 
   private static final String HIDDEN = ".jobs";
@@ -49,7 +54,8 @@ final class JobFiles implements AutoCloseable {
   }
 
   /**
-   * Opens the folder, which must exist, and drops what was not submitted to its end.
+   * Opens the folder, which must exist, and drops what was not submitted, or not forgotten, to its
+   * end.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when another server has it
    */
@@ -75,11 +81,17 @@ final class JobFiles implements AutoCloseable {
           Status.UNAVAILABLE, "another server runs the jobs of " + folder + " (jobs.folder)");
     }
     for (Path leftover : list(jobs)) {
-      if (leftover.toString().endsWith(WholeFile.DRAFT)) {
-        delete(leftover);
+      if (leftover.toString().endsWith(WholeFile.DRAFT) || isNoJob(leftover)) {
+        delete(leftover, JobStep.Hook.NONE);
       }
     }
     return new JobFiles(root, jobs, lockFile);
+  }
+
+  /** What was left of one, as nothing in it says what to do. */
+  private static boolean isNoJob(Path path) {
+    return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)
+        && Files.notExists(path.resolve(SPEC));
   }
 
   /** The jobs that are remembered. */
@@ -104,11 +116,20 @@ final class JobFiles implements AutoCloseable {
     WholeFile.flush(jobs);
   }
 
-  /** Forgets a job and the rows of one that was not done. */
-  void forget(JobSpec spec) throws IOException {
-    Files.deleteIfExists(partial(spec));
-    delete(of(spec.id()));
+  /**
+   * Forgets a job and the rows of one that was not done: it is there as it was, or not at all,
+   * whatever happens.
+   */
+  void forget(JobSpec spec, JobStep.Hook hook) throws IOException {
+    hook.before(JobStep.FORGET);
+    Path rows = partial(spec);
+    if (Files.deleteIfExists(rows)) {
+      WholeFile.flush(WholeFile.folderOf(rows));
+    }
+    Path going = draft(spec.id());
+    Files.move(of(spec.id()), going, StandardCopyOption.ATOMIC_MOVE);
     WholeFile.flush(jobs);
+    delete(going, hook);
   }
 
   /**
@@ -150,7 +171,7 @@ final class JobFiles implements AutoCloseable {
   /** Where a job's rows are until it is done. */
   Path partial(JobSpec spec) {
     Path output = output(spec);
-    return output.resolveSibling(output.getFileName() + "." + spec.id() + ".partial");
+    return output.resolveSibling(output.getFileName() + "." + spec.id() + PARTIAL);
   }
 
   /** Checks a name, and that no link leads out of the folder. */
@@ -186,12 +207,13 @@ final class JobFiles implements AutoCloseable {
     }
   }
 
-  private static void delete(Path path) throws IOException {
+  private static void delete(Path path, JobStep.Hook hook) throws IOException {
     if (Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
       for (Path child : list(path)) {
-        delete(child);
+        delete(child, hook);
       }
     }
+    hook.before(JobStep.DELETE);
     Files.deleteIfExists(path);
   }
 

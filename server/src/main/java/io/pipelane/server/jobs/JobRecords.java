@@ -1,5 +1,6 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.switcher.JobWork;
@@ -24,7 +25,6 @@ final class JobRecords {
   static final String ITEMS = "items.jsonl";
   static final String PROGRESS = "progress";
 
-  private static final String SPEC = "job.json";
   private static final System.Logger LOG = System.getLogger(JobRecords.class.getName());
 
   private final JobFiles files;
@@ -61,11 +61,11 @@ final class JobRecords {
   }
 
   private Job recovered(Path folder) throws IOException {
-    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(SPEC))));
+    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(JobFiles.SPEC))));
     Progress progress = Journal.read(folder.resolve(PROGRESS));
     JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
     if (end.state() == JobState.DONE) {
-      JobRun.publishOutput(files, spec);
+      end = published(folder, spec, end);
     }
     Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
     if (end.state().isEnd()) {
@@ -74,10 +74,22 @@ final class JobRecords {
     return job;
   }
 
+  /** A job whose output's name something else was given meanwhile is not done after all. */
+  private JobEnd published(Path folder, JobSpec spec, JobEnd done) throws IOException {
+    try {
+      JobRun.publishOutput(files, spec);
+      return done;
+    } catch (StatusException e) {
+      JobEnd failed = new JobEnd(JobState.FAILED, String.valueOf(e.getMessage()));
+      WholeFile.write(folder.resolve(JobEnd.FILE), failed.encoded());
+      return failed;
+    }
+  }
+
   /**
    * A job that is asked for; nothing of it is on disk yet.
    *
-   * @throws io.pipelane.config.StatusException for files that cannot be a job's
+   * @throws StatusException for files that cannot be a job's
    */
   Job asked(JobRequest wanted, ModelVersion model) throws IOException {
     files.newOutput(wanted.outputFile());
@@ -123,7 +135,7 @@ final class JobRecords {
       WholeFile.write(draft.resolve(ITEMS), items(wanted));
     }
     hook.before(JobStep.WRITE_SPEC);
-    WholeFile.write(draft.resolve(SPEC), JobJson.write(JobJson.of(spec)));
+    WholeFile.write(draft.resolve(JobFiles.SPEC), JobJson.write(JobJson.of(spec)));
     hook.before(JobStep.PUBLISH);
     files.publish(spec.id());
   }

@@ -77,7 +77,7 @@ record JobRequest(
         text(root, "version").orElse(""),
         inputFile,
         items.isMissingNode() ? "" : lines(items),
-        required(root, "output_file"),
+        outputFile(root),
         priority(text(root, "class").orElse("offline")),
         sizeHint(root.path("size_hint")),
         repeat(root.path("repeat")),
@@ -101,6 +101,16 @@ record JobRequest(
 
   private static String required(JsonNode root, String member) {
     return text(root, member).orElseThrow(() -> invalid("\"" + member + "\" is missing"));
+  }
+
+  private static String outputFile(JsonNode root) {
+    String name = required(root, "output_file");
+    if (name.endsWith(JobFiles.PARTIAL)) {
+      throw invalid(
+          "output_file \"%s\" ends in %s, as rows do of jobs that are not done"
+              .formatted(JobJson.shorten(name), JobFiles.PARTIAL));
+    }
+    return name;
   }
 
   private static Optional<String> text(JsonNode root, String member) {

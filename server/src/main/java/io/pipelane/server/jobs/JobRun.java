@@ -33,7 +33,8 @@ final class JobRun {
    * nothing is to be waited for before the next row, and at the end.
    *
    * A job that is to be left withdraws the items that have not begun to run: offline ones may wait
-   * for as long as there is online work.
+   * for as long as there is online work. Those that run end, and have their rows as far as no item
+   * before them is without one.
    *
    * A job that is to move to another device lets the items under way end, has all rows count, and
    * goes on from there as after a restart. Its state, if there is one, begins anew on the other
@@ -113,7 +114,8 @@ final class JobRun {
         }
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
-        files.newOutput(spec.outputFile());
+        Path _ = input(); // It is as it was.
+        Path _ = files.newOutput(spec.outputFile());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
@@ -149,6 +151,7 @@ final class JobRun {
     return false;
   }
 
+  /** Where the items are, which are those that were submitted. */
   private Path input() throws IOException {
     if (spec.inputFile().isEmpty()) {
       return files.of(spec.id()).resolve(JobRecords.ITEMS);
@@ -182,7 +185,8 @@ final class JobRun {
   private Stop work(Path input, Journal journal) throws IOException {
     Progress begin = journal.committed();
     try (ItemFile items =
-        new ItemFile(input, begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
+        new ItemFile(
+            input, spec.inputBytes(), begin.inputBytes(), settings.maxItemBytes(), spec.repeat())) {
       nextNumber = begin.rows();
       while (!job.isStopped()) {
         boolean moves = mustMove();
@@ -198,6 +202,13 @@ final class JobRun {
           return Stop.STATE_LOST;
         }
       }
+      @Nullable JobItem running = window.peek();
+      while (running != null && running.isStarted() && !job.isCancelled()) {
+        if (!finish(running, journal, begin)) {
+          return Stop.STATE_LOST;
+        }
+        running = window.peek();
+      }
       if (sequence == null || window.stream().noneMatch(JobItem::isStarted)) {
         boolean _ = commit(journal); // Rows whose state is lost are asked for again.
       }
@@ -209,6 +220,11 @@ final class JobRun {
   }
 
   private void fill(ItemFile items, Progress begin) throws IOException {
+    for (JobItem left : window) { // It came, or was to come again, while the job was to move.
+      if (!isAskedFor(left, begin)) {
+        return;
+      }
+    }
     while (window.size() < (sequence == null ? settings.parallelItems() : 1) && !job.isStopped()) {
       ItemFile.@Nullable Item item = items.next();
       if (item == null) {
@@ -216,11 +232,18 @@ final class JobRun {
       }
       window.add(new JobItem(nextNumber++, item));
       job.work().left(window.size() + unread(item.next()));
-      start(window.getLast(), begin);
-      if (modelIsAway) {
+      if (!isAskedFor(window.getLast(), begin)) {
         return;
       }
     }
+  }
+
+  /** Whether an item has been asked for, now at the latest. */
+  private boolean isAskedFor(JobItem item, Progress begin) throws IOException {
+    if (!item.isStarted()) {
+      start(item, begin);
+    }
+    return item.isStarted();
   }
 
   /**
@@ -396,11 +419,15 @@ final class JobRun {
     job.ended(state, reason);
   }
 
-  /** Gives the rows of a job that is done their name, unless they have it. */
+  /**
+   * Gives the rows of a job that is done their name, unless they have it.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it
+   */
   static void publishOutput(JobFiles files, JobSpec spec) throws IOException {
     Path partial = files.partial(spec);
     if (Files.exists(partial)) {
-      Files.move(partial, files.output(spec), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(partial, files.newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
       WholeFile.flush(WholeFile.folderOf(partial));
     }
   }

@@ -11,7 +11,11 @@ enum JobStep {
   WRITE_PROGRESS,
   FLUSH_PROGRESS,
   WRITE_END,
-  PUBLISH_OUTPUT;
+  PUBLISH_OUTPUT,
+  /** The job is there until then. */
+  FORGET,
+  /** One of its files, which nobody reads any more. */
+  DELETE;
 
   /** An observer that is told before each step; throwing imitates a crash there. */
   @FunctionalInterface

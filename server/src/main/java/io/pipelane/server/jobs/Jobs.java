@@ -232,7 +232,7 @@ public final class Jobs implements AutoCloseable {
 
   private void forget(Job job) throws IOException {
     if (drop(job)) {
-      files.forget(job.spec());
+      files.forget(job.spec(), hook);
     }
   }
 

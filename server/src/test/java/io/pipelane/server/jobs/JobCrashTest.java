@@ -1,6 +1,8 @@
 package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
@@ -14,10 +16,12 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Jobs whose server dies before a step, with what was not flushed being lost, or not. */
@@ -60,7 +64,7 @@ class JobCrashTest {
   @ParameterizedTest
   @EnumSource(
       value = JobStep.class,
-      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH"},
+      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH", "FORGET", "DELETE"},
       mode = EnumSource.Mode.EXCLUDE)
   void run_crashAtAnyStep_noRowIsLostOrThereTwice(JobStep step) throws Exception {
     long seed = new Random().nextLong();
@@ -82,7 +86,7 @@ class JobCrashTest {
   @ParameterizedTest
   @EnumSource(
       value = JobStep.class,
-      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH"},
+      names = {"WRITE_INPUT", "WRITE_SPEC", "PUBLISH", "FORGET", "DELETE"},
       mode = EnumSource.Mode.EXCLUDE)
   void run_ofAModelThatKeepsState_crashAtAnyStep_rowsAreThoseOfARunWithout(JobStep step)
       throws Exception {
@@ -186,6 +190,75 @@ class JobCrashTest {
       assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
     }
     assertEquals(JobsFixture.rows(1), fixture.output("o"));
+  }
+
+  @Test
+  void outputThatIsMadeAfterTheCrash_isNotReplaced() throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    fixture.writeInput("in.jsonl", ITEMS);
+    Crashing hook = new Crashing(JobStep.PUBLISH_OUTPUT, 1);
+    Jobs jobs = fixture.open(EchoService.inline(), hook);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    hook.crashed.await();
+    jobs.close();
+    Files.writeString(root.resolve("o"), "precious");
+    for (int start = 0; start < 2; start++) {
+      try (Jobs again = fixture.open(EchoService.inline())) {
+        assertEquals(JobState.FAILED, again.show(id).state());
+        assertTrue(again.show(id).reason().contains("\"o\" exists"), again.show(id).reason());
+      }
+      assertEquals("precious", fixture.output("o"));
+      assertEquals(JobsFixture.rows(ITEMS), fixture.output("o." + id + ".partial"));
+    }
+  }
+
+  /** A job that was cancelled, and ran before, so that it has files of each kind. */
+  @ParameterizedTest
+  @CsvSource({"FORGET, 1, 1", "DELETE, 1, 0", "DELETE, 2, 0", "DELETE, 3, 0", "DELETE, 4, 0"})
+  void remove_crashAtAnyStep_theJobIsThereAsItWasOrNotAtAll(JobStep step, int passage, int left)
+      throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    fixture.writeInput("in.jsonl", ITEMS);
+    EchoService service = EchoService.holding();
+    Crashing hook = new Crashing(step, passage);
+    Jobs jobs = fixture.open(service, hook);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    while (service.pending.isEmpty()) {
+      Thread.onSpinWait();
+    }
+    jobs.remove(id);
+    while (!jobs.show(id).state().isEnd()) {
+      while (!service.pending.isEmpty()) {
+        service.pending.removeFirst().complete();
+      }
+    }
+    assertThrows(Crash.class, () -> jobs.remove(id));
+    jobs.close();
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      assertEquals(left, again.list().size());
+      again.list().forEach(job -> assertEquals(JobState.CANCELLED, job.state()));
+      for (JobStatus job : again.list()) {
+        again.remove(job.spec().id());
+      }
+      assertEquals(List.of("lock"), names(root.resolve(".jobs")));
+    }
+    assertEquals(List.of(".jobs", "in.jsonl"), names(root));
+  }
+
+  private static List<String> names(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.map(file -> file.getFileName().toString()).sorted().toList();
+    }
+  }
+
+  @Test
+  void folderThatSaysOfNoJobWhatToDo_isTidiedUp() throws IOException {
+    Path rest = Files.createDirectories(root.resolve(".jobs/0123456789abcdef"));
+    Files.write(rest.resolve("progress"), new byte[8192]);
+    try (Jobs jobs = new JobsFixture(root).open(EchoService.inline())) {
+      assertEquals(List.of(), jobs.list());
+      assertEquals(List.of("lock"), names(root.resolve(".jobs")));
+    }
   }
 
   /** Both places of a progress may be read from a file that was never flushed. */

@@ -305,6 +305,21 @@ class JobsTest {
     }
   }
 
+  /** All of them, not the oldest alone. */
+  @Test
+  void stop_ofItemsThatRun_keepsTheirRows() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      jobs.beginStop();
+      completeAll(service);
+      assertTrue(jobs.stop(Duration.ofDays(1)));
+      assertEquals(JobState.QUEUED, jobs.show(id).state());
+      assertEquals(3, jobs.show(id).rows());
+    }
+  }
+
   /** As offline items wait for as long as there is online work. */
   @Test
   void stopAndRemove_ofItemsThatHaveNotBegun_waitForNone() throws IOException {
@@ -350,6 +365,24 @@ class JobsTest {
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.FAILED, ended.state());
       assertTrue(ended.reason().contains("has changed"), ended.reason());
+    }
+  }
+
+  /** Items behind those that were submitted are none of the job's. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void inputFile_thatChangesWhileItsJobRuns_endsTheJob(boolean shrinks) throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      fixture.writeInput("in.jsonl", JobsFixture.ITEMS + (shrinks ? -1 : 1));
+      completeUntilEnded(service, jobs, id);
+      JobStatus ended = jobs.show(id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertTrue(ended.rows() <= JobsFixture.ITEMS, ended::toString);
+      assertFalse(Files.exists(folder.resolve("o")));
     }
   }
 
@@ -426,7 +459,8 @@ class JobsTest {
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":0",
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":1000001",
         "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"extra\":1",
-        "\"input_file\":7,\"output_file\":\"o\""
+        "\"input_file\":7,\"output_file\":\"o\"",
+        "\"input_file\":\"in.jsonl\",\"output_file\":\"o.0123456789abcdef.partial\""
       })
   void requests_thatAreNone_areRefused(String members) throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {

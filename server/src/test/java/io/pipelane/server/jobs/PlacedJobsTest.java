@@ -189,6 +189,63 @@ class PlacedJobsTest {
     assertTrue(last.contains("\"data\":[%d.0,".formatted(sum)), last);
   }
 
+  private static void completeAll(EchoService service) {
+    while (!service.pending.isEmpty()) {
+      service.pending.removeFirst().complete();
+    }
+  }
+
+  /** It is told so as its second item comes, and the other device is held before it has left. */
+  @Test
+  void jobThatIsToMoveAndThenToStay_asksForTheItemsThatCameMeanwhile() throws IOException {
+    EchoService other = EchoService.holding();
+    EchoService told = EchoService.holding();
+    ModelVersion model = new ModelVersion("background", 2);
+    try (JobPlacement placement = placement()) {
+      Watched service =
+          new Watched(
+              told,
+              1,
+              () -> {
+                devices.serve(model, "a");
+                devices.look(placement);
+              });
+      InferenceService both =
+          (request, handler) ->
+              (request.model().equals(model) ? service : other).submit(request, handler);
+      try (Jobs jobs = fixture.open(both, placement, 2)) {
+        String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+        while (other.pending.size() < 3) {
+          Thread.onSpinWait();
+        }
+        String second = jobs.submit(background("p"), Caller.ANYBODY).spec().id();
+        while (told.pending.isEmpty()) {
+          Thread.onSpinWait();
+        }
+        devices.become("b", SharingState.UNHEALTHY);
+        devices.look(placement);
+        completeAll(other);
+        while (other.pending.isEmpty()) { // It has begun again where it was.
+          Thread.onSpinWait();
+        }
+        while (!jobs.show(first).state().isEnd() || !jobs.show(second).state().isEnd()) {
+          completeAll(other);
+          completeAll(told);
+        }
+        assertEquals(JobState.DONE, jobs.show(first).state());
+        assertEquals(JobState.DONE, jobs.show(second).state());
+      }
+      assertEquals(List.of("b"), service.devices());
+      assertEquals(ITEMS, service.asked.size());
+    }
+  }
+
+  private static byte[] background(String output) {
+    return "{\"model\":\"background\",\"input_file\":\"in.jsonl\",\"output_file\":\"%s\"}"
+        .formatted(output)
+        .getBytes(StandardCharsets.UTF_8);
+  }
+
   @Test
   void jobsBeyondTheDevices_waitAndSayForWhat() throws IOException {
     EchoService service = EchoService.holding();

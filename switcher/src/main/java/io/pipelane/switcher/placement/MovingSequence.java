@@ -52,7 +52,7 @@ final class MovingSequence {
   private boolean running;
   private boolean gone;
 
-  /** When its last step came; guarded by the table's monitor. */
+  /** When its last step came or ended; guarded by the table's monitor. */
   long usedNanos;
 
   MovingSequence(MovingSequences table, Route route) {
@@ -94,6 +94,7 @@ final class MovingSequence {
 
   /** A step has ended: the next one begins, if there is one. */
   private void next(Step ended) {
+    table.used(this, ended.request);
     while (true) {
       @Nullable Step following;
       synchronized (this) {
@@ -306,7 +307,7 @@ final class MovingSequence {
       try {
         handler.failed(error);
       } finally {
-        ended();
+        ended(of.endsWhereItFails(error));
       }
     }
 
@@ -319,8 +320,8 @@ final class MovingSequence {
       }
     }
 
-    private void ended() {
-      if (of.end()) {
+    private void ended(boolean isOver) {
+      if (isOver) {
         keep(null);
         movedTo(null);
       }
@@ -390,7 +391,7 @@ final class MovingSequence {
         try {
           step.handler.completed(timings);
         } finally {
-          step.ended();
+          step.ended(step.of.end());
         }
         return;
       }

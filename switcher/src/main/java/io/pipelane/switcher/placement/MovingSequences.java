@@ -33,10 +33,15 @@ final class MovingSequences implements AutoCloseable {
   private final ExecutorService checkpoints =
       Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("checkpoints").factory());
 
-  /** In the order of their last step, the one that is idle for longest first. */
-  private final Map<Key, MovingSequence> sequences = new LinkedHashMap<>(16, 0.75f, true);
+  /** In the order of their use, the one that is idle for longest first. */
+  private final LinkedHashMap<Key, MovingSequence> sequences = new LinkedHashMap<>();
 
-  private record Key(ModelVersion model, String owner, String id) {}
+  private record Key(ModelVersion model, String owner, String id) {
+    static Key of(InferenceRequest request) {
+      SequenceStep step = request.sequence().orElseThrow();
+      return new Key(request.model(), step.owner(), step.id());
+    }
+  }
 
   /**
    * None yet.
@@ -67,7 +72,7 @@ final class MovingSequences implements AutoCloseable {
       Route route,
       Function<Member, Hold> devices) {
     SequenceStep step = request.sequence().orElseThrow();
-    Key key = new Key(request.model(), step.owner(), step.id());
+    Key key = Key.of(request);
     @Nullable Ticket ticket = null;
     while (ticket == null) { // One that was found may have ended since.
       ticket = find(key, step, route).submit(request, step, handler, devices);
@@ -81,12 +86,26 @@ final class MovingSequences implements AutoCloseable {
     @Nullable MovingSequence found = sequences.get(key);
     if (found == null) {
       found = new MovingSequence(this, route);
-      if (step.start()) { // Of any other its device says that it has not begun.
-        sequences.put(key, found);
+      if (!step.start()) { // Its device says that it has not begun.
+        return found;
       }
     }
-    found.usedNanos = now;
+    use(key, found, now);
     return found;
+  }
+
+  /** Called under the monitor. */
+  private void use(Key key, MovingSequence sequence, long now) {
+    sequence.usedNanos = now;
+    sequences.putLast(key, sequence);
+  }
+
+  /** A step of a sequence ends, and counts as under way still. */
+  synchronized void used(MovingSequence sequence, InferenceRequest step) {
+    Key key = Key.of(step);
+    if (sequence.equals(sequences.get(key))) {
+      use(key, sequence, nanoClock.getAsLong());
+    }
   }
 
   /** Called under the monitor. */
@@ -104,8 +123,7 @@ final class MovingSequences implements AutoCloseable {
 
   /** Forgets a sequence that has ended, unless it begins anew. */
   synchronized void ended(MovingSequence sequence, InferenceRequest last) {
-    SequenceStep step = last.sequence().orElseThrow();
-    Key key = new Key(last.model(), step.owner(), step.id());
+    Key key = Key.of(last);
     if (sequence.equals(sequences.get(key)) && sequence.endIfIdle()) {
       sequences.remove(key);
     }

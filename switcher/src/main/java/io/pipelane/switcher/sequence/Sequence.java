@@ -40,30 +40,35 @@ final class Sequence {
   private final StatePairs pairs;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final Executor mover;
+  private final Runnable whenUsed;
   private final Runnable whenIdle;
   private final Deque<Step> waiting = new ArrayDeque<>();
   private @Nullable KeptState state;
   private boolean running;
   private boolean ended;
 
-  /** When its last step came; guarded by the table's monitor. */
+  /** When its last step came or ended; guarded by the table's monitor. */
   long usedNanos;
 
   /**
    * A sequence without a state.
    *
    * @param mover does what may take long, one thing after another
+   * @param whenUsed told that a step ends, while it counts as under way still
+   * @param whenIdle told that no step is under way any more
    */
   Sequence(
       StateMemory memory,
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       Executor mover,
+      Runnable whenUsed,
       Runnable whenIdle) {
     this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
     this.mover = mover;
+    this.whenUsed = whenUsed;
     this.whenIdle = whenIdle;
   }
 
@@ -198,7 +203,7 @@ final class Sequence {
       LOG.log(Level.WARNING, "a state was not written out", e);
       return false;
     } finally {
-      next(false);
+      goOn();
     }
   }
 
@@ -224,6 +229,12 @@ final class Sequence {
     if (isOver) {
       free();
     }
+    whenUsed.run();
+    goOn();
+  }
+
+  /** Begins the step that waits, or is idle. */
+  private void goOn() {
     while (true) {
       @Nullable Step following;
       synchronized (this) {
@@ -354,7 +365,7 @@ final class Sequence {
       try {
         handler.failed(error);
       } finally {
-        next(of.end());
+        next(of.endsWhereItFails(error));
       }
     }
 

@@ -50,8 +50,8 @@ public final class Sequences implements AutoCloseable {
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
 
-  /** In the order of their last step, the one that is idle for longest first. */
-  private final Map<Key, Sequence> sequences = new LinkedHashMap<>(16, 0.75f, true);
+  /** In the order of their use, the one that is idle for longest first. */
+  private final LinkedHashMap<Key, Sequence> sequences = new LinkedHashMap<>();
 
   private record Key(ModelVersion model, String owner, String id) {}
 
@@ -187,11 +187,23 @@ public final class Sequences implements AutoCloseable {
             Duration.ofSeconds(1));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found = new Sequence(memory, pairs, queue, mover, () -> idle(key));
-      sequences.put(key, found);
+      found = new Sequence(memory, pairs, queue, mover, () -> used(key), () -> idle(key));
     }
-    found.usedNanos = now;
+    use(key, found, now);
     return found;
+  }
+
+  /** Called under the monitor. */
+  private void use(Key key, Sequence sequence, long now) {
+    sequence.usedNanos = now;
+    sequences.putLast(key, sequence);
+  }
+
+  private synchronized void used(Key key) {
+    @Nullable Sequence sequence = sequences.get(key);
+    if (sequence != null) {
+      use(key, sequence, nanoClock.getAsLong());
+    }
   }
 
   /** The state of an owner's sequence; empty when there is no such sequence. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
@@ -24,6 +25,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,9 +33,12 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Sequences in host memory that nobody has sent a step of for long; there is room for one. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -63,6 +68,16 @@ class ExpiredStatesTest {
     }
   }
 
+  private static final class Unlimited implements Reservations {
+    @Override
+    public boolean tryReservePersistent(long bytes) {
+      return true;
+    }
+
+    @Override
+    public void releasePersistent(long bytes) {}
+  }
+
   private static Ticket run(InferenceRequest request, ResultHandler handler) {
     for (String output : request.outputs()) {
       handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE).fill((byte) 0);
@@ -72,7 +87,7 @@ class ExpiredStatesTest {
   }
 
   /** Answers are nobody's. */
-  private static final class Discarding implements ResultHandler {
+  private static class Discarding implements ResultHandler {
     private final MemorySegment y = Arena.ofAuto().allocate(STATE, 64);
 
     @Override
@@ -90,6 +105,10 @@ class ExpiredStatesTest {
   }
 
   private static InferenceRequest beginning(ImportedModel model, String sequence) {
+    return step(model, new SequenceStep(sequence, true, false));
+  }
+
+  private static InferenceRequest step(ImportedModel model, SequenceStep step) {
     MemorySegment x = Arena.ofAuto().allocate(STATE, JAVA_FLOAT.byteAlignment());
     return new InferenceRequest(
         model.version(),
@@ -97,21 +116,20 @@ class ExpiredStatesTest {
         List.of("y"),
         OptionalLong.empty(),
         Priority.ONLINE,
-        Optional.of(new SequenceStep(sequence, true, false)));
+        Optional.of(step));
   }
 
   private Sequences of(ImportedModel model) {
-    Reservations working = new RoomForOne();
+    return of(model, new RoomForOne(), ExpiredStatesTest::run);
+  }
+
+  private Sequences of(
+      ImportedModel model,
+      Reservations working,
+      BiFunction<InferenceRequest, ResultHandler, Ticket> queue) {
     Sequences sequences =
         new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            0,
-            _ -> false,
-            (_, _) -> {},
-            ExpiredStatesTest::run,
-            now::get);
+            DeviceStates.ON_HOST, working, working, 0, _ -> false, (_, _) -> {}, queue, now::get);
     sequences.agree(model, Map.of("t", "s"));
     return sequences;
   }
@@ -141,6 +159,84 @@ class ExpiredStatesTest {
       assertTrue(sequences.writeOut(Priority.OFFLINE));
       assertEquals(0, reserved.get());
       assertFalse(sequences.writeOut(Priority.OFFLINE));
+      sequences.forget(model.version());
+    }
+  }
+
+  /** Steps are a use to their end; writing it out is none. */
+  @Test
+  void sequence_isIdleFromTheEndOfItsLastStep() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    Duration runs = Duration.ofSeconds(61);
+    BiFunction<InferenceRequest, ResultHandler, Ticket> slow =
+        (request, handler) -> {
+          now.addAndGet(runs.toNanos());
+          return run(request, handler);
+        };
+    try (Sequences sequences = of(model, new Unlimited(), slow)) {
+      Ticket _ = sequences.submit(beginning(model, "first"), new Discarding());
+      Ticket _ = sequences.submit(beginning(model, "second"), new Discarding());
+      assertEquals(2, sequences.overview().sequences());
+      now.addAndGet(Duration.ofSeconds(59).toNanos());
+      Ticket _ =
+          sequences.submit(step(model, new SequenceStep("second", false, false)), new Discarding());
+      now.addAndGet(Duration.ofSeconds(59).toNanos());
+      assertEquals(1, sequences.overview().sequences());
+      assertFalse(sequences.writeOut(Priority.ONLINE), "there is no room on the host");
+      now.addAndGet(Duration.ofSeconds(1).toNanos());
+      assertTrue(sequences.writeOut(Priority.ONLINE), "it has expired");
+      assertEquals(0, sequences.overview().sequences());
+      sequences.forget(model.version());
+    }
+  }
+
+  /** The order by which sequences expire is that of their use, whoever looks for one meanwhile. */
+  @Test
+  void sequenceThatIsLookedFor_expiresAsIfItWereNot() throws Exception {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    try (Sequences sequences = of(model, new Unlimited(), ExpiredStatesTest::run)) {
+      Ticket _ = sequences.submit(beginning(model, "first"), new Discarding());
+      now.addAndGet(Duration.ofSeconds(30).toNanos());
+      Ticket _ = sequences.submit(beginning(model, "second"), new Discarding());
+      assertTrue(sequences.find(model.version(), "", "first").isPresent());
+      now.addAndGet(Duration.ofSeconds(30).toNanos());
+      assertTrue(sequences.writeOut(Priority.OFFLINE));
+      assertEquals(1, sequences.overview().sequences());
+      sequences.forget(model.version());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"UNAVAILABLE, false, 1", "CANCELLED, false, 0", "UNAVAILABLE, true, 0"})
+  void endThatFails_leavesTheStateToBeSentAgain_unlessItsClientHasGone(
+      Status failure, boolean start, int left) throws Exception {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    List<Status> told = new ArrayList<>();
+    ResultHandler teller =
+        new Discarding() {
+          @Override
+          public void failed(StatusException error) {
+            told.add(error.status());
+          }
+        };
+    BiFunction<InferenceRequest, ResultHandler, Ticket> queue =
+        (request, handler) -> {
+          if (!request.sequence().orElseThrow().end() || !told.isEmpty()) {
+            return run(request, handler);
+          }
+          handler.failed(new StatusException(failure, "on demand"));
+          return Ticket.ENDED;
+        };
+    try (Sequences sequences = of(model, new Unlimited(), queue)) {
+      Ticket _ = sequences.submit(beginning(model, "s"), new Discarding());
+      InferenceRequest end = step(model, new SequenceStep("s", start, true));
+      Ticket _ = sequences.submit(end, teller);
+      assertEquals(List.of(failure), told);
+      assertEquals(left, sequences.overview().sequences());
+      if (left > 0) {
+        Ticket _ = sequences.submit(end, new Discarding());
+        assertEquals(0, sequences.overview().sequences());
+      }
       sequences.forget(model.version());
     }
   }
