@@ -130,7 +130,8 @@ final class SwitcherParts implements AutoCloseable {
         new Estimates(
             daemon.appraisal()::stallNanos,
             comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0,
-            daemon.appraisal()::wholeStallNanos);
+            daemon.appraisal()::wholeStallNanos,
+            clock);
     Room room = new Room(estimates, settings.weightBytes(), laneMemory::largestLaneBytes);
     queue =
         new RequestQueue(

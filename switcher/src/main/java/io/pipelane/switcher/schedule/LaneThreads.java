@@ -317,11 +317,11 @@ final class LaneThreads {
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));
-          trial.offlineRan(estimates.history().of(key).leastNanos());
+          trial.offlineRan(estimates.history().of(key).leastNanos(nanoClock.getAsLong()));
         } else {
           trial.onlineRan(
-              estimates.history().of(key).leastNanos(),
-              nanoClock.getAsLong() - queued.submittedNanos());
+          long now = nanoClock.getAsLong();
+              estimates.history().of(key).leastNanos(now), now - queued.submittedNanos());
         }
         return timings;
       }

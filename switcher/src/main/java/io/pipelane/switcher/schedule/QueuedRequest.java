@@ -81,7 +81,7 @@ public final class QueuedRequest implements Ticket {
 
   /** Notes what runs like its own are known to take. */
   void takes(PastRuns known) {
-    leastNanos = known.leastNanos();
+    leastNanos = known.leastNanos(submittedNanos);
     usualNanos = known.usualNanos();
   }
 
