@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -122,6 +124,35 @@ class StarvationTest {
   }
 
   @Test
+  /** Who has waited for what it needs / ageing, but for a deadline before each run. */
+  @Test
+  void srtf_nobodyWhoComesAfterItsBoundGoesAheadTwice() {
+    double ageing = 0.5;
+    AtomicBoolean passed = new AtomicBoolean();
+    AtomicLong passes = new AtomicLong();
+    run(
+        (_, _) -> {
+          passed.set(false);
+          return new ShortestRemainingFirst(estimates, ageing);
+        },
+        (requests, model, now, random) ->
+            random.nextBoolean()
+                ? requests.submitted(model, now)
+                : requests.submitted(model, now, OptionalLong.of(now + random.nextInt(90_000))),
+        (started, waiting, _) -> {
+          boolean goesAhead =
+              waiting.stream()
+                  .anyMatch(
+                      other ->
+                          started.submittedNanos() - other.submittedNanos()
+                              > estimates.remainingNanos(other.key()) / ageing + 1);
+          assertTrue(!goesAhead || !passed.get());
+          passed.set(goesAhead);
+          passes.addAndGet(goesAhead ? 1 : 0);
+        });
+    assertTrue(passes.get() > 0, "deadlines go ahead");
+  }
+
   void pack_isSkippedByThoseWhoComeLaterAFewTimesOnly() {
     Map<QueuedRequest, Integer> skips = new HashMap<>();
     Map<QueuedRequest, Integer> before = new HashMap<>();
