@@ -18,8 +18,9 @@ final class PriorityClasses implements SchedulingPolicy {
    * Offline requests do not starve, if their share is above 0: while one waits, each online run
    * earns credit of its time * share / (1 - share), and once that is what the next offline request
    * needs, it runs. So the next one, of remaining time R, begins after online runs of
-   * R * (1 - share) / share and one more; those behind it in their class one after another. An
-   * offline run that has given way at a gate goes on, and gives way no more, on the same terms.
+   * R * (1 - share) / share and one more; those behind it in their class one after another. One that
+   * begins since nothing online waits pays with what credit there is, and there is never more than
+   * those need that wait, so nobody runs on what others have earned and not used. An offline run that has given way at a gate goes on, and gives way no more, on the same terms.
    * Where the policy has requests wait for room, an offline one with credit that does not fit lets
    * MOST_PASSES online ones by, and then nothing until it does.
    */
@@ -123,10 +124,15 @@ final class PriorityClasses implements SchedulingPolicy {
 
   private boolean mayGoAgain(QueuedRequest request, long nowNanos) {
     if (hasCredit(request)) {
-      spend(request, charge(request));
+      pay(charge(request));
+      onCredit = request;
       return true;
     }
-    return online.first(1, nowNanos).isEmpty() && gate.mayBegin();
+    boolean goes = online.first(1, nowNanos).isEmpty() && gate.mayBegin();
+    if (goes) {
+      pay(charge(request));
+    }
+    return goes;
   }
 
   private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
@@ -134,8 +140,9 @@ final class PriorityClasses implements SchedulingPolicy {
     if (next != null) {
       passes = 0;
       offlineWaiting.remove(next);
+      pay(charge(next));
       if (isOnCredit) {
-        spend(next, charge(next));
+        onCredit = next;
       }
     }
     return next;
@@ -159,9 +166,8 @@ final class PriorityClasses implements SchedulingPolicy {
     creditNanos += earned * charge(onlineRun);
   }
 
-  private void spend(QueuedRequest offlineRun, long nanos) {
+  private void pay(long nanos) {
     creditNanos = Math.max(0, creditNanos - nanos);
-    onCredit = offlineRun;
   }
 
   @Override
@@ -178,7 +184,8 @@ final class PriorityClasses implements SchedulingPolicy {
         return first.getFirst();
       }
       if (!first.isEmpty()) {
-        spend(run, remainingNanos);
+        pay(remainingNanos);
+        onCredit = run;
       }
     }
     return gate.mayBegin() ? offline.interrupting(run, remainingNanos, nowNanos) : null;
@@ -210,6 +217,23 @@ final class PriorityClasses implements SchedulingPolicy {
     offlineWaiting.remove(request);
     offlineRefused.remove(request);
     classOf(request).remove(request);
+    if (request.request().priority() == Priority.OFFLINE) {
+      creditNanos = Math.min(creditNanos, needed(creditNanos));
+    }
+  }
+
+  /** What the offline requests need that wait, up to so much. */
+  private double needed(double mostNanos) {
+    double needed = 0;
+    for (Set<QueuedRequest> waiting : List.of(offlineWaiting, offlineRefused)) {
+      for (QueuedRequest request : waiting) {
+        if (needed >= mostNanos) {
+          return needed;
+        }
+        needed += charge(request);
+      }
+    }
+    return needed;
   }
 
   @Override

@@ -114,6 +114,70 @@ class SchedulingPoliciesTest {
     assertFalse(policy.takeAgain(requests.offline("m", 0), 0), "credit is earned while it waits");
   }
 
+  /** A long offline request, and what online runs before it have earned: all but a little. */
+  private static final class Credit {
+    final Estimates known = new Estimates(_ -> 0);
+    final SchedulingPolicy policy =
+        new PriorityClasses(
+            new FirstComeFirstServed(),
+            new FirstComeFirstServed(),
+            known,
+            0.5,
+            OfflineGate.open(() -> 0));
+    final Requests requests = new Requests(policy, known);
+    final QueuedRequest big;
+
+    Credit() {
+      Requests.learn(known, "big", 1_000_000_000);
+      Requests.learn(known, "small", 1_000_000);
+      Requests.learn(known, "online", 1_000_000);
+      big = requests.offline("big", 0);
+      policy.add(big);
+      for (int i = 0; i < 990; i++) {
+        policy.add(requests.submitted("online", 0));
+        assertTrue(policy.poll(0) != big);
+      }
+    }
+
+    /** How many of many offline requests run before an online one that comes. */
+    int smallBeforeOnline() {
+      for (int i = 0; i < 100; i++) {
+        policy.add(requests.offline("small", 0));
+      }
+      QueuedRequest online = requests.submitted("online", 0);
+      policy.add(online);
+      int before = 0;
+      while (policy.poll(0) != online) {
+        before++;
+      }
+      return before;
+    }
+  }
+
+  @Test
+  void offlineCredit_ofOneThatBeginsAsNothingElseWaits_isNotTheNextOnes() {
+    Credit credit = new Credit();
+    assertEquals(credit.big, credit.policy.poll(0));
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
+  @Test
+  void offlineCredit_ofOneThatIsWithdrawn_isNotTheNextOnes() {
+    Credit credit = new Credit();
+    credit.policy.remove(credit.big);
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
+  @Test
+  void offlineCredit_ofOneThatIsWithdrawn_isForOthersOnlyAsFarAsTheyWait() {
+    Credit credit = new Credit();
+    QueuedRequest small = credit.requests.offline("small", 0);
+    credit.policy.add(small);
+    credit.policy.remove(credit.big);
+    assertEquals(small, credit.policy.poll(0));
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
   /** Online requests that fit go by meanwhile, but not for ever. */
   @Test
   void offlineRequestWithCredit_thatDoesNotFit_letsSomeOnlineOnesBy() {
