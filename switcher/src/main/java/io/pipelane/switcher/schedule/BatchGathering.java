@@ -13,8 +13,9 @@ import java.util.function.LongSupplier;
 final class BatchGathering {
   /*
    * A request that came while its lane had nothing to do is never held for others. Only those are
-   * held that a lane finds when it has ended a run, while no other lane is idle and no other
-   * model's requests wait. Any thread that would idle wakes the one that holds.
+   * held that a lane finds when it has ended a run, while no other lane is idle and nobody waits who
+   * could not run with them, and for as long as all can still be in time. Any thread that would idle
+   * wakes the one that holds.
    */
   private final Condition more;
   private final SchedulingPolicy policy;
@@ -93,13 +94,14 @@ final class BatchGathering {
   /** Waits for more, while nothing is lost by that. */
   private void hold(
       List<QueuedRequest> members, int most, long untilNanos, BooleanSupplier mayHold) {
-    ModelLine line = members.getFirst().line();
-    int target = sizing.target(members.getFirst(), nanoClock.getAsLong());
-    long left = untilNanos - nanoClock.getAsLong();
+    QueuedRequest first = members.getFirst();
+    int target = sizing.target(first, nanoClock.getAsLong());
+    List<QueuedRequest> behind = policy.alike(first, most);
+    long left = leftNanos(members, behind, untilNanos);
     while (members.size() < target
         && left > 0
         && mayHold.getAsBoolean()
-        && bounds.requests() == line.requests()) {
+        && bounds.requests() == behind.size()) {
       holding++;
       try {
         more.awaitNanos(left);
@@ -110,7 +112,12 @@ final class BatchGathering {
         holding--;
       }
       gather(members, most);
-      left = untilNanos - nanoClock.getAsLong();
+      behind = policy.alike(first, most);
+      left = leftNanos(members, behind, untilNanos);
     }
+  }
+
+  private long leftNanos(List<QueuedRequest> members, List<QueuedRequest> behind, long untilNanos) {
+    return Math.min(untilNanos, sizing.latestStartNanos(members, behind)) - nanoClock.getAsLong();
   }
 }

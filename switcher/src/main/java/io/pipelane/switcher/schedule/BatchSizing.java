@@ -20,6 +20,12 @@ final class BatchSizing {
    */
   private static final double CLEAR_GAIN = 0.9;
 
+  /** Runs that somebody waits for others with begin sooner by this part of them, as they differ. */
+  private static final int SPARE_PART = 4;
+
+  /** And by this, as threads wake up late. */
+  private static final long SPARE_NANOS = 1_000_000;
+
   /** The best size, and those before and after it that could be; the best where there is none. */
   private record Choice(int best, int smaller, int larger) {
     int on(ModelLine.Trial trial) {
@@ -62,6 +68,35 @@ final class BatchSizing {
     return best(first, Integer.MAX_VALUE, Integer.MAX_VALUE, _ -> slack).best;
   }
 
+  /**
+   * Until when a batch may wait for more, so that all of it are in time as it is now, and those
+   * that run next.
+   *
+   * @param behind others that are alike
+   */
+  long latestStartNanos(List<QueuedRequest> members, List<QueuedRequest> behind) {
+    QueuedRequest first = members.getFirst();
+    long alone = estimates.executionNanos(first.key());
+    long run = members.size() == 1 ? alone : usualNanos(first, members.size());
+    long end = Math.min(deadlineNanos(members), deadlineNanos(behind) - alone);
+    return end - estimates.stallNanos(first.key()) - run - run / SPARE_PART - SPARE_NANOS;
+  }
+
+  private static long deadlineNanos(List<QueuedRequest> requests) {
+    return requests.stream()
+        .mapToLong(request -> request.request().deadlineNanos().orElse(Long.MAX_VALUE))
+        .min()
+        .orElse(Long.MAX_VALUE);
+  }
+
+  /** What a batch of some that are like one takes, as far as is known. */
+  private long usualNanos(QueuedRequest first, int count) {
+    RunKey together = first.key().times(count);
+    return estimates.medianNanos(together) == 0
+        ? count * estimates.medianNanos(first.key())
+        : estimates.executionNanos(together);
+  }
+
   /** Time that a request's run may take; its wait for weights is not part of that. */
   private long slackNanos(QueuedRequest request, long nowNanos) {
     OptionalLong deadline = request.request().deadlineNanos();
@@ -88,8 +123,7 @@ final class BatchSizing {
       }
       RunKey together = first.key().times(count);
       long known = estimates.medianNanos(together);
-      long usual = known == 0 ? count * alone : estimates.executionNanos(together);
-      if (count > most || usual > slack.applyAsLong(count)) {
+      if (count > most || usualNanos(first, count) > slack.applyAsLong(count)) {
         break;
       }
       double cost = (backlog + count) * known / count;

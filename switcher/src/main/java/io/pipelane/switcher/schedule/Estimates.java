@@ -6,6 +6,7 @@ import io.pipelane.switcher.InferenceRequest;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.OptionalLong;
+import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 
 /**
@@ -20,6 +21,7 @@ public final class Estimates {
   private final ToLongFunction<ModelVersion> stallNanos;
   private final ToLongFunction<ModelVersion> leastStallNanos;
   private final ToLongFunction<ModelVersion> wholeStallNanos;
+  private final LongSupplier nanoClock;
   private final RunHistory history = new RunHistory();
   private final EstimateErrors errors = new EstimateErrors();
   private final EstimateErrors answerErrors = new EstimateErrors();
@@ -31,7 +33,7 @@ public final class Estimates {
    *     certain; asked often
    */
   public Estimates(ToLongFunction<ModelVersion> stallNanos) {
-    this(stallNanos, stallNanos, stallNanos);
+    this(stallNanos, stallNanos, stallNanos, System::nanoTime);
   }
 
   /**
@@ -40,14 +42,17 @@ public final class Estimates {
    * @param leastStallNanos the part of it that is certain. Where weights come with runs alone none
    *     is: they come also when a request is refused on account of them, or all would be
    * @param wholeStallNanos what it would be if nothing of the weights were there
+   * @param nanoClock as the requests' deadlines are
    */
   public Estimates(
       ToLongFunction<ModelVersion> stallNanos,
       ToLongFunction<ModelVersion> leastStallNanos,
-      ToLongFunction<ModelVersion> wholeStallNanos) {
+      ToLongFunction<ModelVersion> wholeStallNanos,
+      LongSupplier nanoClock) {
     this.stallNanos = stallNanos;
     this.wholeStallNanos = wholeStallNanos;
     this.leastStallNanos = leastStallNanos;
+    this.nanoClock = nanoClock;
   }
 
   /** What a run would lose by missing weights if it began now. */
@@ -100,13 +105,13 @@ public final class Estimates {
    *
    * <p>The best time counts, and the least stall, not the usual ones: a request that is refused
    * says nothing new, so an estimate that is too long for a model's requests must not keep them out
-   * for good.
+   * for good. So the best time counts for less and less while nothing runs.
    */
   boolean isTooLate(QueuedRequest queued, long nowNanos) {
     OptionalLong deadline = queued.request().deadlineNanos();
     return deadline.isPresent()
         && deadline.getAsLong() - nowNanos
-            < leastStallNanos(queued.key()) + history.of(queued.key()).leastNanos();
+            < leastStallNanos(queued.key()) + history.of(queued.key()).leastNanos(nowNanos);
   }
 
   /** Whether a request that is refused for its deadline might be in time if weights were there. */
@@ -114,7 +119,7 @@ public final class Estimates {
     RunKey key = queued.key();
     return stallNanos(key) > 0
         && queued.request().deadlineNanos().orElseThrow() - nowNanos
-            >= history.of(key).leastNanos();
+            >= history.of(key).leastNanos(nowNanos);
   }
 
   /** Why a request that {@link #isTooLate} is not run. */
@@ -194,7 +199,7 @@ public final class Estimates {
     }
     long computed = Math.max(1, executeNanos - stallNanos);
     if (expectedStallNanos == 0) {
-      past.ran(computed);
+      past.ran(computed, nanoClock.getAsLong());
     } else {
       past.ranCold(computed);
     }
@@ -202,7 +207,7 @@ public final class Estimates {
 
   /** Makes known what runs of a kind take, as a few of them would: nothing runs in a simulator. */
   void learn(RunKey key, long runNanos) {
-    history.toTell(key).learn(Math.max(1, runNanos));
+    history.toTell(key).learn(Math.max(1, runNanos), nanoClock.getAsLong());
   }
 
   /** The median of |estimate - actual| / actual over the latest runs. */

@@ -138,6 +138,7 @@ final class LaneThreads {
     @Nullable QueuedRequest next = turn.next();
     while (next != null) {
       answer(next, turn);
+      next.polled().served(turn.progress().hadNanos(nanoClock.getAsLong()));
       queue.ended(next);
       if (trial.review(nanoClock.getAsLong())) {
         limitTurns();
@@ -317,11 +318,11 @@ final class LaneThreads {
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));
-          trial.offlineRan(estimates.history().of(key).leastNanos());
+          trial.offlineRan(estimates.history().of(key).leastNanos(nanoClock.getAsLong()));
         } else {
+          long now = nanoClock.getAsLong();
           trial.onlineRan(
-              estimates.history().of(key).leastNanos(),
-              nanoClock.getAsLong() - queued.submittedNanos());
+              estimates.history().of(key).leastNanos(now), now - queued.submittedNanos());
         }
         return timings;
       }

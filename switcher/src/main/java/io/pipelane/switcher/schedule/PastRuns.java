@@ -19,24 +19,35 @@ final class PastRuns {
   /** What was once the best time is forgotten by so much a run. */
   private static final double FORGETTING = 1.02;
 
+  /** Without a run the best time counts for half after so long, and after so many times itself. */
+  private static final long HALF_LIFE_NANOS = 10_000_000_000L;
+
+  private static final int HALF_LIFE_RUNS = 10;
+
   private final long[] recent = new long[9];
   private int runs;
   private boolean hasRunWarm;
   private volatile double mean;
   private volatile double least; // 0 until a few have run with all weights there.
   private double best = Double.POSITIVE_INFINITY;
+  private volatile long lastNanos;
   private volatile long peakBytes;
   private int smallerRuns;
   private long smallerPeakBytes;
 
-  /** A run has computed for so long, with all weights there; those without count no longer. */
-  synchronized void ran(long nanos) {
+  /**
+   * A run has computed for so long, with all weights there; those without count no longer.
+   *
+   * @param nowNanos when it ended
+   */
+  synchronized void ran(long nanos, long nowNanos) {
     if (!hasRunWarm) {
       hasRunWarm = true;
       runs = 0;
     }
     count(nanos);
     best = Math.min(best * FORGETTING, (double) nanos);
+    lastNanos = nowNanos;
     if (runs >= FIRST_RUNS) {
       least = best;
     }
@@ -59,9 +70,9 @@ final class PastRuns {
   }
 
   /** As if a few runs had all taken so long. */
-  void learn(long nanos) {
+  void learn(long nanos, long nowNanos) {
     for (int run = 0; run < FIRST_RUNS; run++) {
-      ran(nanos);
+      ran(nanos, nowNanos);
     }
   }
 
@@ -92,9 +103,16 @@ final class PastRuns {
     return least == 0 ? 0 : (long) mean;
   }
 
-  /** What a run takes at least; 0 until a few have run. */
-  long leastNanos() {
-    return (long) least;
+  /**
+   * What a run takes at least; 0 until a few have run. The longer ago the last one was, the less is
+   * certain: requests that are refused on account of it would never run to show that it is too
+   * much.
+   */
+  long leastNanos(long nowNanos) {
+    long known = (long) least;
+    long halfLife = Math.max(HALF_LIFE_NANOS, HALF_LIFE_RUNS * known);
+    long halvings = Math.max(0, nowNanos - lastNanos) / halfLife;
+    return known >> Math.min(halvings, Long.SIZE - 1);
   }
 
   /** The median of the latest; 0 until a few have run. */

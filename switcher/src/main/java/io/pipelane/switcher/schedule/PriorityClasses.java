@@ -20,8 +20,10 @@ final class PriorityClasses implements SchedulingPolicy {
    * earns credit of its time * share / (1 - share). Once the credit is what the next offline
    * request needs, that request runs. So the next one, of remaining time R, begins after online
    * runs of R * (1 - share) / share and one more. Those behind it in their class follow one after
-   * another. An offline run that has given way at a gate goes on, and gives way no more, on the
-   * same terms.
+   * another. One that begins because nothing online waits pays with what credit there is. There is
+   * never more credit than those need that wait, so nobody runs on what others have earned and not
+   * used. An offline run that has given way at a gate goes on, and gives way no more, on the same
+   * terms.
    *
    * Where the policy has requests wait for room, an offline request with credit that does not fit
    * lets MOST_PASSES online ones by, and then nothing until it fits.
@@ -126,10 +128,15 @@ final class PriorityClasses implements SchedulingPolicy {
 
   private boolean mayGoAgain(QueuedRequest request, long nowNanos) {
     if (hasCredit(request)) {
-      spend(request, charge(request));
+      pay(charge(request));
+      onCredit = request;
       return true;
     }
-    return online.first(1, nowNanos).isEmpty() && gate.mayBegin();
+    boolean goes = online.first(1, nowNanos).isEmpty() && gate.mayBegin();
+    if (goes) {
+      pay(charge(request));
+    }
+    return goes;
   }
 
   private @Nullable QueuedRequest pollOffline(long nowNanos, boolean isOnCredit) {
@@ -137,8 +144,9 @@ final class PriorityClasses implements SchedulingPolicy {
     if (next != null) {
       passes = 0;
       offlineWaiting.remove(next);
+      pay(charge(next));
       if (isOnCredit) {
-        spend(next, charge(next));
+        onCredit = next;
       }
     }
     return next;
@@ -162,9 +170,8 @@ final class PriorityClasses implements SchedulingPolicy {
     creditNanos += earned * charge(onlineRun);
   }
 
-  private void spend(QueuedRequest offlineRun, long nanos) {
+  private void pay(long nanos) {
     creditNanos = Math.max(0, creditNanos - nanos);
-    onCredit = offlineRun;
   }
 
   @Override
@@ -181,7 +188,8 @@ final class PriorityClasses implements SchedulingPolicy {
         return first.getFirst();
       }
       if (!first.isEmpty()) {
-        spend(run, remainingNanos);
+        pay(remainingNanos);
+        onCredit = run;
       }
     }
     return gate.mayBegin() ? offline.interrupting(run, remainingNanos, nowNanos) : null;
@@ -213,6 +221,23 @@ final class PriorityClasses implements SchedulingPolicy {
     offlineWaiting.remove(request);
     offlineRefused.remove(request);
     classOf(request).remove(request);
+    if (request.request().priority() == Priority.OFFLINE) {
+      creditNanos = Math.min(creditNanos, needed(creditNanos));
+    }
+  }
+
+  /** What the offline requests need that wait, up to so much. */
+  private double needed(double mostNanos) {
+    double needed = 0;
+    for (Set<QueuedRequest> waiting : List.of(offlineWaiting, offlineRefused)) {
+      for (QueuedRequest request : waiting) {
+        if (needed >= mostNanos) {
+          return needed;
+        }
+        needed += charge(request);
+      }
+    }
+    return needed;
   }
 
   @Override

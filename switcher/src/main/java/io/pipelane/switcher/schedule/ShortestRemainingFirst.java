@@ -23,8 +23,8 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   /*
    * No request starves, if ageing is above 0. A request with remaining time R that has waited for R
    * / ageing has a rank of 0 or less. Nobody who comes later can have that rank before it has run.
-   * So only those go ahead that came before, and those few that would miss their deadlines
-   * otherwise.
+   * So only those go ahead that came before. In front of each run of those, one at most goes ahead
+   * that would miss its deadline otherwise.
    *
    * Requests of one key and of one job, or of none, have the same time left, so the oldest of them
    * is first. `lines` holds a line for each, and only their heads are compared. Time left is that
@@ -41,7 +41,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
    * which is more than two changes of threads take. A run's rank is made as a request's is, so it
    * cannot be put off for ever either. What a batch still needs is shared by the requests that it
    * answers (Smith's rule). A run gives way to an urgent request, too, unless it has a deadline
-   * itself.
+   * itself, or the rank of the run or of a request that waits is 0 or less.
    */
   private static final long SWITCH_NANOS = 500_000;
 
@@ -74,6 +74,7 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   private final Map<RunKey, NavigableSet<Due>> deadlinesOf = new LinkedHashMap<>();
   private final Map<QueuedRequest, Due> dues = new HashMap<>();
   private long numbers;
+  private boolean passed; // By one that was urgent, just now: who has waited for long enough.
 
   /** Takes nothing off for waiting where {@code ageing} is 0; requests may starve then. */
   ShortestRemainingFirst(Estimates estimates, double ageing) {
@@ -101,7 +102,10 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   public @Nullable QueuedRequest poll(long nowNanos) {
     @Nullable QueuedRequest next = shortest(nowNanos);
     if (next != null) {
-      @Nullable QueuedRequest urgent = urgent(estimates.remainingNanos(next.key()), nowNanos);
+      boolean isItsTurn = rank(next, nowNanos) <= 0;
+      @Nullable QueuedRequest urgent =
+          isItsTurn && passed ? null : urgent(estimates.remainingNanos(next.key()), nowNanos);
+      passed = isItsTurn && urgent != null && urgent != next;
       next = urgent == null ? next : urgent;
       remove(next);
     }
@@ -111,16 +115,19 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
   @Override
   public @Nullable QueuedRequest interrupting(
       QueuedRequest run, long remainingNanos, long nowNanos) {
-    @Nullable QueuedRequest urgent =
-        run.request().deadlineNanos().isPresent() ? null : urgent(remainingNanos, nowNanos);
+    @Nullable QueuedRequest next = shortest(nowNanos);
+    if (next == null) {
+      return null;
+    }
+    double least = rank(next, nowNanos);
+    double own = rank(run, remainingNanos, nowNanos);
+    boolean heedsUrgent = run.request().deadlineNanos().isEmpty() && Math.min(least, own) > 0;
+    @Nullable QueuedRequest urgent = heedsUrgent ? urgent(remainingNanos, nowNanos) : null;
     if (urgent != null) {
       return urgent;
     }
-    @Nullable QueuedRequest next = shortest(nowNanos);
-    if (next == null || Line.of(next).equals(Line.of(run.polled()))) {
-      return null;
-    }
-    return rank(next, nowNanos) + SWITCH_NANOS < rank(run, remainingNanos, nowNanos) ? next : null;
+    boolean goesBefore = !Line.of(next).equals(Line.of(run.polled())) && least + SWITCH_NANOS < own;
+    return goesBefore ? next : null;
   }
 
   /**

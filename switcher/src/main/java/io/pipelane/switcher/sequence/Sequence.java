@@ -41,6 +41,7 @@ final class Sequence {
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final Executor mover;
   private final Runnable whenUsed;
+  private final StepBounds bounds;
   private final Runnable whenIdle;
   private final Deque<Step> waiting = new ArrayDeque<>();
   private @Nullable KeptState state;
@@ -54,6 +55,7 @@ final class Sequence {
    * A sequence without a state.
    *
    * @param mover does what may take long, one thing after another
+   * @param bounds what waits in all sequences
    * @param whenUsed told that a step ends, while it counts as under way still
    * @param whenIdle told that no step is under way any more
    */
@@ -62,12 +64,14 @@ final class Sequence {
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       Executor mover,
+      StepBounds bounds,
       Runnable whenUsed,
       Runnable whenIdle) {
     this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
     this.mover = mover;
+    this.bounds = bounds;
     this.whenUsed = whenUsed;
     this.whenIdle = whenIdle;
   }
@@ -87,6 +91,7 @@ final class Sequence {
                   .formatted(waiting.size(), of.id()),
               Duration.ofSeconds(1));
         }
+        bounds.enter(request);
         waiting.add(step);
         return step.ticket;
       }
@@ -251,6 +256,7 @@ final class Sequence {
         whenIdle.run();
         return;
       }
+      bounds.leave(following.request);
       if (needsMemory(following)) {
         mover.execute(() -> beginOrFail(following));
         return;
@@ -370,9 +376,14 @@ final class Sequence {
     }
 
     private boolean leavesLine() {
+      boolean waited;
       synchronized (Sequence.this) {
-        return waiting.remove(this);
+        waited = waiting.remove(this);
       }
+      if (waited) {
+        bounds.leave(request);
+      }
+      return waited;
     }
   }
 }

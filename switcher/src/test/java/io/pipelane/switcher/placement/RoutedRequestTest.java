@@ -21,6 +21,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.sequence.StepBounds;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -120,7 +121,8 @@ class RoutedRequestTest {
   @Test
   void submit_faultWhileASequenceGoesOnOnAnotherDevice_isToldToTheHandler() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       Told told = new Told();
       Ticket _ =
           sequences.submit(
@@ -134,7 +136,8 @@ class RoutedRequestTest {
   void submit_faultBetweenStepsThatAreMadeAgain_isToldToTheHandler() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
     AtomicInteger made = new AtomicInteger();
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       Told told = new Told();
       for (int step = 0; step < 3; step++) {
         if (step == 2) {
@@ -190,7 +193,8 @@ class RoutedRequestTest {
   void submit_stepsThatAreMadeAgainOnAnotherDevice_countOnceEach() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
     List<Integer> made = new ArrayList<>();
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       for (int step = 0; step < 4; step++) {
         if (step == 3) {
           devices.lose(0);

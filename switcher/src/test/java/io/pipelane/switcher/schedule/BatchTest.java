@@ -424,6 +424,31 @@ class BatchTest {
   }
 
   @Test
+  void maxDelay_deadlineWouldPass_isNotHeld() {
+    agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
+    submit(1, request(1, 1, OptionalLong.of(100_000), Priority.ONLINE, "y"));
+    assertEquals(1, rows(take()));
+  }
+
+  @Test
+  void maxDelay_oneComesThatCannotWait_letsTheBatchGo() throws Exception {
+    agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
+    submit(1, request(1, 1, OptionalLong.of(HOUR), Priority.ONLINE, "y"));
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<QueuedRequest> taken = threads.submit(this::take);
+      while (queue.waiting() > 0) {
+        Thread.onSpinWait();
+      }
+      submit(2);
+      while (queue.waiting() > 0) {
+        assertTrue(!taken.isDone(), "it is held");
+      }
+      submit(3, request(1, 3, OptionalLong.of(100_000), Priority.ONLINE, "y"));
+      assertEquals(2, rows(taken.get()));
+    }
+  }
+
+  @Test
   void maxDelay_isOver_runsWhatThereIs() {
     agree(new BatchRules(List.of(2, 4, 8), 1_000, false));
     submit(1);

@@ -26,7 +26,7 @@ class PrecedenceTest {
 
   private final AtomicLong now = new AtomicLong();
   private final AtomicLong wholeStall = new AtomicLong();
-  private final Estimates estimates = new Estimates(_ -> 0, _ -> 0, _ -> wholeStall.get());
+  private final Estimates estimates = new Estimates(_ -> 0, _ -> 0, _ -> wholeStall.get(), () -> 0);
 
   private final class Lanes {
     final RequestQueue queue;

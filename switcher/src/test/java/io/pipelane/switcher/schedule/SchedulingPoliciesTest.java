@@ -114,6 +114,70 @@ class SchedulingPoliciesTest {
     assertFalse(policy.takeAgain(requests.offline("m", 0), 0), "credit is earned while it waits");
   }
 
+  /** A long offline request, and what online runs before it have earned: all but a little. */
+  private static final class Credit {
+    final Estimates known = new Estimates(_ -> 0);
+    final SchedulingPolicy policy =
+        new PriorityClasses(
+            new FirstComeFirstServed(),
+            new FirstComeFirstServed(),
+            known,
+            0.5,
+            OfflineGate.open(() -> 0));
+    final Requests requests = new Requests(policy, known);
+    final QueuedRequest big;
+
+    Credit() {
+      Requests.learn(known, "big", 1_000_000_000);
+      Requests.learn(known, "small", 1_000_000);
+      Requests.learn(known, "online", 1_000_000);
+      big = requests.offline("big", 0);
+      policy.add(big);
+      for (int i = 0; i < 990; i++) {
+        policy.add(requests.submitted("online", 0));
+        assertTrue(policy.poll(0) != big);
+      }
+    }
+
+    /** How many of many offline requests run before an online one that comes. */
+    int smallBeforeOnline() {
+      for (int i = 0; i < 100; i++) {
+        policy.add(requests.offline("small", 0));
+      }
+      QueuedRequest online = requests.submitted("online", 0);
+      policy.add(online);
+      int before = 0;
+      while (policy.poll(0) != online) {
+        before++;
+      }
+      return before;
+    }
+  }
+
+  @Test
+  void offlineCredit_ofOneThatBeginsAsNothingElseWaits_isNotTheNextOnes() {
+    Credit credit = new Credit();
+    assertEquals(credit.big, credit.policy.poll(0));
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
+  @Test
+  void offlineCredit_ofOneThatIsWithdrawn_isNotTheNextOnes() {
+    Credit credit = new Credit();
+    credit.policy.remove(credit.big);
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
+  @Test
+  void offlineCredit_ofOneThatIsWithdrawn_isForOthersOnlyAsFarAsTheyWait() {
+    Credit credit = new Credit();
+    QueuedRequest small = credit.requests.offline("small", 0);
+    credit.policy.add(small);
+    credit.policy.remove(credit.big);
+    assertEquals(small, credit.policy.poll(0));
+    assertEquals(0, credit.smallBeforeOnline());
+  }
+
   /** Online requests that fit go by meanwhile, but not for ever. */
   @Test
   void offlineRequestWithCredit_thatDoesNotFit_letsSomeOnlineOnesBy() {
@@ -161,6 +225,52 @@ class SchedulingPoliciesTest {
       policy.add(requests.submitted(next.key().model().model(), served));
     }
     assertEquals(0.5, servedA / (double) served, 0.01);
+  }
+
+  /** Half as long as is known, and twice as long. */
+  @Test
+  void fair_runsThatTakeOtherThanEstimated_modelsAreServedForAsLong() {
+    Requests.learn(estimates, "a", 4_000);
+    Requests.learn(estimates, "b", 4_000);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.FAIR));
+    Requests requests = new Requests(policy, estimates);
+    policy.add(requests.submitted("b", 0));
+    policy.add(requests.submitted("a", 0));
+    long served = 0;
+    long servedA = 0;
+    while (served < 1_000_000) {
+      @Nullable QueuedRequest next = policy.poll(served);
+      assertTrue(next != null, "both wait all the time");
+      boolean isA = next.key().model().model().equals("a");
+      long nanos = isA ? 2_000 : 8_000;
+      served += nanos;
+      servedA += isA ? nanos : 0;
+      policy.add(requests.submitted(next.key().model().model(), served));
+      policy.ended(next, served);
+    }
+    assertEquals(0.5, servedA / (double) served, 0.02);
+  }
+
+  @Test
+  void fair_runThatStood_isChargedForWhatItWasServed() {
+    Requests.learn(estimates, "a", 1_000);
+    Requests.learn(estimates, "b", 1_000);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.FAIR));
+    Requests requests = new Requests(policy, estimates);
+    QueuedRequest stood = requests.submitted("a", 0);
+    QueuedRequest other = requests.submitted("b", 1);
+    policy.add(stood);
+    policy.add(other);
+    assertEquals(stood, policy.poll(1));
+    assertEquals(other, policy.poll(1));
+    stood.served(900);
+    policy.ended(stood, 50_000);
+    policy.ended(other, 1_001);
+
+    QueuedRequest next = requests.submitted("a", 50_000);
+    policy.add(requests.submitted("b", 50_000));
+    policy.add(next);
+    assertEquals(next, policy.poll(50_000));
   }
 
   @Test

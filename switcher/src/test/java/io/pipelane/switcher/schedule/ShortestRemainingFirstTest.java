@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -135,6 +136,58 @@ class ShortestRemainingFirstTest {
       order.removeLast();
     }
     return least;
+  }
+
+  /** Each in time alone, and more of them than can run. */
+  @Test
+  void poll_deadlinesThatRunOutAllTheTime_noneGoesAheadOfTwoRunsOfWhoHasWaited() {
+    Requests.learn(estimates, "short", 10_000);
+    Requests.learn(estimates, "long", 100_000);
+    QueuedRequest waits = add("long", 0);
+    long bound = (long) (100_000 / AGEING);
+    long arrival = 0;
+    for (long now = 0; ; now += 10_000) {
+      for (; arrival <= now; arrival += 9_000) {
+        add("short", arrival, OptionalLong.of(arrival + 45_000));
+      }
+      if (next(now) == waits) {
+        assertTrue(now >= bound - 10_000, "urgent ones go ahead until then");
+        return;
+      }
+      assertTrue(now <= bound + 10_000, "overtaken after its bound");
+    }
+  }
+
+  @Test
+  void poll_manyHaveWaitedForLong_everySecondRunIsOfOneThatWouldMissItsDeadline() {
+    Requests.learn(estimates, "short", 10_000);
+    for (int i = 0; i < 10; i++) {
+      add("short", 0);
+    }
+    long now = 1_000_000;
+    int due = 0;
+    for (int i = 0; i < 10; i++) {
+      QueuedRequest urgent = add("urgent", now, OptionalLong.of(now));
+      due += next(now) == urgent ? 1 : 0;
+      policy.remove(urgent);
+      now += 10_000;
+    }
+    assertEquals(5, due);
+  }
+
+  @Test
+  void interrupting_deadlineThatRunsOut_isHeededByARunThatHasNotWaitedForItsBound() {
+    long millis = 1_000_000;
+    Requests.learn(estimates, "short", 10 * millis);
+    Requests.learn(estimates, "long", 100 * millis);
+    QueuedRequest run = requests.submitted("long", 0);
+    QueuedRequest urgent = add("short", 0, OptionalLong.of(11 * millis));
+    assertSame(urgent, policy.interrupting(run, 100 * millis, 0));
+    assertNull(policy.interrupting(run, 1 * millis, 10 * millis), "it is done, or has waited so");
+
+    Requests.learn(estimates, "other", 100 * millis);
+    QueuedRequest waits = add("other", -2_000 * millis);
+    assertSame(waits, policy.interrupting(run, 100 * millis, 0), "who waits has waited so");
   }
 
   /** The bound that the class states. */

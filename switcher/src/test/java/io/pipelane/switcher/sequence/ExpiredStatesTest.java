@@ -129,7 +129,15 @@ class ExpiredStatesTest {
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue) {
     Sequences sequences =
         new Sequences(
-            DeviceStates.ON_HOST, working, working, 0, _ -> false, (_, _) -> {}, queue, now::get);
+            DeviceStates.ON_HOST,
+            working,
+            working,
+            0,
+            _ -> false,
+            (_, _) -> {},
+            new StepBounds(1_000, 1 << 20),
+            queue,
+            now::get);
     sequences.agree(model, Map.of("t", "s"));
     return sequences;
   }
