@@ -191,8 +191,7 @@ public final class Sequences implements AutoCloseable {
             Duration.ofSeconds(1));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found =
-          new Sequence(memory, pairs, queue, mover, bounds, () -> used(key), () -> idle(key));
+      found = new Sequence(memory, pairs, queue, mover, bounds, () -> used(key), () -> idle(key));
     }
     use(key, found, now);
     return found;

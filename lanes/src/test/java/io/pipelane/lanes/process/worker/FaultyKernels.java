@@ -6,7 +6,7 @@ import jcuda.driver.CUmodule;
 import jcuda.driver.JCudaDriver;
 
 /** Kernels that no GPU survives well, in the context of the calling thread. */
-final class FaultyKernels {
+public final class FaultyKernels {
   private static final String SOURCE =
       """
       .version 7.0
@@ -35,7 +35,8 @@ final class FaultyKernels {
 
   private FaultyKernels() {}
 
-  static void launchIllegal() {
+  /** Writes to an address that is nobody's: the context is of no use afterwards. */
+  public static void launchIllegal() {
     launch("illegal", 1, 1);
   }
 
