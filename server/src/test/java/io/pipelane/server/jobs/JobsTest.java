@@ -146,13 +146,11 @@ class JobsTest {
     AtomicInteger asked = new AtomicInteger();
     InferenceService service =
         (request, handler) -> {
-          switch (asked.incrementAndGet()) {
+          return switch (asked.incrementAndGet()) {
             case 1 -> throw new StatusException(Status.TOO_LARGE, "limits.queued-size is 1B");
             case 3 -> throw StatusException.unavailable("the queue is full", Duration.ofMillis(1));
-            default -> {
-              return echo.submit(request, handler);
-            }
-          }
+            default -> echo.submit(request, handler);
+          };
         };
     try (Jobs jobs = fixture.open(service)) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();

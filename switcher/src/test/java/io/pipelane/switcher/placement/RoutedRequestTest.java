@@ -1,6 +1,7 @@
 package io.pipelane.switcher.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.Status;
@@ -158,6 +159,24 @@ class RoutedRequestTest {
                     });
       }
       assertEquals(List.of(Status.UNAVAILABLE), told.failures);
+    }
+  }
+
+  @Test
+  void submit_moreStepsThanMayWait_isRefusedUntilOneWaitsNoLonger() {
+    Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
+    Function<Member, Hold> running = _ -> (_, _) -> Ticket.ENDED;
+    StepBounds one = new StepBounds(1, 99);
+    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, one, () -> 0)) {
+      Ticket _ = sequences.submit(step(true), new Ignored(), keeping, running);
+      Ticket waits = sequences.submit(step(false), new Ignored(), keeping, running);
+      StatusException error =
+          assertThrows(
+              StatusException.class,
+              () -> sequences.submit(step(false), new Ignored(), keeping, running));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      waits.cancel();
+      Ticket _ = sequences.submit(step(false), new Ignored(), keeping, running);
     }
   }
 
