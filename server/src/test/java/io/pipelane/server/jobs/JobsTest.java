@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -135,6 +136,30 @@ class JobsTest {
       assertEquals(JobsFixture.row(1), rows.get(1) + "\n");
       assertTrue(rows.get(2).startsWith("{\"item\":2,\"error\":\"malformed JSON"), rows.get(2));
       assertTrue(rows.get(3).contains("longer than 200 bytes"), rows.get(3));
+    }
+  }
+
+  /** As a queue refuses them that is smaller, or full for now. */
+  @Test
+  void items_thatCanNeverWait_haveAnErrorAsTheirRow_othersAreAskedForAgain() throws IOException {
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          return switch (asked.incrementAndGet()) {
+            case 1 -> throw new StatusException(Status.TOO_LARGE, "limits.queued-size is 1B");
+            case 3 -> throw StatusException.unavailable("the queue is full", Duration.ofMillis(1));
+            default -> echo.submit(request, handler);
+          };
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+      assertEquals(JobsFixture.ITEMS, ended.rows());
+      assertEquals(1, ended.failed());
+      String first = fixture.output("o").lines().findFirst().orElseThrow();
+      assertEquals("{\"item\":0,\"error\":\"limits.queued-size is 1B\"}", first);
     }
   }
 

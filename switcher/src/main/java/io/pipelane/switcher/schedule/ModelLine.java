@@ -83,7 +83,8 @@ final class ModelLine {
    * Lets a request in.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when too much of its model waits already,
-   *     {@link Status#NOT_FOUND} for an offline one of a model that leaves
+   *     {@link Status#TOO_LARGE} for one that is too much alone, {@link Status#NOT_FOUND} for an
+   *     offline one of a model that leaves
    */
   void admit(QueuedRequest request) {
     if (leaving && isOffline(request)) {

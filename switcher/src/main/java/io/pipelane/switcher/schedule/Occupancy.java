@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
@@ -45,9 +46,20 @@ final class Occupancy {
   /**
    * Makes sure that there is room for a request, which {@link #entered} takes.
    *
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when there is none
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is none, {@link Status#TOO_LARGE}
+   *     when there would be none if nothing else waited
    */
   void requireRoom(QueuedRequest request, Bounds bounds) {
+    if (request.inputBytes() > bounds.bytes) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the inputs of this request for %s have %s, %s is %s"
+              .formatted(
+                  request.key().model(),
+                  new ByteSize(request.inputBytes()),
+                  bounds.bytesKey,
+                  new ByteSize(bounds.bytes)));
+    }
     all.requireRoom(request, bounds, bounds);
     if (isOffline(request) && offline.requests > 0) { // One may have more than half.
       offline.requireRoom(request, bounds.ofOffline(), bounds);

@@ -19,7 +19,8 @@ final class QueueBounds {
    * Lets a request in.
    *
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} when there is no room for
-   *     it or its class, or none for its model
+   *     it or its class, or none for its model, {@link io.pipelane.config.Status#TOO_LARGE} when
+   *     there never is
    */
   void admit(QueuedRequest request) {
     waiting.requireRoom(request, bounds);

@@ -130,7 +130,8 @@ public final class RequestQueue {
    * Puts a request in line.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when the queue, or that of its model, is
-   *     full or closed, or the request's deadline cannot be met behind what goes before it
+   *     full or closed, or the request's deadline cannot be met behind what goes before it; {@link
+   *     Status#TOO_LARGE} when either would be too small for it if it were empty
    */
   public QueuedRequest submit(InferenceRequest request, ResultHandler handler) {
     long now = nanoClock.getAsLong();

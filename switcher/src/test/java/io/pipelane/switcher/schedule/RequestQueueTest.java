@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -20,6 +22,7 @@ import io.pipelane.switcher.sharing.OfflineGate;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -144,6 +147,35 @@ class RequestQueueTest {
     large.cancel();
     requireFull(61);
     submit(60);
+  }
+
+  @Test
+  void submit_largerThanTheQueue_isTooLargeForEver() {
+    StatusException error = assertThrows(StatusException.class, () -> submit(101));
+    assertEquals(Status.TOO_LARGE, error.status());
+    String message = String.valueOf(error.getMessage());
+    assertTrue(message.contains("m/1 have 101B, queue.max-bytes is 100B"), message);
+    submit(100);
+    requireFull(100);
+  }
+
+  @Test
+  void submit_largerThanItsModelsQueue_isTooLargeForEver() {
+    ModelOptions.Limits none = ModelOptions.DEFAULT.limits();
+    ModelOptions.Limits limits =
+        new ModelOptions.Limits(
+            none.queuedRequests(),
+            Optional.of(new ByteSize(60)),
+            none.requestSize(),
+            none.timeout(),
+            none.maxSlowdown());
+    queue.agree(new ModelVersion("m", 1), new Terms(limits, BatchRules.NONE, 0));
+    StatusException error = assertThrows(StatusException.class, () -> submit(61));
+    assertEquals(Status.TOO_LARGE, error.status());
+    String message = String.valueOf(error.getMessage());
+    assertTrue(message.contains("61B, limits.queued-size is 60B"), message);
+    submit(60);
+    requireFull(1);
   }
 
   @Test
