@@ -20,6 +20,7 @@ import io.pipelane.switcher.schedule.Estimates;
 import io.pipelane.switcher.schedule.Preemptions;
 import io.pipelane.switcher.schedule.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -290,6 +291,11 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** Host memory that states may have; see {@link SwitcherSettings}. */
   public long hostStateBytes() {
     return parts.hostStateBytes;
+  }
+
+  /** What may wait behind other steps of its sequence; see {@link StepBounds}. */
+  public StepBounds waitingSteps() {
+    return parts.waitingSteps;
   }
 
   @Override

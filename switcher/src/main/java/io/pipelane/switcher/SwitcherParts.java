@@ -21,6 +21,7 @@ import io.pipelane.switcher.schedule.Room;
 import io.pipelane.switcher.schedule.RunParts;
 import io.pipelane.switcher.schedule.SchedulingPolicies;
 import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.Sharing;
@@ -52,6 +53,7 @@ final class SwitcherParts implements AutoCloseable {
   final Sharing sharing;
   final int lanes;
   final long hostStateBytes;
+  final StepBounds waitingSteps;
   final MonitorThread monitor;
   final Optional<FetchAheadThread> fetchAhead;
   final Admission admission;
@@ -68,6 +70,7 @@ final class SwitcherParts implements AutoCloseable {
       LongSupplier clock) {
     lanes = settings.lanes();
     hostStateBytes = settings.hostStateBytes();
+    waitingSteps = new StepBounds(settings.queuedRequests(), settings.queuedBytes());
     this.memory = memory;
     this.sessions = sessions;
     SharingConfig shared = settings.sharing().config();
@@ -94,6 +97,7 @@ final class SwitcherParts implements AutoCloseable {
             settings.hostStateBytes(),
             this::giveUnaskedBack,
             this::makeRoomForStates,
+            waitingSteps,
             this::queued,
             clock);
     sharing =

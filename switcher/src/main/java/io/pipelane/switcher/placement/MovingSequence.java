@@ -77,6 +77,7 @@ final class MovingSequence {
                   .formatted(waiting.size(), of.id()),
               Duration.ofSeconds(1));
         }
+        table.waiting().enter(request);
         waiting.add(step);
         return step.ticket;
       }
@@ -102,6 +103,7 @@ final class MovingSequence {
       if (following == null) {
         break;
       }
+      table.waiting().leave(following.request);
       try {
         following.begin();
         return;
@@ -331,9 +333,14 @@ final class MovingSequence {
     }
 
     private boolean leavesLine() {
+      boolean waited;
       synchronized (MovingSequence.this) {
-        return waiting.remove(this);
+        waited = waiting.remove(this);
       }
+      if (waited) {
+        table.waiting().leave(request);
+      }
+      return waited;
     }
   }
 

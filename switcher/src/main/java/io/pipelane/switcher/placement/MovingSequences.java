@@ -7,6 +7,7 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.sequence.StepBounds;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -29,6 +30,7 @@ final class MovingSequences implements AutoCloseable {
 
   private final Router router;
   private final HostRoom room;
+  private final StepBounds waiting;
   private final LongSupplier nanoClock;
   private final ExecutorService checkpoints =
       Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("checkpoints").factory());
@@ -42,10 +44,12 @@ final class MovingSequences implements AutoCloseable {
    * None yet.
    *
    * @param hostBytes what they may take of host memory; those that find none stay where they are
+   * @param waiting what may wait behind other steps, here or on the device that this is of
    */
-  MovingSequences(Router router, long hostBytes, LongSupplier nanoClock) {
+  MovingSequences(Router router, long hostBytes, StepBounds waiting, LongSupplier nanoClock) {
     this.router = router;
     this.room = new HostRoom(hostBytes);
+    this.waiting = waiting;
     this.nanoClock = nanoClock;
   }
 
@@ -131,6 +135,10 @@ final class MovingSequences implements AutoCloseable {
 
   HostRoom room() {
     return room;
+  }
+
+  StepBounds waiting() {
+    return waiting;
   }
 
   /** Does what takes its time, one thing after another, and then what waits for it. */

@@ -91,7 +91,9 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
 
   private @Nullable MovingSequences moving(LongSupplier clock) {
     long hostBytes = members.stream().mapToLong(each -> each.switcher.hostStateBytes()).sum();
-    return hostBytes == 0 ? null : new MovingSequences(router, hostBytes, clock);
+    return hostBytes == 0
+        ? null
+        : new MovingSequences(router, hostBytes, members.getFirst().switcher.waitingSteps(), clock);
   }
 
   private boolean hasDevice(ModelVersion version, int device) {

@@ -40,6 +40,7 @@ final class Sequence {
   private final StatePairs pairs;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final Executor mover;
+  private final StepBounds bounds;
   private final Runnable whenIdle;
   private final Deque<Step> waiting = new ArrayDeque<>();
   private @Nullable KeptState state;
@@ -53,17 +54,20 @@ final class Sequence {
    * A sequence without a state.
    *
    * @param mover does what may take long, one thing after another
+   * @param bounds what waits in all sequences
    */
   Sequence(
       StateMemory memory,
       StatePairs pairs,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       Executor mover,
+      StepBounds bounds,
       Runnable whenIdle) {
     this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
     this.mover = mover;
+    this.bounds = bounds;
     this.whenIdle = whenIdle;
   }
 
@@ -82,6 +86,7 @@ final class Sequence {
                   .formatted(waiting.size(), of.id()),
               Duration.ofSeconds(1));
         }
+        bounds.enter(request);
         waiting.add(step);
         return step.ticket;
       }
@@ -240,6 +245,7 @@ final class Sequence {
         whenIdle.run();
         return;
       }
+      bounds.leave(following.request);
       if (needsMemory(following)) {
         mover.execute(() -> beginOrFail(following));
         return;
@@ -359,9 +365,14 @@ final class Sequence {
     }
 
     private boolean leavesLine() {
+      boolean waited;
       synchronized (Sequence.this) {
-        return waiting.remove(this);
+        waited = waiting.remove(this);
       }
+      if (waited) {
+        bounds.leave(request);
+      }
+      return waited;
     }
   }
 }

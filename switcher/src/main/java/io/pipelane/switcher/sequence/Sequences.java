@@ -46,6 +46,7 @@ public final class Sequences implements AutoCloseable {
   private final HostStates host;
   private final StateMemory online;
   private final StateMemory offline;
+  private final StepBounds bounds;
   private final BiFunction<InferenceRequest, ResultHandler, Ticket> queue;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, StatePairs> models = new ConcurrentHashMap<>();
@@ -75,6 +76,7 @@ public final class Sequences implements AutoCloseable {
    *     many bytes, which goes before states do; false when that would not be enough. It may take
    *     its time
    * @param makeRoom makes room for who asks again
+   * @param bounds what may wait behind other steps
    * @param queue takes steps
    */
   public Sequences(
@@ -84,6 +86,7 @@ public final class Sequences implements AutoCloseable {
       long hostBytes,
       LongPredicate giveUnasked,
       MakingRoom makeRoom,
+      StepBounds bounds,
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
@@ -105,6 +108,7 @@ public final class Sequences implements AutoCloseable {
             _ -> false,
             () -> writeOut(Priority.OFFLINE),
             bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
+    this.bounds = bounds;
     this.queue = queue;
     this.nanoClock = nanoClock;
   }
@@ -187,7 +191,7 @@ public final class Sequences implements AutoCloseable {
             Duration.ofSeconds(1));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found = new Sequence(memory, pairs, queue, mover, () -> idle(key));
+      found = new Sequence(memory, pairs, queue, mover, bounds, () -> idle(key));
       sequences.put(key, found);
     }
     found.usedNanos = now;

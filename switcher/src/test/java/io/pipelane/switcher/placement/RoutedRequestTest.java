@@ -1,6 +1,7 @@
 package io.pipelane.switcher.placement;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.Status;
@@ -21,6 +22,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SwitcherSettings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.sequence.StepBounds;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -120,7 +122,8 @@ class RoutedRequestTest {
   @Test
   void submit_faultWhileASequenceGoesOnOnAnotherDevice_isToldToTheHandler() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       Told told = new Told();
       Ticket _ =
           sequences.submit(
@@ -134,7 +137,8 @@ class RoutedRequestTest {
   void submit_faultBetweenStepsThatAreMadeAgain_isToldToTheHandler() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
     AtomicInteger made = new AtomicInteger();
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       Told told = new Told();
       for (int step = 0; step < 3; step++) {
         if (step == 2) {
@@ -155,6 +159,24 @@ class RoutedRequestTest {
                     });
       }
       assertEquals(List.of(Status.UNAVAILABLE), told.failures);
+    }
+  }
+
+  @Test
+  void submit_moreStepsThanMayWait_isRefusedUntilOneWaitsNoLonger() {
+    Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
+    Function<Member, Hold> running = _ -> (_, _) -> Ticket.ENDED;
+    StepBounds one = new StepBounds(1, 99);
+    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, one, () -> 0)) {
+      Ticket _ = sequences.submit(step(true), new Ignored(), keeping, running);
+      Ticket waits = sequences.submit(step(false), new Ignored(), keeping, running);
+      StatusException error =
+          assertThrows(
+              StatusException.class,
+              () -> sequences.submit(step(false), new Ignored(), keeping, running));
+      assertEquals(Status.UNAVAILABLE, error.status());
+      waits.cancel();
+      Ticket _ = sequences.submit(step(false), new Ignored(), keeping, running);
     }
   }
 
@@ -190,7 +212,8 @@ class RoutedRequestTest {
   void submit_stepsThatAreMadeAgainOnAnotherDevice_countOnceEach() {
     Route keeping = new Route(route.version, List.of(0, 1), true, 2, HALF_LIFE, 0);
     List<Integer> made = new ArrayList<>();
-    try (MovingSequences sequences = new MovingSequences(router, 1 << 20, () -> 0)) {
+    try (MovingSequences sequences =
+        new MovingSequences(router, 1 << 20, new StepBounds(9, 99), () -> 0)) {
       for (int step = 0; step < 4; step++) {
         if (step == 3) {
           devices.lose(0);

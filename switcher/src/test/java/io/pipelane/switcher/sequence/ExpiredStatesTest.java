@@ -110,6 +110,7 @@ class ExpiredStatesTest {
             0,
             _ -> false,
             (_, _) -> {},
+            new StepBounds(1_000, 1 << 20),
             ExpiredStatesTest::run,
             now::get);
     sequences.agree(model, Map.of("t", "s"));

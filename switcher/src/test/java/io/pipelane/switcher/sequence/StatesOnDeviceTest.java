@@ -78,6 +78,7 @@ class StatesOnDeviceTest {
             100 * STATE,
             this::giveUnasked,
             (bytes, inFavourOf) -> roomAskedFor.add(inFavourOf + " " + bytes),
+            new StepBounds(1_000, 1 << 20),
             this::run,
             System::nanoTime);
     sequences.agree(model, Map.of("t", "s"));
