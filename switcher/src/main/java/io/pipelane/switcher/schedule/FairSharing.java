@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class FairSharing implements SchedulingPolicy {
   /*
-   * Use is charged when a request is taken, as estimated, and put right when it has ended.
+   * Use is charged when a request is taken, as estimated, and put right when it has ended. A run
+   * that stood meanwhile was not served, but held its memory.
    *
    * Time served: a model that had nothing to do does not save up. It comes back with no less than
    * the mark, which is what the model that had used least had used when the last request was taken.
@@ -172,7 +173,12 @@ final class FairSharing implements SchedulingPolicy {
     @Nullable Charge charge = charges.remove(request);
     if (charge != null) {
       Job job = charge.job;
-      long ran = nowNanos - charge.beganNanos;
+      long held = nowNanos - charge.beganNanos;
+      long ran =
+          switch (measure) {
+            case SERVICE -> request.servedNanos().orElse(held);
+            case MEMORY -> held;
+          };
       job.used = Math.max(0, job.used + charge.perNano * (ran - charge.nanos));
       job.running--;
       job.idleSinceNanos = nowNanos;

@@ -138,6 +138,7 @@ final class LaneThreads {
     @Nullable QueuedRequest next = turn.next();
     while (next != null) {
       answer(next, turn);
+      next.polled().served(turn.progress().hadNanos(nanoClock.getAsLong()));
       queue.ended(next);
       if (trial.review(nanoClock.getAsLong())) {
         limitTurns();
@@ -319,8 +320,8 @@ final class LaneThreads {
           gate.trial().offlineRan(estimates.executionNanos(key));
           trial.offlineRan(estimates.history().of(key).leastNanos(nanoClock.getAsLong()));
         } else {
-          trial.onlineRan(
           long now = nanoClock.getAsLong();
+          trial.onlineRan(
               estimates.history().of(key).leastNanos(now), now - queued.submittedNanos());
         }
         return timings;

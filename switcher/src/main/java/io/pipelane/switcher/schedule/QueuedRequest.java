@@ -9,6 +9,7 @@ import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -42,7 +43,8 @@ public final class QueuedRequest implements Ticket {
   private QueuedRequest polled = this;
   private volatile @Nullable StatusException withdrawal;
   private volatile Runnable whenUnwanted = () -> {};
-  private long neededOfLane; // Of the thread that runs it.
+  private long neededOfLane; // Of the thread that runs it, as the next.
+  private OptionalLong servedNanos = OptionalLong.empty();
   private volatile boolean makesWay;
   private volatile boolean leavesShare;
   private final AtomicInteger endings = new AtomicInteger();
@@ -300,6 +302,16 @@ public final class QueuedRequest implements Ticket {
   /** What its run is known to need of a lane, beside what others have taken; 0 at first. */
   long neededOfLane() {
     return neededOfLane;
+  }
+
+  /** Its run, which is over, has had so long, without what it waited for others. */
+  void served(long nanos) {
+    servedNanos = OptionalLong.of(nanos);
+  }
+
+  /** How long its run was served; empty where nobody has said. */
+  OptionalLong servedNanos() {
+    return servedNanos;
   }
 
   /** Claims the request for running; false when it was withdrawn before. */

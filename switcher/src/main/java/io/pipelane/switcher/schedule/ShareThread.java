@@ -206,6 +206,7 @@ final class ShareThread implements RunControl, OfflineRun {
   private void answer(QueuedRequest queued) {
     ModelVersion model = queued.request().model();
     Answer answer = new Answer(model, queued.handler());
+    long begin = nanoClock.getAsLong();
     gate.share().begin(this);
     begins(queued);
     try {
@@ -215,6 +216,7 @@ final class ShareThread implements RunControl, OfflineRun {
       failed(queued, answer, e);
     } finally {
       gate.share().end();
+      queued.served(nanoClock.getAsLong() - begin - stoodNanos());
     }
   }
 

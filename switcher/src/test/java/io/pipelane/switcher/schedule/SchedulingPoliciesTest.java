@@ -228,6 +228,28 @@ class SchedulingPoliciesTest {
   }
 
   @Test
+  void fair_runThatStood_isChargedForWhatItWasServed() {
+    Requests.learn(estimates, "a", 1_000);
+    Requests.learn(estimates, "b", 1_000);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.FAIR));
+    Requests requests = new Requests(policy, estimates);
+    QueuedRequest stood = requests.submitted("a", 0);
+    QueuedRequest other = requests.submitted("b", 1);
+    policy.add(stood);
+    policy.add(other);
+    assertEquals(stood, policy.poll(1));
+    assertEquals(other, policy.poll(1));
+    stood.served(900);
+    policy.ended(stood, 50_000);
+    policy.ended(other, 1_001);
+
+    QueuedRequest next = requests.submitted("a", 50_000);
+    policy.add(requests.submitted("b", 50_000));
+    policy.add(next);
+    assertEquals(next, policy.poll(50_000));
+  }
+
+  @Test
   void edf_requestWithoutDeadline_runsAsIfItHadASecond() {
     SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.EDF));
     Requests requests = new Requests(policy, estimates);
