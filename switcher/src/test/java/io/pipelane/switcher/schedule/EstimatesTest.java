@@ -14,13 +14,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class EstimatesTest {
-  private final AtomicLong stall = new AtomicLong();
   private static final long MILLISECOND = 1_000_000;
 
+  private final AtomicLong stall = new AtomicLong();
   private final AtomicLong now = new AtomicLong();
   private final Estimates estimates =
       new Estimates(_ -> stall.get(), _ -> stall.get(), _ -> stall.get(), now::get);
@@ -120,7 +121,6 @@ class EstimatesTest {
     assertEquals(0, queue.waiting());
   }
 
-  private StatusException requireFailure() {
   /** As of a model on a machine that was busy for a while, and is idle again. */
   @Test
   void submit_runsHaveBecomeTooSlowForItsDeadline_isTriedAgainAfterAWhile() {
@@ -160,6 +160,35 @@ class EstimatesTest {
     estimates.ran(next.key(), 0, 0, nanos, 0);
   }
 
+  /** Whatever runs are said to have taken, and to have waited. */
+  @Test
+  void estimates_anyHistory_areNeverNegative() {
+    long seed = new Random().nextLong();
+    Random random = new Random(seed);
+    for (int history = 0; history < 1_000; history++) {
+      PastRuns past = new PastRuns();
+      for (int step = 0; step < 40; step++) {
+        now.addAndGet(anyTime(random));
+        stall.set(anyTime(random));
+        estimates.ran(past, anyTime(random), anyTime(random), anyTime(random), anyTime(random));
+        past.took(anyTime(random));
+        long least = past.leastNanos(now.get());
+        long later = past.leastNanos(now.get() + anyTime(random));
+        assertTrue(0 <= later && later <= least, "seed " + seed);
+        assertTrue(least / 2 <= past.usualNanos(), "seed " + seed);
+        assertTrue(past.leastNanos(now.get() - anyTime(random)) >= 0, "seed " + seed);
+        assertTrue(past.knownNanos() >= 0 && past.medianNanos() >= 0, "seed " + seed);
+        assertTrue(past.peakBytes() >= 0, "seed " + seed);
+      }
+    }
+  }
+
+  /** Nothing, or from nanoseconds to hours. */
+  private static long anyTime(Random random) {
+    return random.nextInt(4) == 0 ? 0 : random.nextLong(1L << (1 + random.nextInt(44)));
+  }
+
+  private StatusException requireFailure() {
     StatusException failure = requests.failure;
     assertTrue(failure != null, "the late one was answered");
     return failure;

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A policy at work on some lanes, in time that a test makes pass: requests come at random, run for
- * as long as is known of them, and end.
+ * half as long to twice as long as is known of them, and end.
  */
 final class PolicyRun {
   final SchedulingPolicy policy;
@@ -15,20 +15,25 @@ final class PolicyRun {
   final List<QueuedRequest> waiting = new ArrayList<>();
   long now;
   private final int lanes;
+  private final Random random;
   private final List<Running> running = new ArrayList<>();
 
-  private record Running(QueuedRequest request, long endNanos) {}
+  private record Running(QueuedRequest request, long beginNanos, long endNanos) {}
 
   /** What a test wants to know of every start. */
   interface Watcher {
     /** A request begins while others go on waiting. */
     void started(QueuedRequest started, List<QueuedRequest> waiting, long nowNanos);
+
+    /** A run has taken so long. */
+    default void ended(QueuedRequest ended, long nanos) {}
   }
 
-  PolicyRun(SchedulingPolicy policy, Requests requests, int lanes) {
+  PolicyRun(SchedulingPolicy policy, Requests requests, int lanes, Random random) {
     this.policy = policy;
     this.requests = requests;
     this.lanes = lanes;
+    this.random = random;
   }
 
   QueuedRequest arrive(QueuedRequest request) {
@@ -57,8 +62,9 @@ final class PolicyRun {
       if (!waiting.remove(next)) {
         throw new AssertionError("given twice, or withdrawn");
       }
-      long nanos = requests.estimates.remainingNanos(next.key());
-      running.add(new Running(next, now + nanos));
+      double times = Math.pow(2, random.nextDouble(-1, 1));
+      long nanos = (long) (times * requests.estimates.remainingNanos(next.key()));
+      running.add(new Running(next, now, now + nanos));
       watcher.started(next, waiting, now);
     }
   }
@@ -79,6 +85,7 @@ final class PolicyRun {
       now = first.endNanos;
       running.remove(first);
       policy.ended(first.request, now);
+      watcher.ended(first.request, now - first.beginNanos);
     }
   }
 

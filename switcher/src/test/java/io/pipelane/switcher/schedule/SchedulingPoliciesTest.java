@@ -227,6 +227,30 @@ class SchedulingPoliciesTest {
     assertEquals(0.5, servedA / (double) served, 0.01);
   }
 
+  /** Half as long as is known, and twice as long. */
+  @Test
+  void fair_runsThatTakeOtherThanEstimated_modelsAreServedForAsLong() {
+    Requests.learn(estimates, "a", 4_000);
+    Requests.learn(estimates, "b", 4_000);
+    SchedulingPolicy policy = policy(config(SchedulingConfig.Policy.FAIR));
+    Requests requests = new Requests(policy, estimates);
+    policy.add(requests.submitted("b", 0));
+    policy.add(requests.submitted("a", 0));
+    long served = 0;
+    long servedA = 0;
+    while (served < 1_000_000) {
+      @Nullable QueuedRequest next = policy.poll(served);
+      assertTrue(next != null, "both wait all the time");
+      boolean isA = next.key().model().model().equals("a");
+      long nanos = isA ? 2_000 : 8_000;
+      served += nanos;
+      servedA += isA ? nanos : 0;
+      policy.add(requests.submitted(next.key().model().model(), served));
+      policy.ended(next, served);
+    }
+    assertEquals(0.5, servedA / (double) served, 0.02);
+  }
+
   @Test
   void fair_runThatStood_isChargedForWhatItWasServed() {
     Requests.learn(estimates, "a", 1_000);
