@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A device and the model whose variants it is asked for.
+ * A device, and the model that is measured on it in variants.
  *
  * @param costs of transfers, over all links that carry them
  */

@@ -1,6 +1,6 @@
 package io.pipelane.bench.loads;
 
-/** A scene: what others do while a resident model is asked. */
+/** One of the things that others do while a resident model is asked. */
 enum Scene {
   QUIET("quiet"),
   AHEAD("ten load ahead of requests"),

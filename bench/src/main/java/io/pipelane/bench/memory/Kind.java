@@ -3,7 +3,7 @@ package io.pipelane.bench.memory;
 import io.pipelane.bench.report.Column;
 import io.pipelane.switcher.MemoryOverview;
 
-/** The kind of what device memory is taken for. */
+/** A kind of use that device memory is taken for. */
 enum Kind {
   WEIGHTS("weights"),
   LANES("ephemeral"),

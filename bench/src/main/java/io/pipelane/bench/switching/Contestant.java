@@ -6,7 +6,7 @@ import io.pipelane.bench.measure.Timing;
 import java.util.List;
 
 /**
- * One way that takes its turn.
+ * One of the contestants of a comparison, which run in turn.
  *
  * @param prepare what has to be so before each run; its time does not count
  * @param run what is timed

@@ -7,13 +7,25 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noMethods;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 
-@AnalyzeClasses(packages = "io.pipelane", importOptions = DoNotIncludeTests.class)
+@AnalyzeClasses(
+    packages = "io.pipelane",
+    importOptions = {DoNotIncludeTests.class, ArchitectureTest.WithoutTestJars.class})
 class ArchitectureTest {
+  /** Leaves out the jars with other modules' tests. */
+  static final class WithoutTestJars implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("-tests.jar");
+    }
+  }
+
   /** Each module uses those before it; the load generator stands aside, on config and protocol. */
   @ArchTest
   static final ArchRule modulesDependOneWay =

@@ -200,10 +200,7 @@ final class CopyThread implements Runnable {
   private void copyInPieces(Command.Copy copy, long device, long host) {
     long at = 0;
     while (at < copy.bytes()) {
-      if (borrowed != null) {
-        settle(
-            copy, at, Math.min(copy.bytes() - at, LentLink.PIECE_BYTES)); // While links are busy.
-      }
+      settle(copy, at, Math.min(copy.bytes() - at, LentLink.PIECE_BYTES)); // While links are busy.
       long piece = awaitOwnRoom(copy.bytes() - at);
       if (piece > 0) {
         settle(copy, at, piece);

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of a plan.
+ * The results of an experiment: what was measured, and what could not be.
  *
  * @param failures runs that could not be measured; what is measured besides them is kept
  * @param highest the highest load that held the limit, where it was searched for; 0 for none

@@ -3,7 +3,7 @@ package io.pipelane.loadgen.result;
 import java.time.Duration;
 
 /**
- * The attainment of a response time: how well it was held.
+ * The result of an objective for the response time.
  *
  * @param attainment share of all requests that were answered well within it; errors have missed it
  * @param goodput such answers per second

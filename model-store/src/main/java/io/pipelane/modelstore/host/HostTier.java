@@ -241,7 +241,9 @@ public final class HostTier implements HostWeights, AutoCloseable {
   private FileContent content(Path file) {
     try {
       FileContent found = FileContent.of(file);
-      contents.put(file, found);
+      if (!found.equals(contents.getIfPresent(file))) {
+        contents.put(file, found);
+      }
       return found;
     } catch (IOException e) {
       FileContent before = contents.getIfPresent(file);

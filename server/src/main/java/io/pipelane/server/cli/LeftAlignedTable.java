@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Rows of text in aligned columns. */
+/** A table of text whose columns are aligned to the left. */
 final class LeftAlignedTable {
   private final List<List<String>> rows = new ArrayList<>();
 

@@ -7,7 +7,7 @@ import java.time.Clock;
 import java.util.random.RandomGenerator;
 
 /**
- * What jobs are run with, all of them with the same.
+ * The parts of the server that all jobs are run with.
  *
  * @param statistics what became of items is counted there
  * @param random for the jobs' names

@@ -12,10 +12,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/**
- * The process's logging, to be changed while it runs. It changes nothing until it is told to. Safe
- * for any thread.
- */
+/** The settings of the process's log, which can change while it runs. Safe for any thread. */
 public final class LogSettings {
   /*
    * Handlers let everything through to a filter that looks at `setting`; how much there is to be

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 
-/** A version that is held on every device that knows it. Safe for any thread. */
+/** A hold on a version, on every device that knows it. Safe for any thread. */
 final class HeldRoute implements Hold {
   private final Route route;
   private final Submission submission;

@@ -93,7 +93,8 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     long hostBytes = members.stream().mapToLong(each -> each.switcher.hostStateBytes()).sum();
     return hostBytes == 0
         ? null
-        : new MovingSequences(router, hostBytes, members.getFirst().switcher.waitingSteps(), clock);
+        : new MovingSequences(
+            router, hostBytes, members.getFirst().switcher.waitingSteps().another(), clock);
   }
 
   private boolean hasDevice(ModelVersion version, int device) {

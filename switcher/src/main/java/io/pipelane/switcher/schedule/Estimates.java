@@ -198,10 +198,11 @@ public final class Estimates {
       errors.observed(estimatedNanos, executeNanos);
     }
     long computed = Math.max(1, executeNanos - stallNanos);
+    long now = nanoClock.getAsLong();
     if (expectedStallNanos == 0) {
-      past.ran(computed, nanoClock.getAsLong());
+      past.ran(computed, now);
     } else {
-      past.ranCold(computed);
+      past.ranCold(computed, now);
     }
   }
 

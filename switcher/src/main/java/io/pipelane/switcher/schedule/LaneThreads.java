@@ -318,11 +318,11 @@ final class LaneThreads {
         }
         if (request.priority() == Priority.OFFLINE) {
           gate.trial().offlineRan(estimates.executionNanos(key));
-          trial.offlineRan(estimates.history().of(key).leastNanos(nanoClock.getAsLong()));
+          trial.offlineRan(estimates.history().of(key).bestNanos());
         } else {
-          long now = nanoClock.getAsLong();
           trial.onlineRan(
-              estimates.history().of(key).leastNanos(now), now - queued.submittedNanos());
+              estimates.history().of(key).bestNanos(),
+              nanoClock.getAsLong() - queued.submittedNanos());
         }
         return timings;
       }

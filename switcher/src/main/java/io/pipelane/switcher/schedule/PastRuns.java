@@ -55,11 +55,18 @@ final class PastRuns {
 
   /**
    * A run has computed for so long beside the transfer of its weights. That tells what is usual
-   * while no run has found them there, and never what is the least.
+   * while no run has found them there. It tells the least of runs that a few have shown before.
+   *
+   * @param nowNanos when it ended
    */
-  synchronized void ranCold(long nanos) {
+  synchronized void ranCold(long nanos, long nowNanos) {
     if (!hasRunWarm) {
       count(nanos);
+    }
+    if (least > 0) {
+      best = Math.min(best, (double) nanos);
+      least = best;
+      lastNanos = nowNanos;
     }
   }
 
@@ -101,6 +108,11 @@ final class PastRuns {
   /** The usual time; 0 until a few have run, unlike {@link #usualNanos}. */
   long knownNanos() {
     return least == 0 ? 0 : (long) mean;
+  }
+
+  /** The best time of late; 0 until a few have run. */
+  long bestNanos() {
+    return (long) least;
   }
 
   /**

@@ -44,7 +44,9 @@ final class PriorityClasses implements SchedulingPolicy {
   private final Set<QueuedRequest> offlineRefused = new HashSet<>(); // By takeAgain, until it goes.
   private @Nullable QueuedRequest onCredit;
   private boolean heldUp;
+  private long heldNeedsNanos; // Of the run that needs most of those that are held up.
   private double creditNanos;
+  private boolean someHaveGone; // Since the credit was looked at.
   private int passes;
 
   /**
@@ -70,6 +72,7 @@ final class PriorityClasses implements SchedulingPolicy {
   @Override
   public void add(QueuedRequest request) {
     if (request.request().priority() == Priority.OFFLINE) {
+      letGo();
       offlineWaiting.add(request);
     }
     classOf(request).add(request);
@@ -86,7 +89,9 @@ final class PriorityClasses implements SchedulingPolicy {
   public @Nullable QueuedRequest poll(long nowNanos) {
     if (offlineWaiting.isEmpty()) {
       @Nullable QueuedRequest next = online.poll(nowNanos);
-      if (next != null && !offlineRefused.isEmpty()) {
+      if (next == null) {
+        heldNeedsNanos = 0;
+      } else if (!offlineRefused.isEmpty()) {
         earn(next);
       }
       return next;
@@ -105,10 +110,12 @@ final class PriorityClasses implements SchedulingPolicy {
       return next;
     }
     boolean onlineWaits = !online.first(1, nowNanos).isEmpty();
+    heldNeedsNanos = onlineWaits ? heldNeedsNanos : 0;
     return onlineWaits || !gate.mayBegin() ? null : pollOffline(nowNanos, false);
   }
 
   private boolean hasCredit(QueuedRequest offlineRequest) {
+    letGo();
     return earned > 0 && creditNanos >= charge(offlineRequest) && gate.mayBeginOnCredit();
   }
 
@@ -182,11 +189,14 @@ final class PriorityClasses implements SchedulingPolicy {
     }
     if (run != onCredit) {
       List<QueuedRequest> first = online.first(1, nowNanos);
-      if (!first.isEmpty()
-          && (earned == 0 || creditNanos < Math.max(LEAST_CHARGE_NANOS, remainingNanos))) {
+      long needs = Math.max(LEAST_CHARGE_NANOS, remainingNanos);
+      letGo();
+      if (!first.isEmpty() && (earned == 0 || creditNanos < needs)) {
         heldUp = true;
+        heldNeedsNanos = Math.max(heldNeedsNanos, needs);
         return first.getFirst();
       }
+      heldNeedsNanos = 0;
       if (!first.isEmpty()) {
         pay(remainingNanos);
         onCredit = run;
@@ -221,14 +231,20 @@ final class PriorityClasses implements SchedulingPolicy {
     offlineWaiting.remove(request);
     offlineRefused.remove(request);
     classOf(request).remove(request);
-    if (request.request().priority() == Priority.OFFLINE) {
+    someHaveGone |= request.request().priority() == Priority.OFFLINE;
+  }
+
+  /** Lets the credit go that those have earned who went. */
+  private void letGo() {
+    if (someHaveGone) {
+      someHaveGone = false;
       creditNanos = Math.min(creditNanos, needed(creditNanos));
     }
   }
 
-  /** What the offline requests need that wait, up to so much. */
+  /** What the offline requests need that wait or are held up, up to so much. */
   private double needed(double mostNanos) {
-    double needed = 0;
+    double needed = heldNeedsNanos;
     for (Set<QueuedRequest> waiting : List.of(offlineWaiting, offlineRefused)) {
       for (QueuedRequest request : waiting) {
         if (needed >= mostNanos) {

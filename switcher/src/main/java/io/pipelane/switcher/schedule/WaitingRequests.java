@@ -48,7 +48,9 @@ final class WaitingRequests {
     try {
       bounds.admit(request);
     } catch (StatusException e) {
-      counters.full();
+      if (e.status() == Status.UNAVAILABLE) {
+        counters.full();
+      }
       throw e;
     }
   }

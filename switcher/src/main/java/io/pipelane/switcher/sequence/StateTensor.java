@@ -13,9 +13,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One input that an output becomes in the next step. A step reads it while its successor is
- * written, which counts once the step has succeeded. Between steps it may be written out. Belongs
- * to one thread after another.
+ * A tensor of a sequence's state: an output of one step that is an input of the next. A step reads
+ * it while its successor is written, which counts once the step has succeeded. Between steps it may
+ * be written out. Belongs to one thread after another.
  */
 final class StateTensor {
   private final StateMemory memory;

@@ -1,14 +1,16 @@
 package io.pipelane.switcher.sequence;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import java.time.Duration;
 
 /**
- * How many steps wait for those before them in their sequences, and with how many bytes of inputs:
- * as many may as requests in the queue, offline ones half of that. Safe for any thread.
+ * The bounds on steps that wait for those before them in their sequences, and on the bytes of their
+ * inputs: as many may wait as requests in the queue, offline ones half of that. Safe for any
+ * thread.
  */
 public final class StepBounds {
   private static final int OFFLINE_PART = 2;
@@ -35,13 +37,25 @@ public final class StepBounds {
     this.mostBytes = mostBytes;
   }
 
+  /** Bounds as wide, within which nothing waits. */
+  public StepBounds another() {
+    return new StepBounds(mostSteps, mostBytes);
+  }
+
   /**
    * A step waits from now on.
    *
-   * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} where there is no room
+   * @throws StatusException {@link Status#UNAVAILABLE} where there is no room, {@link
+   *     Status#TOO_LARGE} where there never is
    */
   public synchronized void enter(InferenceRequest step) {
     long bytes = step.inputBytes();
+    if (bytes > mostBytes) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the step has %s, queue.max-bytes is %s"
+              .formatted(new ByteSize(bytes), new ByteSize(mostBytes)));
+    }
     requireRoom(all, bytes, 1, "");
     if (isOffline(step)) {
       requireRoom(offline, bytes, OFFLINE_PART, ", of which offline ones may have half");
@@ -50,7 +64,7 @@ public final class StepBounds {
     all.change(1, bytes);
   }
 
-  /** One may have more than all, which the queue tells when its turn has come. */
+  /** One that is offline may have more than its half. */
   private void requireRoom(Part part, long bytes, int divisor, String share) {
     boolean isFull = part.steps >= mostSteps / divisor || part.bytes + bytes > mostBytes / divisor;
     if (part.steps > 0 && isFull) {

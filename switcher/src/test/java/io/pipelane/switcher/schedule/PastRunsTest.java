@@ -14,6 +14,20 @@ class PastRunsTest {
   }
 
   @Test
+  void least_ofAModelWhoseRunsAlwaysFindWeightsMissing_staysKnown() {
+    long second = 1_000_000_000;
+    for (int run = 0; run < 3; run++) {
+      runs.ran(5_000_000, run * second);
+    }
+    for (int run = 3; run < 300; run++) {
+      runs.ranCold(6_000_000, run * second);
+    }
+    assertEquals(5_000_000, runs.leastNanos(300 * second));
+    assertEquals(2_500_000, runs.leastNanos(315 * second), "nothing ran for a while");
+    assertEquals(5_000_000, runs.bestNanos());
+  }
+
+  @Test
   void peak_isTheMostThatARunTook() {
     runs.took(100);
     runs.took(140);

@@ -180,6 +180,38 @@ class SchedulingPoliciesTest {
 
   /** Online requests that fit go by meanwhile, but not for ever. */
   @Test
+  void offlineRunThatIsHeldUp_keepsItsCreditThoughOthersAreWithdrawn() {
+    Estimates estimates = new Estimates(_ -> 0);
+    Requests.learn(estimates, "big", 100_000_000);
+    Requests.learn(estimates, "online", 10_000_000);
+    SchedulingPolicy policy =
+        new PriorityClasses(
+            new FirstComeFirstServed(),
+            new FirstComeFirstServed(),
+            estimates,
+            0.5,
+            OfflineGate.open(() -> 0));
+    Requests requests = new Requests(policy, estimates);
+    QueuedRequest run = requests.offline("big", 0);
+    policy.add(run);
+    assertEquals(run, policy.poll(0));
+    int onlineRuns = 0;
+    policy.add(requests.submitted("online", 0));
+    for (@Nullable QueuedRequest before = policy.interrupting(run, 90_000_000, 0);
+        before != null;
+        before = policy.interrupting(run, 90_000_000, 0)) {
+      policy.take(before, 0);
+      onlineRuns++;
+      assertTrue(onlineRuns < 20, "it starves");
+      policy.add(requests.submitted("online", 0));
+      QueuedRequest withdrawn = requests.offline("big", 0);
+      policy.add(withdrawn);
+      policy.remove(withdrawn);
+    }
+    assertEquals(9, onlineRuns);
+  }
+
+  @Test
   void offlineRequestWithCredit_thatDoesNotFit_letsSomeOnlineOnesBy() {
     Estimates known = new Estimates(_ -> 0);
     Requests.learn(known, "m", 1_000_000);

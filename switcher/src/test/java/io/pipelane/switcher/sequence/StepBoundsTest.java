@@ -198,7 +198,9 @@ class StepBoundsTest {
     bounds.enter(request(1));
     bounds.leave(request(4));
     bounds.leave(request(1));
-    bounds.enter(request(9)); // The queue tells it.
+    StatusException never = assertThrows(StatusException.class, () -> bounds.enter(request(6)));
+    assertEquals(Status.TOO_LARGE, never.status());
+    bounds.enter(request(5));
     assertThrows(StatusException.class, () -> bounds.enter(request(1)));
   }
 }
