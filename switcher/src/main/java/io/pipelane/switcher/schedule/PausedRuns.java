@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -13,6 +14,12 @@ final class PausedRuns {
           .thenComparingLong(Turn::remainingWithJobNanos);
 
   private final List<Turn> paused = new ArrayList<>();
+
+  /** Whether the gate holds an offline run until a time, of which nobody else will tell. */
+  static boolean isHeldForATime(Turn turn) {
+    long wait = turn.isOffline() ? turn.gateWaitNanos() : 0;
+    return wait > 0 && wait < OfflineGate.UNTIL_TOLD;
+  }
 
   void add(Turn turn) {
     paused.add(turn);

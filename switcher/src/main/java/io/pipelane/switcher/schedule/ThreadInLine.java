@@ -56,6 +56,7 @@ final class ThreadInLine {
             return new Paused(best.progress().request(), best.remainingNanos());
           }
           turn.giveUp();
+          turns.paused.lookAgain(PausedRuns::isHeldForATime);
           if (turns.free.letIdle()) {
             return null;
           }

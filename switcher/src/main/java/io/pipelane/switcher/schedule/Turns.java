@@ -30,9 +30,10 @@ final class Turns {
    *
    * * An offline run asks the gate before each segment. While the gate is closed the run is held:
    * paused, and without a turn. It looks again itself when its pause is over, or when the gate
-   * tells it to. But for a few that are begun at once, there are no more offline runs than turns,
-   * so a thread is left for others: wherever the gate may close there are spare threads, whether
-   * runs give way to requests or not.
+   * tells it to. It may see the gate open and no turn free, and the gate may have closed for a time
+   * once there is one; so whoever leaves a turn free has such a run look. But for a few that are
+   * begun at once, there are no more offline runs than turns, so a thread is left for others:
+   * wherever the gate may close there are spare threads, whether runs give way to requests or not.
    *
    * * A run that computes elsewhere, in a worker process, cannot ask; its thread waits for its end.
    * Whoever brings what goes before it (a request, the gate's closing) pauses it here, by its stop
@@ -227,6 +228,7 @@ final class Turns {
       next.resume();
     } else {
       free.signal();
+      paused.lookAgain(PausedRuns::isHeldForATime);
     }
   }
 
