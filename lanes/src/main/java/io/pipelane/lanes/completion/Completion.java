@@ -77,7 +77,7 @@ public final class Completion implements DeviceEvent {
     }
     StatusException failure = state.get() instanceof Outcome outcome ? outcome.failure : null;
     if (failure != null) {
-      throw new StatusException(failure.status(), String.valueOf(failure.getMessage()), failure);
+      throw failure.saying(String.valueOf(failure.getMessage()));
     }
   }
 

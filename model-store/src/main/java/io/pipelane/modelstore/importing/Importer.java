@@ -80,7 +80,7 @@ public final class Importer {
               version, plan, folder.resolve(ImportJob.GATED), folder.resolve(ImportJob.WEIGHTS))
           .ofContent(content);
     } catch (StatusException e) {
-      throw new StatusException(e.status(), version + ": " + e.getMessage(), e);
+      throw e.saying(version + ": " + e.getMessage());
     } catch (FileLockInterruptionException | ClosedByInterruptException e) {
       throw new StatusException(Status.CANCELLED, version + ": its import was interrupted", e);
     } catch (IOException | UncheckedIOException e) {

@@ -87,11 +87,9 @@ sealed interface DeviceChoice {
     try {
       count = gpus.getAsInt();
     } catch (StatusException e) {
-      throw new StatusException(
-          e.status(),
+      throw e.saying(
           "device.kind is %s, but %s (cpu serves without a GPU, auto where there is none)"
-              .formatted(wanted, e.getMessage()),
-          e);
+              .formatted(wanted, e.getMessage()));
     }
     for (int ordinal : wanted.ordinals()) {
       if (ordinal >= count) {

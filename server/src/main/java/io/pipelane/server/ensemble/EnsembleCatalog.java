@@ -15,7 +15,6 @@ import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.switcher.SpanningModels;
-import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -149,7 +148,7 @@ public final class EnsembleCatalog implements ModelCatalog {
       }
       return plan;
     } catch (StatusException e) {
-      throw about("ensemble \"" + name + "\" cannot be served now: ", e);
+      throw e.saying("ensemble \"" + name + "\" cannot be served now: " + e.getMessage());
     }
   }
 
@@ -167,15 +166,6 @@ public final class EnsembleCatalog implements ModelCatalog {
           Status.NOT_FOUND, "model \"" + step.model() + "\" is an ensemble itself");
     }
     return models.resolve(step.model(), step.version().map(String::valueOf).orElse(""));
-  }
-
-  /** The same error, saying what it is about. */
-  static StatusException about(String what, StatusException error) {
-    String message = what + error.getMessage();
-    Duration retryAfter = error.retryAfter();
-    return error.status() == Status.UNAVAILABLE && retryAfter != null
-        ? StatusException.unavailable(message, retryAfter)
-        : new StatusException(error.status(), message, error);
   }
 
   @Override

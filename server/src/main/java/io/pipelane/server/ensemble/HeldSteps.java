@@ -45,9 +45,9 @@ record HeldSteps(List<Member> members, List<Hold> holds) implements AutoCloseabl
 
   /** The same error, saying in which step it came, counted from 0. */
   StatusException named(int position, StatusException error) {
-    return EnsembleCatalog.about(
-        "step %d, model %s: ".formatted(position + 1, members.get(position).model().version()),
-        error);
+    return error.saying(
+        "step %d, model %s: %s"
+            .formatted(position + 1, members.get(position).model().version(), error.getMessage()));
   }
 
   /** Lets go of the models. */

@@ -63,11 +63,9 @@ public final class WarmUpRuns {
       try {
         run(model, request, end);
       } catch (StatusException e) {
-        throw new StatusException(
-            e.status(),
+        throw e.saying(
             "%s: its warm-up request \"%s\" failed: %s"
-                .formatted(model.version(), request.name(), e.getMessage()),
-            e);
+                .formatted(model.version(), request.name(), e.getMessage()));
       }
     }
   }
