@@ -39,6 +39,7 @@ final class AnswerTimes {
 
   private final SchedulingPolicy policy;
   private final Estimates estimates;
+  private final Deadlines deadlines;
   private final AtomicInteger submitted = new AtomicInteger();
   private final int lanes;
   private final boolean lanesMayIdle;
@@ -49,6 +50,7 @@ final class AnswerTimes {
   AnswerTimes(SchedulingPolicy policy, Estimates estimates, int lanes) {
     this.policy = policy;
     this.estimates = estimates;
+    this.deadlines = new Deadlines(estimates);
     this.lanes = lanes;
     this.lanesMayIdle = policy.heedsEnds(); // As memory may not do for another run.
     this.underWay = _ -> LaneTimes.idle(lanes);
@@ -95,7 +97,7 @@ final class AnswerTimes {
     }
     long begin = earliestBeginNanos(request, runs, slack, nowNanos);
     if (begin > slack) {
-      throw estimates.tooLateBehind(request, nowNanos, begin, Math.max(begin, latestBegin));
+      throw deadlines.tooLateBehind(request, nowNanos, begin, Math.max(begin, latestBegin));
     }
   }
 

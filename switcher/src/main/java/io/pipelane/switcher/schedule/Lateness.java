@@ -14,13 +14,13 @@ import java.util.function.Consumer;
 final class Lateness {
   private static final System.Logger LOG = System.getLogger(Lateness.class.getName());
 
-  private final Estimates estimates;
+  private final Deadlines deadlines;
   private final AnswerTimes answerTimes;
   private final QueueCounters counters;
   private volatile Consumer<InferenceRequest> whenWeightsMissed = _ -> {};
 
   Lateness(Estimates estimates, AnswerTimes answerTimes, QueueCounters counters) {
-    this.estimates = estimates;
+    this.deadlines = new Deadlines(estimates);
     this.answerTimes = answerTimes;
     this.counters = counters;
   }
@@ -36,9 +36,9 @@ final class Lateness {
    * @throws StatusException {@link io.pipelane.config.Status#UNAVAILABLE} for such a one
    */
   void requireInTime(QueuedRequest request, long nowNanos) {
-    if (estimates.isTooLate(request, nowNanos)) {
+    if (deadlines.isTooLate(request, nowNanos)) {
       countComing(request, nowNanos);
-      throw estimates.tooLate(request, nowNanos);
+      throw deadlines.tooLate(request, nowNanos);
     }
   }
 
@@ -59,7 +59,7 @@ final class Lateness {
 
   private void countComing(QueuedRequest refused, long nowNanos) {
     counters.late();
-    if (estimates.lacksWeights(refused, nowNanos)) {
+    if (deadlines.lacksWeights(refused, nowNanos)) {
       whenWeightsMissed.accept(refused.request());
     }
   }
@@ -80,11 +80,11 @@ final class Lateness {
 
   /** Refuses a request if it is too late for it. */
   boolean refuse(QueuedRequest request, long nowNanos) {
-    if (!estimates.isTooLate(request, nowNanos)) {
+    if (!deadlines.isTooLate(request, nowNanos)) {
       return false;
     }
     counters.late();
-    tell(request, () -> request.handler().failed(estimates.tooLate(request, nowNanos)));
+    tell(request, () -> request.handler().failed(deadlines.tooLate(request, nowNanos)));
     return true;
   }
 

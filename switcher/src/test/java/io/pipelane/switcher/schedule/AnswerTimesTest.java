@@ -50,6 +50,7 @@ class AnswerTimesTest {
   private static final long MILLISECOND = 1_000_000;
 
   private final Estimates estimates = new Estimates(_ -> 0);
+  private final Deadlines deadlines = new Deadlines(estimates);
   private final AtomicLong now = new AtomicLong();
 
   private final Map<Policy, SchedulingConfig> configs = new EnumMap<>(Policy.class);
@@ -102,7 +103,7 @@ class AnswerTimesTest {
       long least = waiting.stream().mapToLong(QueuedRequest::leastNanos).sum();
       try {
         times.admit(request, new LaneTimes(taken), least, nanos);
-        return !estimates.isTooLate(request, nanos);
+        return !deadlines.isTooLate(request, nanos);
       } catch (StatusException e) {
         return false;
       }
@@ -129,7 +130,7 @@ class AnswerTimesTest {
           return;
         }
         waiting.remove(next);
-        if (estimates.isTooLate(next, nanos)) {
+        if (deadlines.isTooLate(next, nanos)) {
           policy.ended(next, nanos);
         } else {
           inTime.add(next);
