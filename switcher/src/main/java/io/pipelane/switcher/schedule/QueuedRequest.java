@@ -134,6 +134,11 @@ public final class QueuedRequest implements Ticket {
     return line;
   }
 
+  /** Bytes of its model's weights on a device. */
+  public long weightBytes() {
+    return line.weightBytes();
+  }
+
   long inputBytes() {
     return inputBytes;
   }

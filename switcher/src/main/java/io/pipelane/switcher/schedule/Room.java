@@ -39,14 +39,14 @@ public final class Room {
       return true;
     }
     boolean runs = models.containsKey(request.request().model());
-    long weights = runs ? 0 : request.line().weightBytes();
+    long weights = runs ? 0 : request.weightBytes();
     return weightsTaken + weights <= weightBytes
         && lanesTaken + estimates.ephemeralBytes(request.key()) <= laneBytes.getAsLong();
   }
 
   /** Bytes that a request keeps others from having while it runs. */
   long bytes(QueuedRequest request) {
-    return request.line().weightBytes() + estimates.ephemeralBytes(request.key());
+    return request.weightBytes() + estimates.ephemeralBytes(request.key());
   }
 
   /** A request begins. */
@@ -55,7 +55,7 @@ public final class Room {
     lanes.put(request, bytes);
     lanesTaken += bytes;
     if (models.merge(request.request().model(), 1, Integer::sum) == 1) {
-      weightsTaken += request.line().weightBytes();
+      weightsTaken += request.weightBytes();
     }
   }
 
@@ -69,7 +69,7 @@ public final class Room {
     ModelVersion model = request.request().model();
     if (models.merge(model, -1, Integer::sum) == 0) {
       models.remove(model);
-      weightsTaken -= request.line().weightBytes();
+      weightsTaken -= request.weightBytes();
     }
   }
 }

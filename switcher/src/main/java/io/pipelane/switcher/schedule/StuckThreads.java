@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.locks.Condition;
@@ -19,6 +20,8 @@ final class StuckThreads {
    *
    * Lock order: this one, then the queue's. Callers are told without either.
    */
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final int threads;
@@ -99,7 +102,7 @@ final class StuckThreads {
         throw StatusException.unavailable(
             "a run whose worker process does not end holds memory that this one needs beside it: "
                 + refusal.getMessage(),
-            RequestQueue.RETRY_AFTER,
+            RETRY_AFTER,
             refusal);
       }
     } finally {

@@ -16,7 +16,6 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.simulator.SimulatedModel;
 import io.pipelane.switcher.simulator.SimulatedModels;
 import io.pipelane.switcher.simulator.Simulator;
@@ -331,38 +330,6 @@ class AnswerTimesTest {
     refusal(queue, 12 * MILLISECOND);
   }
 
-  private Turns turns(RequestQueue queue, boolean preemption) {
-    return new Turns(
-        1,
-        new Precedence(queue, _ -> true, preemption, 0),
-        estimates,
-        OfflineGate.open(now::get),
-        now::get);
-  }
-
-  @Test
-  void submit_behindARun_isRefusedIfItCannotWaitForItsEnd() {
-    Requests.learn(estimates, "m", 10 * MILLISECOND);
-    RequestQueue queue = queue(Policy.FIFO);
-    Turns turns = turns(queue, false);
-    submit(queue, OptionalLong.empty());
-    assertNotNull(turns.newTurn().next());
-    refusal(queue, 19 * MILLISECOND);
-    now.set(2 * MILLISECOND);
-    refusal(queue, 19 * MILLISECOND);
-    submit(queue, OptionalLong.of(20 * MILLISECOND));
-  }
-
-  @Test
-  void submit_toARunThatGivesWay_isTaken() {
-    Requests.learn(estimates, "m", 10 * MILLISECOND);
-    RequestQueue queue = queue(Policy.SRTF);
-    Turns turns = turns(queue, true);
-    submit(queue, OptionalLong.empty());
-    assertNotNull(turns.newTurn().next());
-    submit(queue, OptionalLong.of(11 * MILLISECOND));
-  }
-
   @Test
   void answered_someRequests_errorOfTheirEstimatesIsKnown() {
     Requests.learn(estimates, "m", 10 * MILLISECOND);
@@ -380,15 +347,5 @@ class AnswerTimesTest {
     }
     double late = 10 + 16 * 19;
     assertEquals((late - 170) / late, estimates.medianAnswerError(), 1e-9);
-  }
-
-  @Test
-  void laneTimes_runsGoToTheLaneThatIsFreeFirst() {
-    LaneTimes lanes = new LaneTimes(5, 0, 3);
-    lanes.add(4);
-    assertEquals(3, lanes.beginNanos());
-    lanes.add(1);
-    assertEquals(4, lanes.beginNanos());
-    assertEquals((5 + 4 + 4 + 2) / 3, lanes.latestBeginNanos(2));
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
@@ -24,6 +25,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.ExecutorService;
@@ -213,7 +215,11 @@ class BatchTest {
 
   @Test
   void interrupting_aBatch_countsEachOfItsRequests() {
-    ShortestRemainingFirst srtf = new ShortestRemainingFirst(estimates, 0.1);
+    SchedulingPolicy srtf =
+        SchedulingPolicies.of(
+            PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(),
+            estimates,
+            new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE));
     observe(1, 10_000_000);
     for (int i = 1; i <= 4; i++) {
       submit(i);

@@ -11,6 +11,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
@@ -506,7 +507,7 @@ class GateTurnsTest {
   void offlineRunOfAModelThatKeepsOrder_onlineRequestComes_bothEnd() throws Exception {
     queue.agree(
         Requests.request("m", OptionalLong.empty()).model(),
-        new Terms(Terms.DEFAULT.limits(), new BatchRules(List.of(), 0, true), 0));
+        new Terms(ModelOptions.DEFAULT.limits(), new BatchRules(List.of(), 0, true), 0));
     CountDownLatch atGate = new CountDownLatch(1);
     CountDownLatch mayPass = new CountDownLatch(1);
     Consumer<Turn> run =
@@ -533,12 +534,12 @@ class GateTurnsTest {
     }
   }
 
-  /** Requests whose batch has failed go first, but offline ones only where offline work may run. */
+  /** Requests that come back go first, but offline ones only where offline work may run. */
   @Test
-  void again_ofOfflineRequests_waitsForOnlineOnesThatAreUnderWay() {
+  void giveBack_ofOfflineRequests_waitsForOnlineOnesThatAreUnderWay() {
     submit(Priority.OFFLINE);
     QueuedRequest failed = Objects.requireNonNull(queue.take());
-    assertTrue(queue.returned().again(List.of(failed)));
+    queue.returned().giveBack(failed);
     submit(Priority.ONLINE);
     QueuedRequest first = Objects.requireNonNull(queue.take());
     assertEquals(Priority.ONLINE, first.request().priority());

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
@@ -18,10 +19,10 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import io.pipelane.switcher.sharing.OfflineGate;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -39,12 +40,10 @@ class OfflineBoundsTest {
   private final Estimates estimates = new Estimates(_ -> 0);
   private final RequestQueue queue =
       new RequestQueue(
-          new PriorityClasses(
-              new FirstComeFirstServed(),
-              new FirstComeFirstServed(),
+          SchedulingPolicies.of(
+              PipelaneConfig.of(Map.of("scheduling.policy", "fifo")).scheduling(),
               estimates,
-              0,
-              OfflineGate.open(System::nanoTime)),
+              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
           estimates,
           1,
           8,

@@ -241,7 +241,7 @@ class StarvationTest {
           }
 
           private void charge(QueuedRequest request, long nanos) {
-            double bytes = Math.max(1, request.line().weightBytes());
+            double bytes = Math.max(1, request.weightBytes());
             used.merge(
                 request.request().model().model(),
                 bytes * nanos,
