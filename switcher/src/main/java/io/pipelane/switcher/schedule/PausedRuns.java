@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class PausedRuns {
   private static final Comparator<Turn> ORDER =
       Comparator.<Turn, Boolean>comparing(turn -> turn.isOffline() && !turn.passes())
-          .thenComparingLong(Turn::remainingWithJobNanos);
+          .thenComparingLong(turn -> turn.pause().remainingWithJobNanos());
 
   private final List<Turn> paused = new ArrayList<>();
 

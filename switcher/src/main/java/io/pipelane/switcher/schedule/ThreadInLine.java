@@ -53,7 +53,7 @@ final class ThreadInLine {
         if (turn.isHeld()) {
           @Nullable Turn best = turns.paused.next();
           if (best != null) {
-            return new Paused(best.progress().request(), best.remainingNanos());
+            return new Paused(best.progress().request(), best.pause().remainingNanos());
           }
           turn.giveUp();
           turns.paused.lookAgain(PausedRuns::isHeldForATime);

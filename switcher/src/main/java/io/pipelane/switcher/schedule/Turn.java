@@ -7,9 +7,7 @@ import io.pipelane.lanes.execution.WeightArrivals.Here;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
-import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OfflineRun;
-import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,16 +17,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class Turn implements RunControl, OfflineRun {
   /*
-   * One state under the turns' lock says whether the turn is held, the run is paused, and a run
-   * elsewhere is stopped. Whoever takes the turn away or gives it writes all of that state in one
-   * step, by the same few methods (take, giveUp, beginPause, resume, endPause). That is the thread
-   * itself in line, at a gate or when it waits for memory, or another thread by the stop word. How
-   * a thread without a run comes by a turn is said in ThreadInLine, what reaches a run in another
-   * process in RunElsewhere.
+   * One state under the turns' lock says whether the turn is held, the run is paused (Pause), and a
+   * run elsewhere is stopped. Whoever takes the turn away or gives it writes all of that state in
+   * one step, by the same few methods (take, giveUp, resume, and a pause's begin and end). That is
+   * the thread itself in line, at a gate or when it waits for memory, or another thread by the stop
+   * word. How a thread without a run comes by a turn is said in ThreadInLine, what reaches a run in
+   * another process in RunElsewhere.
    */
   private final Turns turns;
-  private final Condition given;
   private final ThreadInLine line;
+  private final Pause pause;
   private final RunHere here = new RunHere();
   private volatile @Nullable RunProgress run; // Written by the thread.
   private boolean isOvertaking; // Of the thread, as it begins a run.
@@ -39,28 +37,21 @@ final class Turn implements RunControl, OfflineRun {
 
   // Guarded by the turns' lock.
   private boolean held;
-  private long remainingNanos;
-  private long pausedNanos;
   private @Nullable RunElsewhere elsewhere;
 
   Turn(Turns turns) {
     this.turns = turns;
-    this.given = turns.lock.newCondition();
     this.line = new ThreadInLine(turns, this);
+    this.pause = new Pause(turns, this);
   }
 
   boolean isOffline() {
     return progress().request().request().priority() == Priority.OFFLINE;
   }
 
-  /** What the paused run still needs; under the lock. */
-  long remainingNanos() {
-    return remainingNanos;
-  }
-
-  /** What the paused run still needs, and its job behind it. */
-  long remainingWithJobNanos() {
-    return remainingNanos + progress().request().polled().behindNanos();
+  /** The pause of its run, where it is paused; under the lock. */
+  Pause pause() {
+    return pause;
   }
 
   /** For how long an online run that computes needs its turn at least; under the lock. */
@@ -144,11 +135,6 @@ final class Turn implements RunControl, OfflineRun {
     }
   }
 
-  /** Until when the run has computed; under the lock. */
-  long computedUntilNanos() {
-    return turns.paused.contains(this) ? pausedNanos : turns.nanoClock.getAsLong();
-  }
-
   @Override
   public void makeWay(boolean atOnce) {
     turns.lock.lock();
@@ -156,10 +142,8 @@ final class Turn implements RunControl, OfflineRun {
       RunProgress progress = progress();
       if (atOnce) {
         progress.request().makeWay();
-      } else if (turns.paused.contains(this)) {
-        progress.makeWay(pausedNanos);
-      } else if (elsewhere != null) {
-        progress.makeWay(turns.nanoClock.getAsLong());
+      } else if (elsewhere != null || turns.paused.contains(this)) {
+        progress.makeWay(pause.computedUntilNanos());
       } else {
         progress.makeWayAtGate(); // Its thread knows how far it is.
       }
@@ -279,7 +263,7 @@ final class Turn implements RunControl, OfflineRun {
       progress().unblocked(turns.nanoClock.getAsLong());
       if (!held) {
         if (isOffline() && gateWaitNanos() != 0) {
-          pause(true);
+          pause.await(true);
         } else {
           takeOrPause();
         }
@@ -296,70 +280,25 @@ final class Turn implements RunControl, OfflineRun {
       take();
       goesOn();
     } else {
-      pause(true);
+      pause.await(true);
     }
-  }
-
-  /**
-   * Waits for a turn, or until nobody wants the run any more.
-   *
-   * @param mayResume whether an offline run may take a turn that is free already; if not, that is
-   *     somebody else's, who was told of it
-   */
-  private void pause(boolean mayResume) {
-    beginPause();
-    boolean looks = isOffline() && mayResume;
-    while (!held && !progress().request().isUnwanted()) {
-      long wait = isOffline() ? gateWaitNanos() : 0;
-      if (looks && wait == 0 && turns.free.isAny()) {
-        resume();
-      } else if (wait == 0 || wait == OfflineGate.UNTIL_TOLD) {
-        given.awaitUninterruptibly();
-      } else {
-        try {
-          long _ = given.awaitNanos(wait);
-        } catch (InterruptedException e) {
-          // Nobody has a reason to interrupt a lane's thread; the run goes on.
-        }
-      }
-      looks = isOffline();
-    }
-    if (!held) {
-      endPause(); // The thread runs nothing more, and needs no turn for that.
-    }
-  }
-
-  private void beginPause() {
-    pausedNanos = turns.nanoClock.getAsLong();
-    remainingNanos = progress().remainingNanos(pausedNanos);
-    turns.paused.add(this);
-    progress().pauses(pausedNanos);
   }
 
   /** Has a paused run go on, with a turn that is nobody's. */
   void resume() {
     take();
     goesOn();
-    endPause();
+    pause.end();
     if (elsewhere != null) {
       elsewhere.goOn();
     } else {
-      given.signal();
+      pause.signal();
     }
   }
 
   private void goesOn() {
     if (isOffline()) {
       turns.gate.runs().goesOn();
-    }
-  }
-
-  private void endPause() {
-    turns.paused.remove(this);
-    long waited = turns.nanoClock.getAsLong() - pausedNanos;
-    progress().waited(waited);
-    if (isOffline()) {
-      turns.gate.runs().held(waited);
     }
   }
 
@@ -376,7 +315,7 @@ final class Turn implements RunControl, OfflineRun {
   /** A paused run looks whether it may go on, or need not; under the lock. */
   void lookAgain() {
     if (elsewhere == null) {
-      given.signal();
+      pause.signal();
     } else if (turns.free.isAny() && isOffline() && gateWaitNanos() == 0) {
       resume();
     }
@@ -426,7 +365,7 @@ final class Turn implements RunControl, OfflineRun {
     try {
       interrupt();
       turns.settle();
-      pause(true);
+      pause.await(true);
     } finally {
       turns.lock.unlock();
     }
@@ -446,7 +385,7 @@ final class Turn implements RunControl, OfflineRun {
         if (turns.free.areAwaited()) {
           interrupt();
           turns.free.signal();
-          pause(false);
+          pause.await(false);
         }
       } finally {
         turns.lock.unlock();
@@ -486,7 +425,7 @@ final class Turn implements RunControl, OfflineRun {
       turns.end(run);
       elsewhere = null;
       if (turns.paused.contains(this)) {
-        endPause();
+        pause.end();
       }
     } finally {
       turns.lock.unlock();
@@ -501,6 +440,6 @@ final class Turn implements RunControl, OfflineRun {
   /** Pauses the run, which computes elsewhere and has been stopped there; under the lock. */
   void stopped() {
     interrupt();
-    beginPause();
+    pause.begin();
   }
 }

@@ -259,7 +259,7 @@ final class Turns {
     lock.lock();
     try {
       return precedence.goesBefore(
-          first.progress(), holder.progress(), holder.computedUntilNanos());
+          first.progress(), holder.progress(), holder.pause().computedUntilNanos());
     } finally {
       lock.unlock();
     }
