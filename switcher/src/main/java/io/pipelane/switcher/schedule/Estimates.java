@@ -48,22 +48,22 @@ public final class Estimates {
   }
 
   /** What a run would lose by missing weights if it began now. */
-  long stallNanos(RunKey key) {
+  public long stallNanos(RunKey key) {
     return stallNanos.applyAsLong(key.model());
   }
 
   /** What it will lose so for certain, whenever it begins. */
-  long leastStallNanos(RunKey key) {
+  public long leastStallNanos(RunKey key) {
     return leastStallNanos.applyAsLong(key.model());
   }
 
   /** What a run loses at most that has to have its weights brought in again. */
-  long wholeStallNanos(RunKey key) {
+  public long wholeStallNanos(RunKey key) {
     return wholeStallNanos.applyAsLong(key.model());
   }
 
   /** The usual time of a run, without its stall; 0 for one that is not known. */
-  long executionNanos(RunKey key) {
+  public long executionNanos(RunKey key) {
     return history.of(key).usualNanos();
   }
 
@@ -73,22 +73,22 @@ public final class Estimates {
   }
 
   /** The median of the latest runs' times, without stalls; 0 until a few have been seen. */
-  long medianNanos(RunKey key) {
+  public long medianNanos(RunKey key) {
     return history.of(key).medianNanos();
   }
 
   /** What a run is known to take of its lane; 0 for one that is not known. */
-  long ephemeralBytes(RunKey key) {
+  public long ephemeralBytes(RunKey key) {
     return history.of(key).peakBytes();
   }
 
   /** What runs took. */
-  RunHistory history() {
+  public RunHistory history() {
     return history;
   }
 
   /** Stall and run. */
-  long remainingNanos(RunKey key) {
+  public long remainingNanos(RunKey key) {
     return stallNanos(key) + executionNanos(key);
   }
 
@@ -100,7 +100,7 @@ public final class Estimates {
    * @param executeNanos what it took, stall included
    * @param stallNanos how much of that it is known to have waited
    */
-  void ran(
+  public void ran(
       RunKey key,
       long estimatedNanos,
       long expectedStallNanos,
@@ -110,7 +110,7 @@ public final class Estimates {
   }
 
   /** The same of a run that was like some others. */
-  void ran(
+  public void ran(
       PastRuns past,
       long estimatedNanos,
       long expectedStallNanos,
@@ -130,7 +130,7 @@ public final class Estimates {
   }
 
   /** Makes known what runs of a kind take, as a few of them would: nothing runs in a simulator. */
-  void learn(RunKey key, long runNanos) {
+  public void learn(RunKey key, long runNanos) {
     history.toTell(key).learn(Math.max(1, runNanos), nanoClock.getAsLong());
   }
 
@@ -145,7 +145,7 @@ public final class Estimates {
    * @param expectedNanos what that was thought to take when it came, its wait in line included
    * @param tookNanos what it took
    */
-  void answered(long expectedNanos, long tookNanos) {
+  public void answered(long expectedNanos, long tookNanos) {
     if (tookNanos > 0) {
       answerErrors.observed(expectedNanos, tookNanos);
     }
@@ -156,7 +156,8 @@ public final class Estimates {
     return answerErrors.median();
   }
 
-  void forget(ModelVersion model) {
+  /** Forgets what a model's runs took. */
+  public void forget(ModelVersion model) {
     history.forget(model);
   }
 }

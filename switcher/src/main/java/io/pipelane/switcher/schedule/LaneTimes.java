@@ -22,11 +22,12 @@ public final class LaneTimes {
   }
 
   /** Lanes with nothing to do. */
-  static LaneTimes idle(int lanes) {
+  public static LaneTimes idle(int lanes) {
     return new LaneTimes(new long[lanes]);
   }
 
-  LaneTimes copy() {
+  /** The same times, to which more is added apart. */
+  public LaneTimes copy() {
     return new LaneTimes(takenNanos);
   }
 
@@ -49,7 +50,7 @@ public final class LaneTimes {
   }
 
   /** What all of them have to do. */
-  long sumNanos() {
+  public long sumNanos() {
     return Arrays.stream(takenNanos).sum();
   }
 

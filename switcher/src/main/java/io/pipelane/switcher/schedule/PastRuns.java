@@ -6,7 +6,7 @@ import java.util.Arrays;
  * The past runs of one model and one combination of shapes: how long they computed, and how much
  * run-time memory they took, the E of Salus' jobs. Safe for any thread.
  */
-final class PastRuns {
+public final class PastRuns {
   /** What a new run counts in the mean. */
   private static final double WEIGHT = 0.2;
 
@@ -84,7 +84,7 @@ final class PastRuns {
   }
 
   /** A run that has come to its end has taken so much of its lane. */
-  synchronized void took(long bytes) {
+  public synchronized void took(long bytes) {
     if (bytes >= peakBytes / 2) {
       peakBytes = Math.max(peakBytes, bytes);
       smallerRuns = 0;
@@ -101,17 +101,17 @@ final class PastRuns {
   }
 
   /** The usual time; 0 when none has run, so that it is soon known. */
-  long usualNanos() {
+  public long usualNanos() {
     return (long) mean;
   }
 
   /** The usual time; 0 until a few have run, unlike {@link #usualNanos}. */
-  long knownNanos() {
+  public long knownNanos() {
     return least == 0 ? 0 : (long) mean;
   }
 
   /** The best time of late; 0 until a few have run. */
-  long bestNanos() {
+  public long bestNanos() {
     return (long) least;
   }
 
@@ -120,7 +120,7 @@ final class PastRuns {
    * certain: requests that are refused on account of it would never run to show that it is too
    * much.
    */
-  long leastNanos(long nowNanos) {
+  public long leastNanos(long nowNanos) {
     long known = (long) least;
     long halfLife = Math.max(HALF_LIFE_NANOS, HALF_LIFE_RUNS * known);
     long halvings = Math.max(0, nowNanos - lastNanos) / halfLife;
@@ -138,7 +138,7 @@ final class PastRuns {
   }
 
   /** Bytes that the latest runs took at most; 0 when none has been seen. */
-  long peakBytes() {
+  public long peakBytes() {
     return peakBytes;
   }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param preemption whether runs give way at their gates at all
  * @param mostRestarts how often an online run ends for its memory's sake; 0 has none do so
  */
-record Precedence(
+public record Precedence(
     RequestQueue queue, Predicate<QueuedRequest> room, boolean preemption, int mostRestarts) {
   /*
    * A run that begins anew has no more side effects than one that does not, but what it had

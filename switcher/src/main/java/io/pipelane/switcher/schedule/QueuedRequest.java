@@ -49,7 +49,14 @@ public final class QueuedRequest implements Ticket {
   private volatile boolean leavesShare;
   private final AtomicInteger endings = new AtomicInteger();
 
-  QueuedRequest(
+  /**
+   * A request that is in no line yet.
+   *
+   * @param queue told when it is withdrawn
+   * @param handler told its end
+   * @param submittedNanos when it came, by the queue's clock
+   */
+  public QueuedRequest(
       RequestQueue queue, InferenceRequest request, ResultHandler handler, long submittedNanos) {
     this.queue = queue;
     this.line = queue.line(request.model());
@@ -72,7 +79,7 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** What runs like this one are known by. */
-  RunKey key() {
+  public RunKey key() {
     return key;
   }
 
@@ -88,22 +95,22 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** What its run takes at least, as was known when it came; 0 where that was nothing. */
-  long leastNanos() {
+  public long leastNanos() {
     return leastNanos;
   }
 
   /** What its run usually takes, as was known when it came; 0 where that was nothing. */
-  long usualNanos() {
+  public long usualNanos() {
     return usualNanos;
   }
 
   /** What is left of its job behind it, which has no end before; 0 for a request by itself. */
-  long behindNanos() {
+  public long behindNanos() {
     return request.job().map(job -> job.behindNanos(usualNanos)).orElse(0L);
   }
 
   /** Whose use its run is: its job's, or else its model's. */
-  Object owner() {
+  public Object owner() {
     return request.job().isPresent() ? request.job().get() : request.model();
   }
 
@@ -111,7 +118,7 @@ public final class QueuedRequest implements Ticket {
    * Since when it counts as waiting where the order is that of coming: what offline jobs have to do
    * came with them.
    */
-  long cameNanos() {
+  public long cameNanos() {
     return request.priority() == Priority.OFFLINE && request.job().isPresent()
         ? request.job().get().cameNanos()
         : submittedNanos;
@@ -158,7 +165,7 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** Has somebody told whose lane has given it back when it fails in another one, too. */
-  void whenFailed(Runnable told) {
+  public void whenFailed(Runnable told) {
     whenFailed = told;
   }
 
@@ -166,7 +173,7 @@ public final class QueuedRequest implements Ticket {
    * Has somebody told, on any thread and under no lock of the queue's, when nobody wants its run
    * any more; whoever makes the run asks {@link #requireWanted} after that.
    */
-  void whenUnwanted(Runnable told) {
+  public void whenUnwanted(Runnable told) {
     whenUnwanted = told;
   }
 
@@ -174,18 +181,18 @@ public final class QueuedRequest implements Ticket {
    * Whether nobody wants its run: its caller has gone, or its model goes and it is offline, or it
    * makes way.
    */
-  boolean isUnwanted() {
+  public boolean isUnwanted() {
     return withdrawal != null || makesWay || isLeaving();
   }
 
   /** Why its run is to end wherever it is; null while its caller is there and it makes no way. */
-  @Nullable StatusException withdrawal() {
+  public @Nullable StatusException withdrawal() {
     @Nullable StatusException gone = withdrawal;
     return gone == null && makesWay ? madeWay() : gone;
   }
 
   /** Has its run end at its next gate, to begin anew: others wait for what it holds. */
-  void makeWay() {
+  public void makeWay() {
     if (!makesWay) {
       endings.incrementAndGet();
       makesWay = true;
@@ -194,17 +201,17 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** Whether its run has ended, or is to end, to begin anew. */
-  boolean makesWay() {
+  public boolean makesWay() {
     return makesWay;
   }
 
   /** How often its run has made way. */
-  int endings() {
+  public int endings() {
     return endings.get();
   }
 
   /** Its run is over, and another one is to come; what it was told to do before is no more. */
-  void beginsAnew() {
+  public void beginsAnew() {
     makesWay = false;
   }
 
@@ -215,7 +222,7 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** Whether it is offline work of a model that leaves service. */
-  boolean isLeaving() {
+  public boolean isLeaving() {
     return line.isLeaving() && request.priority() == Priority.OFFLINE;
   }
 
@@ -225,7 +232,7 @@ public final class QueuedRequest implements Ticket {
    * @throws StatusException {@link Status#CANCELLED} when its caller has gone, {@link
    *     Status#UNAVAILABLE} when its model goes
    */
-  void requireWanted() {
+  public void requireWanted() {
     @Nullable StatusException reason = whyUnwanted();
     if (reason != null) {
       throw reason;
@@ -253,33 +260,33 @@ public final class QueuedRequest implements Ticket {
    * What its caller is told of a run that failed. One that had no weights yet when its model went
    * finds that there is none.
    */
-  Throwable told(Throwable reason) {
+  public Throwable told(Throwable reason) {
     boolean isGone = reason instanceof StatusException e && e.status() == Status.NOT_FOUND;
     return isGone && isLeaving() ? line.leaves() : reason;
   }
 
   /** Has it be run where the whole device is: a share of that has failed it. */
-  void leaveShare() {
+  public void leaveShare() {
     leavesShare = true;
   }
 
   /** Whether it is to run where the whole device is. */
-  boolean leavesShare() {
+  public boolean leavesShare() {
     return leavesShare;
   }
 
   /** Its run in a lane has failed. */
-  void failed() {
+  public void failed() {
     whenFailed.run();
   }
 
   /** The one that a policy has given for it: itself, or one that runs with it. */
-  QueuedRequest polled() {
+  public QueuedRequest polled() {
     return polled;
   }
 
   /** How many requests its run answers. */
-  long answers() {
+  public long answers() {
     long rows = polled.key.rows();
     return rows == 0 ? 1 : key.rows() / rows;
   }
@@ -295,27 +302,27 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** Whether it is several that run as one. */
-  boolean isBatch() {
+  public boolean isBatch() {
     return polled != this && answers() > 1;
   }
 
   /** Its run has turned out to need so many bytes of a lane at least; not what others need. */
-  void needsOfLane(long bytes) {
+  public void needsOfLane(long bytes) {
     neededOfLane = bytes;
   }
 
   /** What its run is known to need of a lane, beside what others have taken; 0 at first. */
-  long neededOfLane() {
+  public long neededOfLane() {
     return neededOfLane;
   }
 
   /** Its run, which is over, has had so long, without what it waited for others. */
-  void served(long nanos) {
+  public void served(long nanos) {
     servedNanos = OptionalLong.of(nanos);
   }
 
   /** How long its run was served; empty where nobody has said. */
-  OptionalLong servedNanos() {
+  public OptionalLong servedNanos() {
     return servedNanos;
   }
 
@@ -325,7 +332,7 @@ public final class QueuedRequest implements Ticket {
   }
 
   /** Those of some that could run together with this one, in their order. */
-  List<QueuedRequest> alikeIn(Stream<QueuedRequest> waiting, int count) {
+  public List<QueuedRequest> alikeIn(Stream<QueuedRequest> waiting, int count) {
     return waiting.limit(LOOKED_AT).filter(this::isAlike).limit(count).toList();
   }
 

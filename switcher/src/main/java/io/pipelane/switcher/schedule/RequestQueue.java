@@ -120,7 +120,7 @@ public final class RequestQueue {
   }
 
   /** A request that runs without having been in line. */
-  QueuedRequest past(InferenceRequest request, ResultHandler handler) {
+  public QueuedRequest past(InferenceRequest request, ResultHandler handler) {
     QueuedRequest past = new QueuedRequest(this, request, handler, nanoClock.getAsLong());
     boolean _ = past.start();
     return past;
@@ -172,7 +172,7 @@ public final class RequestQueue {
    * @param underWay how long lanes are taken at least from a time on; asked with no lock held
    * @param preemption whether runs give way to requests where the policy wants that
    */
-  void behind(LongFunction<LaneTimes> underWay, boolean preemption) {
+  public void behind(LongFunction<LaneTimes> underWay, boolean preemption) {
     answerTimes.behind(underWay, preemption);
   }
 
@@ -189,7 +189,7 @@ public final class RequestQueue {
    *
    * @return null once the queue is closed and empty
    */
-  @Nullable QueuedRequest take() {
+  public @Nullable QueuedRequest take() {
     while (true) {
       List<QueuedRequest> claimed = claim();
       if (claimed.isEmpty()) {
@@ -234,7 +234,7 @@ public final class RequestQueue {
    * @param mayBegin whether one may; asked again after {@link #lookAgainForShare}
    * @return null once the queue is closed
    */
-  @Nullable QueuedRequest takeForShare(
+  public @Nullable QueuedRequest takeForShare(
       Predicate<QueuedRequest> suitable, BooleanSupplier mayBegin) {
     while (true) {
       @Nullable QueuedRequest next = claimForShare(suitable, mayBegin);
@@ -256,7 +256,7 @@ public final class RequestQueue {
   }
 
   /** A run may begin where it could not before. */
-  void lookAgainForShare() {
+  public void lookAgainForShare() {
     lock.lock();
     try {
       takers.lookAgainForShare();
@@ -266,7 +266,7 @@ public final class RequestQueue {
   }
 
   /** Requests that were taken and have not been answered. */
-  ReturnedRequests returned() {
+  public ReturnedRequests returned() {
     return returned;
   }
 
@@ -279,7 +279,7 @@ public final class RequestQueue {
    * Has nothing more come in, with a reason; null where all may again. {@link #refuseAll} follows a
    * reason; what has been taken is its taker's.
    */
-  void standStill(@Nullable String reason) {
+  public void standStill(@Nullable String reason) {
     lock.lock();
     try {
       inLine.standStill(reason);
@@ -289,7 +289,7 @@ public final class RequestQueue {
   }
 
   /** Refuses all that waits. */
-  void refuseAll(String reason) {
+  public void refuseAll(String reason) {
     List<QueuedRequest> claimed;
     lock.lock();
     try {
@@ -307,7 +307,7 @@ public final class RequestQueue {
   }
 
   /** What was taken has ended. */
-  void ended(QueuedRequest request) {
+  public void ended(QueuedRequest request) {
     if (!policyHeedsEnds) {
       return;
     }
@@ -325,7 +325,7 @@ public final class RequestQueue {
    *
    * @param remainingNanos what the run still needs
    */
-  @Nullable QueuedRequest before(QueuedRequest run, long remainingNanos) {
+  public @Nullable QueuedRequest before(QueuedRequest run, long remainingNanos) {
     lock.lock();
     try {
       return policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
@@ -335,7 +335,8 @@ public final class RequestQueue {
   }
 
   /** See {@link SchedulingPolicy#makesWay}. */
-  boolean makesWay(QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first) {
+  public boolean makesWay(
+      QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first) {
     lock.lock();
     try {
       return policy.makesWay(run, remainingNanos, hadNanos, first, nanoClock.getAsLong());
@@ -345,7 +346,7 @@ public final class RequestQueue {
   }
 
   /** Takes it, claimed for running; null when there is none. */
-  @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
+  public @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
     while (true) {
       @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
       if (next == null || !lateness.refuse(next, nanoClock.getAsLong())) {
@@ -367,7 +368,7 @@ public final class RequestQueue {
   }
 
   /** What kept requests in line may be over: threads that wait for one look again. */
-  void lookAgain() {
+  public void lookAgain() {
     lock.lock();
     try {
       takers.lookAgain();
@@ -377,7 +378,7 @@ public final class RequestQueue {
   }
 
   /** Whether nothing waits; for any thread, and at once. */
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return inLine.isEmpty();
   }
 
@@ -385,7 +386,7 @@ public final class RequestQueue {
    * Whether a request that ran now would pass nothing that waits, and no rule of its model or of
    * the policy; for any thread, and at once.
    */
-  boolean isClearFor(InferenceRequest request) {
+  public boolean isClearFor(InferenceRequest request) {
     return isEmpty() && !policyHeedsEnds && !line(request.model()).batching().preserveOrder();
   }
 
@@ -448,7 +449,7 @@ public final class RequestQueue {
   }
 
   /** Threads that wait for requests. */
-  int idle() {
+  public int idle() {
     lock.lock();
     try {
       return takers.idle();

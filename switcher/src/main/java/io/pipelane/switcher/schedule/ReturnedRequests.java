@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Requests that were taken from the queue for a run and come back without an answer: they run again
  * before all others of their class, each alone. Safe for any thread.
  */
-final class ReturnedRequests {
+public final class ReturnedRequests {
   /*
    * Each is in one place: with its taker, among those that run again, or at its end. Who comes back
    * and is wanted by nobody, or finds that nobody runs anything, ends here; its handler is told
@@ -51,7 +51,7 @@ final class ReturnedRequests {
    * What has been taken, and has not run, runs elsewhere before all others of its class; where
    * nobody wants that any more it ends.
    */
-  void giveBack(QueuedRequest claimed) {
+  public void giveBack(QueuedRequest claimed) {
     runAgain(List.of(claimed));
   }
 

@@ -5,7 +5,7 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import io.pipelane.modelstore.ModelVersion;
 
 /** The past runs of all models, by their shapes. Safe for any thread. */
-final class RunHistory {
+public final class RunHistory {
   private static final int REMEMBERED = 10_000;
 
   /** Of what has not run. */
@@ -15,13 +15,13 @@ final class RunHistory {
       Caffeine.newBuilder().maximumSize(REMEMBERED).build();
 
   /** What is known of runs, to be read only: where nothing is, all of it is 0. */
-  PastRuns of(RunKey key) {
+  public PastRuns of(RunKey key) {
     PastRuns known = runs.getIfPresent(key);
     return known == null ? NONE : known;
   }
 
   /** The same, to be told of runs. */
-  PastRuns toTell(RunKey key) {
+  public PastRuns toTell(RunKey key) {
     return runs.get(key, _ -> new PastRuns());
   }
 

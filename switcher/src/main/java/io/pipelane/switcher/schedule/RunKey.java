@@ -9,7 +9,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The key of runs that take the same time and memory: a model and its inputs' shapes. */
-final class RunKey {
+public final class RunKey {
   private final ModelVersion model;
   private final List<Shape> shapes;
   private final int hash; // Every request is looked up several times.
@@ -21,7 +21,7 @@ final class RunKey {
   }
 
   /** The key of a request, whose inputs are in the order of the model's declaration. */
-  static RunKey of(InferenceRequest request) {
+  public static RunKey of(InferenceRequest request) {
     List<Shape> shapes = new ArrayList<>(request.inputs().size());
     for (InputTensor input : request.inputs()) {
       shapes.add(input.shape());
@@ -29,7 +29,8 @@ final class RunKey {
     return new RunKey(request.model(), shapes);
   }
 
-  ModelVersion model() {
+  /** The model that such runs are of. */
+  public ModelVersion model() {
     return model;
   }
 
@@ -53,7 +54,7 @@ final class RunKey {
   }
 
   /** Rows that all inputs have along their first axis; 0 where they have none in common. */
-  long rows() {
+  public long rows() {
     long rows = 0;
     for (Shape shape : shapes) {
       if (shape.rank() == 0 || (rows != 0 && shape.dimension(0) != rows)) {
@@ -65,12 +66,13 @@ final class RunKey {
   }
 
   /** The key of a batch of so many. */
-  RunKey times(int count) {
+  public RunKey times(int count) {
     return new RunKey(
         model, shapes.stream().map(shape -> withRows(shape, count * shape.dimension(0))).toList());
   }
 
-  static Shape withRows(Shape shape, long rows) {
+  /** A shape with so many rows along its first axis, which it has. */
+  public static Shape withRows(Shape shape, long rows) {
     long[] dimensions = shape.toArray();
     dimensions[0] = rows;
     return Shape.of(dimensions);

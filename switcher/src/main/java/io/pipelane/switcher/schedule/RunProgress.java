@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * The progress of a run, and how long it still needs. Belongs to the run's thread, and where it is
  * paused to whoever holds the turns' lock.
  */
-final class RunProgress {
+public final class RunProgress {
   /** What a run may still take that comes to its end though others wait for its memory. */
   private static final long NEARLY_DONE_NANOS = 1_000_000;
 
@@ -49,7 +49,7 @@ final class RunProgress {
   }
 
   /** It is made once more, if it has been before. */
-  void beginsAnew() {
+  public void beginsAnew() {
     if (computedMark != null) {
       computedMark = null;
       request.handler().computesAgain();
@@ -57,12 +57,12 @@ final class RunProgress {
   }
 
   /** Whether offline work has computed since a mark, or as long as the run itself did. */
-  boolean offlineRanSince(long mark, OfflineRuns runs) {
+  public boolean offlineRanSince(long mark, OfflineRuns runs) {
     return computedMark == null ? runs.ranSince(mark) : OfflineRuns.ranBetween(mark, computedMark);
   }
 
   /** Tells into how many segments gates cut the run. */
-  void segments(int count) {
+  public void segments(int count) {
     segments = count;
   }
 
@@ -104,13 +104,13 @@ final class RunProgress {
    * How long the run has been under way, but for waiting for others or for what they hold. Waiting
    * for its own weights counts, as it does in what is expected.
    */
-  long hadNanos(long nowNanos) {
+  public long hadNanos(long nowNanos) {
     long untilNanos = blocked ? blockedSinceNanos : nowNanos;
     return untilNanos - beginNanos - waitedNanos - blockedNanos;
   }
 
   /** How long the run has waited for its turn to compute. */
-  long waitedNanos() {
+  public long waitedNanos() {
     return waitedNanos;
   }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * One thread's part in {@link Turns}: its turn, while it has one, and its run. Belongs to the
  * thread, but for what others do under the lock to pause it, and to have it go on.
  */
-final class Turn implements RunControl, OfflineRun {
+public final class Turn implements RunControl, OfflineRun {
   /*
    * One state under the turns' lock says whether the turn is held, the run is paused (Pause), and a
    * run elsewhere is stopped. Whoever takes the turn away or gives it writes all of that state in
@@ -64,7 +64,7 @@ final class Turn implements RunControl, OfflineRun {
   }
 
   /** The request that {@link #next} has given. */
-  RunProgress progress() {
+  public RunProgress progress() {
     if (run == null) {
       throw new IllegalStateException("nothing runs here");
     }
@@ -76,7 +76,7 @@ final class Turn implements RunControl, OfflineRun {
    *
    * @return null once the queue is closed and empty
    */
-  @Nullable QueuedRequest next() {
+  public @Nullable QueuedRequest next() {
     end();
     isOvertaking = false;
     return line.next();
@@ -166,8 +166,10 @@ final class Turn implements RunControl, OfflineRun {
   /**
    * Runs a request that is not the queue's: waits for a turn as a paused run does, and gives it up
    * at the end. For a thread that never asks for the {@link #next} request.
+   *
+   * @throws StatusException when nobody wants the run any more before it has a turn
    */
-  void run(QueuedRequest request, Runnable work) {
+  public void run(QueuedRequest request, Runnable work) {
     try {
       begin(request);
       retake();

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * its turn up at a gate to a request that the policy puts before it, keeps its thread and its
  * memory, and goes on where it stopped. Safe for any thread.
  */
-final class Turns {
+public final class Turns {
   /*
    * A thread has a turn while it runs something. It gives the turn up at a gate (the run is then
    * paused), and for as long as it waits for memory: that memory may be a paused run's, which can
@@ -75,7 +75,7 @@ final class Turns {
    * @param precedence what goes before a run, of the queue
    * @param gate asked before offline work goes on; tells here when it has opened or closed
    */
-  Turns(
+  public Turns(
       int count,
       Precedence precedence,
       Estimates estimates,
@@ -94,7 +94,7 @@ final class Turns {
   }
 
   /** Somebody who runs one request after another; belongs to one thread. */
-  Turn newTurn() {
+  public Turn newTurn() {
     Turn turn = new Turn(this);
     lock.lock();
     try {
@@ -109,7 +109,7 @@ final class Turns {
    * Has so many compute at once from now on: where there are fewer, once runs have ended or given
    * way; the turns that are too many are owed until then, so fewer than none are free.
    */
-  void limit(int turns) {
+  public void limit(int turns) {
     lock.lock();
     try {
       int more = turns - count;
@@ -189,7 +189,7 @@ final class Turns {
    * A model leaves, as the queue has been told: its offline runs end at their gates, and those that
    * cannot, as they compute elsewhere, come to their end soon.
    */
-  void modelLeaves() {
+  public void modelLeaves() {
     lock.lock();
     try {
       paused.lookAgain(Turn::passes);
@@ -200,7 +200,7 @@ final class Turns {
   }
 
   /** A request has come to the queue; a run that computes elsewhere may have to give way to it. */
-  void requestCame() {
+  public void requestCame() {
     if (!elsewhere.isEmpty() && !queue.isEmpty()) {
       elsewhere.forEach(RunElsewhere::giveWay);
     }
@@ -266,7 +266,7 @@ final class Turns {
   }
 
   /** An online run has made way, and begins anew. */
-  void madeWay() {
+  public void madeWay() {
     lock.lock();
     try {
       preemptions = preemptions.withMadeWay();
@@ -276,7 +276,7 @@ final class Turns {
   }
 
   /** What has been interrupted so far. */
-  Preemptions preemptions() {
+  public Preemptions preemptions() {
     lock.lock();
     try {
       return preemptions;

@@ -11,5 +11,5 @@ import java.util.List;
  */
 public record WorkAhead(Iterable<QueuedRequest> certain, long othersNanos) {
   /** Nothing that is known to go before it. */
-  static final WorkAhead NONE = new WorkAhead(List.of(), 0);
+  public static final WorkAhead NONE = new WorkAhead(List.of(), 0);
 }
