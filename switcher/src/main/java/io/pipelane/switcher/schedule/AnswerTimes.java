@@ -2,6 +2,8 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.OptionalLong;

@@ -12,6 +12,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.IntToLongFunction;

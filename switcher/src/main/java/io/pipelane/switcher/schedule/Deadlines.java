@@ -1,6 +1,8 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.OptionalLong;

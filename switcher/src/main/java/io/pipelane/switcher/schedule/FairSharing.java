@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig.FairMeasure;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

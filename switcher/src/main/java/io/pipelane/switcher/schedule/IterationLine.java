@@ -4,6 +4,7 @@ import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.JobWork;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

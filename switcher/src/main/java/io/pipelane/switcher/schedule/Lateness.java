@@ -2,6 +2,8 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;

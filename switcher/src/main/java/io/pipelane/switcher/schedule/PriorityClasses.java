@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;

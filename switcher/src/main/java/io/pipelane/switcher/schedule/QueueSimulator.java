@@ -3,6 +3,7 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;

@@ -7,6 +7,8 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.schedule.estimate.PastRuns;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;

@@ -5,6 +5,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;

@@ -16,6 +16,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.RunControl;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OfflineRun;
 import io.pipelane.switcher.worker.NoSessionRoomException;

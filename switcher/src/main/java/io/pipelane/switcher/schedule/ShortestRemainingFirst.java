@@ -1,5 +1,7 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;

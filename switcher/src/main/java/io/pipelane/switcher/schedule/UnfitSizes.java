@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.simulator;
 
-import io.pipelane.switcher.schedule.LaneTimes;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;

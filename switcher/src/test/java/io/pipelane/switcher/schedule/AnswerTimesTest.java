@@ -16,6 +16,8 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import io.pipelane.switcher.simulator.SimulatedModel;
 import io.pipelane.switcher.simulator.SimulatedModels;
 import io.pipelane.switcher.simulator.Simulator;

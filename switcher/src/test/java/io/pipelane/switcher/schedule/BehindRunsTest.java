@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.Map;
 import java.util.OptionalLong;

@@ -16,6 +16,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingState;

@@ -8,6 +8,7 @@ import io.pipelane.config.SchedulingConfig;
 import io.pipelane.config.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.JobWork;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -10,6 +10,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

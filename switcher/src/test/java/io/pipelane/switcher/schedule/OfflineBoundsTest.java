@@ -19,6 +19,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.Map;
 import java.util.Objects;

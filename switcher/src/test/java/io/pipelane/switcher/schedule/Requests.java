@@ -11,26 +11,29 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Requests whose runs take what a test says, in a time that it says. */
-final class Requests {
-  final Estimates estimates;
+public final class Requests {
+  public final Estimates estimates;
   private final RequestQueue queue;
 
   /** What failed last. */
   @Nullable StatusException failure;
 
-  Requests(SchedulingPolicy policy, Estimates estimates) {
+  /** In a queue for one lane that holds as many as come. */
+  public Requests(SchedulingPolicy policy, Estimates estimates) {
     this.estimates = estimates;
     this.queue = new RequestQueue(policy, estimates, 1, 1_000_000, Long.MAX_VALUE, () -> 0);
   }
 
   /** Has runs of a model be known to take so long. */
-  static void learn(Estimates estimates, String model, long nanos) {
+  public static void learn(Estimates estimates, String model, long nanos) {
     RunKey key = RunKey.of(request(model, OptionalLong.empty()));
     for (int i = 0; i < 3; i++) {
       estimates.ran(key, nanos, 0, nanos, 0);
@@ -38,16 +41,17 @@ final class Requests {
   }
 
   /** A request that is in no line yet. */
-  QueuedRequest submitted(String model, long nowNanos, OptionalLong deadlineNanos) {
+  public QueuedRequest submitted(String model, long nowNanos, OptionalLong deadlineNanos) {
     return new QueuedRequest(queue, request(model, deadlineNanos), new Answer(), nowNanos);
   }
 
-  QueuedRequest submitted(String model, long nowNanos) {
+  /** The same without a deadline. */
+  public QueuedRequest submitted(String model, long nowNanos) {
     return submitted(model, nowNanos, OptionalLong.empty());
   }
 
   /** An offline request that is in no line yet. */
-  QueuedRequest offline(String model, long nowNanos) {
+  public QueuedRequest offline(String model, long nowNanos) {
     InferenceRequest online = request(model, OptionalLong.empty());
     InferenceRequest request =
         new InferenceRequest(
@@ -60,7 +64,7 @@ final class Requests {
   }
 
   /** An item of a job that is in no line yet. */
-  QueuedRequest item(String model, long nowNanos, JobWork job, Priority priority) {
+  public QueuedRequest item(String model, long nowNanos, JobWork job, Priority priority) {
     InferenceRequest request = request(model, OptionalLong.empty()).inClass(priority).of(job);
     QueuedRequest item = new QueuedRequest(queue, request, new Answer(), nowNanos);
     item.takes(estimates.history().of(item.key()));
@@ -68,13 +72,14 @@ final class Requests {
   }
 
   /** Has requests of a model take so much of the device's memory for its weights. */
-  void agree(String model, long weightBytes) {
+  public void agree(String model, long weightBytes) {
     queue.agree(
         new ModelVersion(model, 1),
         new Terms(ModelOptions.DEFAULT.limits(), BatchRules.NONE, weightBytes));
   }
 
-  static InferenceRequest request(String model, OptionalLong deadlineNanos) {
+  /** An online request of a byte. */
+  public static InferenceRequest request(String model, OptionalLong deadlineNanos) {
     MemorySegment data = MemorySegment.ofArray(new byte[1]);
     return new InferenceRequest(
         new ModelVersion(model, 1),

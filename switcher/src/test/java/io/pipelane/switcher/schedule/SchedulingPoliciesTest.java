@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -6,6 +6,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.config.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashMap;
 import java.util.List;

@@ -8,6 +8,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,8 +1,9 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.estimate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.switcher.schedule.Requests;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.estimate;
 
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
