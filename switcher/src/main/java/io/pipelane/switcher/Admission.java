@@ -8,7 +8,7 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.schedule.Execution;
 import io.pipelane.switcher.schedule.FetchAheadThread;
-import io.pipelane.switcher.schedule.RequestQueue;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sharing.ObjectiveCounts;
 import io.pipelane.switcher.sharing.OfflineGate;

@@ -22,7 +22,7 @@ import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.Preemptions;
-import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.schedule.queue.QueueOverview;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;

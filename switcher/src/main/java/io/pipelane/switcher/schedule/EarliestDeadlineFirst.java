@@ -1,5 +1,8 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
+import io.pipelane.switcher.schedule.queue.WorkAhead;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;

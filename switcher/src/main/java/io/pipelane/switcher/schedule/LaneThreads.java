@@ -14,6 +14,8 @@ import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.PastRuns;
 import io.pipelane.switcher.schedule.estimate.RunKey;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 

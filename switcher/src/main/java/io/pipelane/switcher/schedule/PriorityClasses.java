@@ -2,6 +2,9 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
+import io.pipelane.switcher.schedule.queue.WorkAhead;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.HashSet;
 import java.util.List;

@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;

@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 

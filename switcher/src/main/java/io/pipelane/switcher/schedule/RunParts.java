@@ -3,6 +3,7 @@ package io.pipelane.switcher.schedule;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.WorkingMemory;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.util.function.LongSupplier;

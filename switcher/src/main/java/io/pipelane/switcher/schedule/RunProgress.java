@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.sharing.OfflineRuns;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;

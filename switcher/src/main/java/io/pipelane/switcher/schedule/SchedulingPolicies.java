@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
 import io.pipelane.switcher.sharing.OfflineGate;
 
 /** The policies by their names in a configuration. */

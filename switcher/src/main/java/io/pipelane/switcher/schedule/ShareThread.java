@@ -17,6 +17,8 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OfflineRun;
 import io.pipelane.switcher.worker.NoSessionRoomException;

@@ -2,6 +2,9 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.RunKey;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
+import io.pipelane.switcher.schedule.queue.WorkAhead;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;

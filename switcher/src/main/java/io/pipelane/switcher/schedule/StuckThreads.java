@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import org.jspecify.annotations.Nullable;
 
 /**

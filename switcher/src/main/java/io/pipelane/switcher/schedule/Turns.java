@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule;
 
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.LaneTimes;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,5 +1,8 @@
 package io.pipelane.switcher.schedule;
 
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.Requests;
+import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.queue.Requests;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

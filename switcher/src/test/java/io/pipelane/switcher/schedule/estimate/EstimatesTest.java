@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule.estimate;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.switcher.schedule.Requests;
+import io.pipelane.switcher.schedule.queue.Requests;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
