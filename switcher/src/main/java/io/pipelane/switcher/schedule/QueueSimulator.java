@@ -4,6 +4,8 @@ import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.Room;
+import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.SchedulingPolicy;

@@ -7,6 +7,8 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.Room;
+import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;

@@ -3,6 +3,7 @@ package io.pipelane.switcher.schedule;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.queue.Requests;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;

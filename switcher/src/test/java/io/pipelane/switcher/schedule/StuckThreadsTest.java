@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;

@@ -9,6 +9,8 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.Room;
+import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.policy;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.schedule.estimate.Estimates;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.policy;
 
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.switcher.schedule.estimate.Estimates;
