@@ -6,6 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
+import io.pipelane.switcher.schedule.turn.Preemptions;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

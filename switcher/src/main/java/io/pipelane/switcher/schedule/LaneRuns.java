@@ -16,6 +16,7 @@ import io.pipelane.switcher.memory.OfflineWorkingMemory;
 import io.pipelane.switcher.schedule.estimate.RunHistory;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
+import io.pipelane.switcher.schedule.turn.Turn;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.concurrent.locks.Condition;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.turn;
 
 /**
  * The figures of interrupted runs since the start.

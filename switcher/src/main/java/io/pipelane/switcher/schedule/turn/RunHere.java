@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WeightArrivals;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
