@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.run;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
