@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.simulator;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.simulator;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.schedule.QueueSimulator.Arrival;
+import io.pipelane.switcher.schedule.simulator.QueueSimulator.Arrival;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.schedule;
+package io.pipelane.switcher.schedule.simulator;
 
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
