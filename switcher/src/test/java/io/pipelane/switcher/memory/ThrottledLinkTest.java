@@ -11,7 +11,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.schedule.FetchAheadThread;
+import io.pipelane.switcher.schedule.run.FetchAheadThread;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
