@@ -119,7 +119,7 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
         new PeerMemory(lock, memory, holdings, idleMoves, hostWeights, this::signal, nanoClock);
     this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
-    Pacing pacing = new Pacing(device.copiesSlowRuns());
+    Pacing pacing = new Pacing(config.pacing() && device.copiesSlowRuns());
     this.fetchAhead =
         new FetchAhead(
             pages,

@@ -25,7 +25,7 @@ class LeastStallTest extends DaemonTest {
       profiles.observed(structure, "x", new long[] {SEGMENT_NANOS, SEGMENT_NANOS});
     }
     return new ResidencySettings(
-        new ResidencyConfig(policy(), Duration.ofMinutes(2), 0, true, false, true),
+        new ResidencyConfig(policy(), Duration.ofMinutes(2), 0, true, false, true, true),
         profiles,
         LinkCosts.of(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0)),
         1,

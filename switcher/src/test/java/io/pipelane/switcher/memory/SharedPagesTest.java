@@ -27,7 +27,7 @@ class SharedPagesTest {
     ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
     ResidencyConfig config = all.config();
     return new ResidencySettings(
-        new ResidencyConfig(config.policy(), config.halfLife(), 0, false, true, sharePages),
+        new ResidencyConfig(config.policy(), config.halfLife(), 0, false, true, sharePages, true),
         all.profiles(),
         all.costs(),
         1,
