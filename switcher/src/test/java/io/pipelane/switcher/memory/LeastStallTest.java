@@ -35,7 +35,7 @@ class LeastStallTest extends DaemonTest {
   private ImportedModel evicted(String letters, String structure) {
     ImportedModel model = register(FakeModels.ofPages(letters, "of " + structure, structure));
     use(model);
-    daemon.evict(model.version(), 0);
+    daemon.evictions().evict(model.version(), 0);
     return model;
   }
 
