@@ -87,13 +87,18 @@ final class FetchAhead {
     asked.forEach(residency -> residency.lodged = false);
     if (isLinkIdle) {
       Set<Residency> spared = union(asked, wished);
-      boolean sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
-      if (!sent && !pacing.holdsBack(runs, nowNanos)) {
-        sent = fetchFirst(wished, spared);
-        if (!sent && !offlineWaits) {
-          sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
+      boolean sent;
+      int awaitedDisk;
+      do { // Who is found to wait for the disk is passed over.
+        awaitedDisk = ahead.awaitingDisk();
+        sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
+        if (!sent && !pacing.holdsBack(runs, nowNanos)) {
+          sent = fetchFirst(wished, spared);
+          if (!sent && !offlineWaits) {
+            sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
+          }
         }
-      }
+      } while (!sent && ahead.awaitingDisk() > awaitedDisk);
       if (sent) {
         pacing.sent(nowNanos);
       }
@@ -205,6 +210,9 @@ final class FetchAhead {
     kept.add(into.get());
     into.get().lodged = false;
     long fetched = memory.makeRoom(memory.pageBytes(), kept) ? ahead.send(into.get()) : 0;
+    if (into.get().awaitsDisk) {
+      idleMoves.putOff();
+    }
     memory.counters.pagesPlanned += fetched > 0 ? 1 : 0;
     memory.counters.bytesPlanned += fetched;
     return fetched > 0;
@@ -253,7 +261,8 @@ final class FetchAhead {
    * @return the bytes on their way; 0 when the link is not free, or the page cannot be sent for
    */
   long sendBehindOthers(Residency residency) {
-    if (!isLinkIdle() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
+    boolean isLinkIdle = isLinkIdle() && memory.copiesUnderWay.get() == 0;
+    if (!isLinkIdle || residency.awaitsDisk || !residency.arrivals.isEmpty()) {
       return 0;
     }
     return ahead.send(residency);

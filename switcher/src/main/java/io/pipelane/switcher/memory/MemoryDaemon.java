@@ -57,6 +57,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Structures structures;
   private final Holdings holdings;
   private final Stalls stalls;
+  private final PagesFromDisk pagesFromDisk;
   private final PagesAhead pagesAhead;
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
@@ -120,7 +121,9 @@ public final class MemoryDaemon implements AutoCloseable {
     this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
     Pacing pacing = new Pacing(config.pacing() && device.copiesSlowRuns());
-    this.pagesAhead = new PagesAhead(device, memory, peers, staged, this::transferOver, nanoClock);
+    this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);
+    this.pagesAhead =
+        new PagesAhead(device, memory, peers, staged, pagesFromDisk, this::transferOver, nanoClock);
     this.fetchAhead =
         new FetchAhead(
             memory, peers, idleMoves, new Wishes(stalls::pageNanos), pacing, pagesAhead, nanoClock);
@@ -386,6 +389,7 @@ public final class MemoryDaemon implements AutoCloseable {
     for (ModelVersion version : List.copyOf(memory.residencies.keySet())) {
       deregister(version);
     }
+    pagesFromDisk.close();
     lock.lock();
     try {
       pagesAhead.close();

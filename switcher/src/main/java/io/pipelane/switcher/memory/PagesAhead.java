@@ -26,12 +26,14 @@ final class PagesAhead implements AutoCloseable {
    * A page belongs to its model from the moment it is sent for, as an arrival like those of a
    * transfer. A run that begins meanwhile waits for it and sends for the rest. A mounted model's
    * page is copied to where it lies. Another model's page comes by way of one of StagedPages, and
-   * is mapped with the others once the model is mounted.
+   * is mapped with the others once the model is mounted. What is on disk is not sent for before it
+   * has been read (PagesFromDisk).
    */
   private final CopyEngine copies;
   private final WeightMemory memory;
   private final PeerMemory peers;
   private final StagedPages staged;
+  private final PagesFromDisk fromDisk;
   private final Consumer<Residency> whenOver;
   private final LongSupplier nanoClock;
   private final List<Sent> underWay = new ArrayList<>(MOST);
@@ -50,12 +52,14 @@ final class PagesAhead implements AutoCloseable {
       WeightMemory memory,
       PeerMemory peers,
       StagedPages staged,
+      PagesFromDisk fromDisk,
       Consumer<Residency> whenOver,
       LongSupplier nanoClock) {
     this.copies = device.copies();
     this.memory = memory;
     this.peers = peers;
     this.staged = staged;
+    this.fromDisk = fromDisk;
     this.whenOver = whenOver;
     this.nanoClock = nanoClock;
   }
@@ -63,6 +67,7 @@ final class PagesAhead implements AutoCloseable {
   /** What is not on its way any more since the last call, as it has come or failed to. */
   List<Sent> over() {
     staged.clear();
+    fromDisk.settle();
     List<Sent> over = new ArrayList<>();
     for (Iterator<Sent> each = underWay.iterator(); each.hasNext(); ) {
       Sent sent = each.next();
@@ -92,10 +97,16 @@ final class PagesAhead implements AutoCloseable {
     return !underWay.isEmpty() && underWay.getLast().residency.equals(residency);
   }
 
+  /** How many models wait for the disk before anything can be sent for. */
+  int awaitingDisk() {
+    return fromDisk.waiting();
+  }
+
   /**
    * Sends for a model's next page; there is room for it.
    *
-   * @return the bytes that are on their way; where there are none, a run will say why
+   * @return the bytes that are on their way; where there are none, the page is read from disk
+   *     first, or a run will say why
    */
   long send(Residency residency) {
     long offset = memory.residentBytes(residency);
@@ -107,7 +118,9 @@ final class PagesAhead implements AutoCloseable {
       residency.fetchFailed(nanoClock.getAsLong());
       return 0;
     }
-    return send(residency, origin, offset, bytes) ? bytes : 0;
+    boolean sent =
+        fromDisk.isRead(residency, origin, offset, bytes) && send(residency, origin, offset, bytes);
+    return sent ? bytes : 0;
   }
 
   private boolean send(Residency residency, Origin origin, long offset, long bytes) {
