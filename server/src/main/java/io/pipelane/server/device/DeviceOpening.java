@@ -143,8 +143,7 @@ public final class DeviceOpening {
       }
     }
     LinkSharing links = LinkSharing.of(config.switching().borrowLinks(), devices);
-    HostWeights weights =
-        config.hostTier().pipeline() ? hostTier : new WeightsReadWhole(hostTier);
+    HostWeights weights = config.hostTier().pipeline() ? hostTier : new WeightsReadWhole(hostTier);
     List<ServingDevices.Place> places = new ArrayList<>();
     List<ImportTargets.Of> targets = new ArrayList<>();
     Map<ServingDevice, LinkCosts> costs = new LinkedHashMap<>();
