@@ -250,7 +250,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version, long keptBytes) {
-    parts.daemon.evict(version, keptBytes);
+    parts.daemon.evictions().evict(version, keptBytes);
   }
 
   /**
@@ -260,7 +260,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evictOnceIdle(ModelVersion version) {
-    parts.daemon.evictOnceIdle(version);
+    parts.daemon.evictions().evictOnceIdle(version);
   }
 
   /** Whether the settings let anything come in ahead of requests. */

@@ -173,7 +173,7 @@ final class SwitcherParts implements AutoCloseable {
     spanParts = new SpanParts(daemon.parts(), execution, sharing.gate().online(), clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
-    sharing.onEviction(daemon);
+    sharing.onEviction(daemon.evictions());
     monitor = new MonitorThread(sharing);
   }
 

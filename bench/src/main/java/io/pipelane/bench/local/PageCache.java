@@ -1,4 +1,4 @@
-package io.pipelane.bench.tiers;
+package io.pipelane.bench.local;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -12,7 +12,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
 /** The system's page cache, through the C library. */
-final class PageCache {
+public final class PageCache {
   private static final int READ_ONLY = 0;
 
   /** POSIX_FADV_DONTNEED on Linux. */
@@ -44,7 +44,7 @@ final class PageCache {
    *
    * @throws IOException when the system refuses
    */
-  static void drop(Path file) throws IOException {
+  public static void drop(Path file) throws IOException {
     try (Arena arena = Arena.ofConfined()) {
       int descriptor = (int) OPEN.invokeExact(arena.allocateFrom(file.toString()), READ_ONLY);
       if (descriptor < 0) {
