@@ -31,7 +31,8 @@ public final class MonitorThread implements AutoCloseable {
         while (!closed && sharing.watchEviction()) {
           LockSupport.parkNanos(this, WATCH_NANOS);
         }
-      } catch (RuntimeException e) { // It is looked at again; nothing else depends on it.
+      } catch (RuntimeException
+          | Error e) { // It is looked at again; offline work may stand until then.
         LOG.log(Level.WARNING, "looking at the device failed", e);
       }
       LockSupport.parkNanos(this, periodNanos);

@@ -9,6 +9,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -21,7 +22,9 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -154,6 +157,26 @@ class ThrottledLinkTest {
       assertFalse(given().contains(ON_DISK));
       disk.turns.release(2);
       await(() -> given().stream().filter(ON_DISK::equals).count() == 2);
+    }
+    await(() -> daemon.ledger().isQuiet());
+  }
+
+  @Test
+  void fetchAhead_heapIsFullForAMoment_weightsStillComeAhead() {
+    ImportedModel wished = registered("wished", 1);
+    AtomicInteger asked = new AtomicInteger();
+    IntFunction<List<ModelVersion>> upcoming =
+        _ -> {
+          if (asked.getAndIncrement() == 0) {
+            throw new OutOfMemoryError("the heap is full for a moment");
+          }
+          return List.of();
+        };
+    try (FetchAheadThread thread = new FetchAheadThread(daemon, upcoming)) {
+      await(() -> asked.get() > 0);
+      daemon.idleLink().wish(wished.version(), Optional.empty(), Priority.ONLINE);
+      thread.wake();
+      await(() -> given().contains("wished"));
     }
     await(() -> daemon.ledger().isQuiet());
   }

@@ -81,7 +81,8 @@ public final class FetchAheadThread implements AutoCloseable {
         wishForMissed();
         boolean underWay = daemon.idleLink().fetchAhead(upcoming.apply(LOOK_AHEAD));
         LockSupport.parkNanos(this, underWay ? Long.MAX_VALUE : pauseNanos());
-      } catch (RuntimeException e) { // Requests bring in what they need, and say what is wrong.
+      } catch (RuntimeException
+          | Error e) { // Requests bring in what they need, and say what is wrong.
         LOG.log(Level.WARNING, "fetching weights ahead failed", e);
         LockSupport.parkNanos(this, IDLE_NANOS);
       }
