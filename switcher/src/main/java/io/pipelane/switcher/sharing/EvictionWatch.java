@@ -68,6 +68,11 @@ final class EvictionWatch {
     }
   }
 
+  /** Runs are not held for the overload: who is ended would begin anew at once, again and again. */
+  void holdsNobody() {
+    isForMemory = false;
+  }
+
   /** The overload is over, or the device is lost: nobody need stop or end for it any more. */
   void over() {
     if (awaited == Awaited.RETURN) {

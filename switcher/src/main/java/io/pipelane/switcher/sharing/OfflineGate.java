@@ -154,6 +154,11 @@ public final class OfflineGate {
     return active && !allowance.isOver();
   }
 
+  /** Whether the device's state holds offline runs, as far as it is bad enough. */
+  boolean heedsState() {
+    return heeds() && !allowance.isLifted();
+  }
+
   /** Whether an online request that comes stops every offline run, whoever had told it to go on. */
   public boolean stopsForOnline() {
     return heeds() && leastShare == 0;

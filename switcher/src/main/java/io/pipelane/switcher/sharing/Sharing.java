@@ -203,8 +203,12 @@ public final class Sharing implements AutoCloseable {
     }
     gate.setShare(Math.min(throttle.share(), gate.cost().slowdowns().steer(now)));
     Map<SharingMetric, Double> readings = readings(sample, now);
-    if (states.observe(readings, now) == SharingState.OVERLIMIT && states.lacksMemory(readings)) {
-      evictions.lacksMemory();
+    if (states.observe(readings, now) == SharingState.OVERLIMIT) {
+      if (!gate.heedsState()) {
+        evictions.holdsNobody();
+      } else if (states.lacksMemory(readings)) {
+        evictions.lacksMemory();
+      }
     }
     return seen(sample, loaded, now);
   }

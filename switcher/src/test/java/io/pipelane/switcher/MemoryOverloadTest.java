@@ -1,0 +1,166 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.Bandwidth;
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.ResidencyConfig;
+import io.pipelane.lanes.Device;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.monitor.DeviceError;
+import io.pipelane.lanes.monitor.DeviceMonitor;
+import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.lanes.monitor.DeviceSample.Health;
+import io.pipelane.lanes.monitor.DeviceSample.Memory;
+import io.pipelane.lanes.monitor.DeviceSample.Work;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.SharingSettings;
+import io.pipelane.switcher.sharing.SharingState;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Offline work on a device that lacks memory. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class MemoryOverloadTest {
+  private static final long MIB = 1 << 20;
+  private static final long WEIGHTS = 256 << 10;
+  private static final int TOO_MANY = 40;
+
+  private final Device device =
+      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final BoundSessions sessions = new BoundSessions(memory, MIB);
+  private final ImportedModel first = BoundSessions.model("7", "one structure", 192 << 10);
+  private final Watched watched = new Watched();
+  private final AtomicInteger runs = new AtomicInteger();
+
+  private static final class Watched implements DeviceMonitor {
+    final AtomicInteger looks = new AtomicInteger();
+    volatile BooleanSupplier isFull = () -> false;
+
+    @Override
+    public DeviceSample sample() {
+      looks.incrementAndGet();
+      double taken = isFull.getAsBoolean() ? 1 : 0.5;
+      return new DeviceSample(
+          Work.UNKNOWN, Memory.ofDevice(OptionalDouble.of(taken)), Health.UNKNOWN);
+    }
+
+    @Override
+    public List<DeviceError> errors() {
+      return List.of();
+    }
+
+    @Override
+    public OptionalLong memoryBytes() {
+      return OptionalLong.empty();
+    }
+
+    @Override
+    public String source() {
+      return "a test";
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private Switcher open(String protection, String share) {
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            WEIGHTS,
+            64 * MIB,
+            0,
+            0,
+            1,
+            1_000,
+            1 << 20,
+            new EqualBytesGrouping(8, 1),
+            SegmentProfiles.inMemory(),
+            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+            PipelaneConfig.defaults().scheduling(),
+            new SharingSettings(
+                PipelaneConfig.of(
+                        Map.of(
+                            "sharing.protection",
+                            protection,
+                            "sharing.multiprocessors",
+                            share,
+                            "sharing.offline-memory-percent",
+                            "100",
+                            "sharing.period",
+                            "2ms",
+                            "sharing.overlimit-period",
+                            "10ms"))
+                    .sharing(),
+                watched));
+    Switcher switcher = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
+    switcher.register(first);
+    await(switcher, SharingState.HEALTHY);
+    return switcher;
+  }
+
+  /** A run takes as long as some looks at the device, which has memory again after too many. */
+  private void takesAWhile() {
+    if (runs.incrementAndGet() > TOO_MANY) {
+      watched.isFull = () -> false;
+      return;
+    }
+    int until = watched.looks.get() + 4;
+    while (watched.looks.get() < until) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static void await(Switcher watching, SharingState state) {
+    while (watching.sharing().overview().seen().state() != state) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private void close(Switcher switcher, Call... calls) {
+    watched.isFull = () -> false;
+    for (Call call : calls) {
+      float[] _ = call.await();
+    }
+    switcher.close();
+    device.close();
+  }
+
+  private void runWhileFull(String protection, Consumer<Switcher> then) {
+    Switcher switcher = open(protection, "off");
+    watched.isFull = () -> true;
+    await(switcher, SharingState.OVERLIMIT);
+    sessions.beforeRun = this::takesAWhile;
+    Call call = new Call();
+    switcher.submit(Call.request(first.version(), 1f).offline(), call);
+    then.accept(switcher);
+    float[] _ = call.await();
+    close(switcher);
+    assertEquals(1, call.answers());
+    assertTrue(runs.get() <= 2, () -> "it has begun " + runs + " times");
+  }
+
+  @Test
+  void overload_drains_offlineRunComesToItsEnd() {
+    runWhileFull("gates", Switcher::beginDrain);
+  }
+
+  @Test
+  void overload_noProtection_offlineRunComesToItsEnd() {
+    runWhileFull("none", _ -> {});
+  }
+}
