@@ -20,12 +20,15 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -44,8 +47,11 @@ class MemoryOverloadTest {
   private final DeviceMemory memory = new DeviceMemory(device.persistent());
   private final BoundSessions sessions = new BoundSessions(memory, MIB);
   private final ImportedModel first = BoundSessions.model("7", "one structure", 192 << 10);
+  private final ImportedModel second = BoundSessions.model("8", "another", 192 << 10);
   private final Watched watched = new Watched();
   private final AtomicInteger runs = new AtomicInteger();
+  private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch mayGoOn = new CountDownLatch(1);
 
   private static final class Watched implements DeviceMonitor {
     final AtomicInteger looks = new AtomicInteger();
@@ -109,8 +115,16 @@ class MemoryOverloadTest {
                 watched));
     Switcher switcher = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     switcher.register(first);
+    switcher.register(second);
     await(switcher, SharingState.HEALTHY);
     return switcher;
+  }
+
+  private void firstRunWaits() {
+    if (runs.getAndIncrement() == 0) {
+      begun.countDown();
+      await(mayGoOn);
+    }
   }
 
   /** A run takes as long as some looks at the device, which has memory again after too many. */
@@ -129,6 +143,22 @@ class MemoryOverloadTest {
     while (watching.sharing().overview().seen().state() != state) {
       Thread.onSpinWait();
     }
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static boolean isAnswered(Call call) {
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+    while (call.answers() == 0 && System.nanoTime() < until) {
+      Thread.onSpinWait();
+    }
+    return call.answers() > 0;
   }
 
   private void close(Switcher switcher, Call... calls) {
@@ -162,5 +192,29 @@ class MemoryOverloadTest {
   @Test
   void overload_noProtection_offlineRunComesToItsEnd() {
     runWhileFull("none", _ -> {});
+  }
+
+  /** The one in the share waits for the memory of the one that stands in its lane. */
+  @Test
+  void overload_runInTheShareWaitsForMemory_theOtherThatStandsIsEndedForIt() {
+    Switcher switcher = open("gates", "always");
+    sessions.beforeRun = this::firstRunWaits;
+    OfflineGate gate = switcher.sharing().gate();
+    Call stands = new Call();
+    switcher.submit(Call.request(first.version(), 1f).offline(), stands);
+    await(begun);
+    ResultHandler online = gate.online().begin(new Call());
+    Call waits = new Call();
+    switcher.submit(Call.request(second.version(), 1f).offline(), waits);
+    while (gate.runs().counts().running() < 2) {
+      Thread.onSpinWait();
+    }
+    watched.isFull = () -> gate.runs().counts().madeWay() == 0;
+    await(switcher, SharingState.OVERLIMIT);
+    mayGoOn.countDown();
+    online.completed(new InferenceTimings(0, 0, 0));
+    boolean isAnswered = isAnswered(stands);
+    close(switcher, stands, waits);
+    assertTrue(isAnswered, "it stands, and keeps the device full");
   }
 }

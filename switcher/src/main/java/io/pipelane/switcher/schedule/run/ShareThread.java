@@ -76,6 +76,7 @@ final class ShareThread implements RunControl, OfflineRun {
   private boolean stands;
   private long standsSinceNanos;
   private long stoodNanos; // of the run under way
+  private boolean waits; // for what others hold, or for the end of its process
 
   /** Starts the thread. */
   ShareThread(RunParts parts) {
@@ -215,8 +216,8 @@ final class ShareThread implements RunControl, OfflineRun {
     ModelVersion model = queued.request().model();
     Answer answer = new Answer(model, queued.handler());
     long begin = nanoClock.getAsLong();
-    gate.share().begin(this);
     begins(queued);
+    gate.share().begin(this);
     try {
       answer.complete(run(queued, answer));
       gate.trial().offlineRan(estimates.executionNanos(queued.key()), size);
@@ -297,6 +298,7 @@ final class ShareThread implements RunControl, OfflineRun {
     long begin = nanoClock.getAsLong();
     ShareLane lane = lane(queued);
     try (Lease lease = daemon.acquire(request.model(), Priority.OFFLINE, this)) {
+      retake();
       lease.controlledBy(this, 1);
       Worker.Caller caller = answer.toCaller(() -> timings(queued, begin, lease));
       try {
@@ -318,6 +320,7 @@ final class ShareThread implements RunControl, OfflineRun {
     try {
       running = queued;
       stoodNanos = 0;
+      waits = false;
     } finally {
       lock.unlock();
     }
@@ -327,7 +330,9 @@ final class ShareThread implements RunControl, OfflineRun {
       QueuedRequest queued, Lease lease, ShareLane lane, Worker.Caller caller) {
     boolean ran = runInLane(queued, lease, lane, caller);
     while (!ran) {
+      leave();
       try (SessionRoom _ = worker.makeRoom(lease, 0, Priority.OFFLINE)) {
+        retake();
         ran = runInLane(queued, lease, lane, caller);
       }
     }
@@ -391,7 +396,7 @@ final class ShareThread implements RunControl, OfflineRun {
   public boolean stands() {
     lock.lock();
     try {
-      return stands && (stopWord == null || stopWord.stands());
+      return waits || (stands && (stopWord == null || stopWord.stands()));
     } finally {
       lock.unlock();
     }
@@ -439,10 +444,32 @@ final class ShareThread implements RunControl, OfflineRun {
     }
   }
 
-  /** It has no turn. */
+  /** It has no turn, but stands. */
   @Override
-  public void leave() {}
+  public void leave() {
+    lock.lock();
+    try {
+      waits = true;
+    } finally {
+      lock.unlock();
+    }
+  }
 
   @Override
-  public void retake() {}
+  public void computesNoMore() {
+    leave();
+  }
+
+  @Override
+  public void retake() {
+    lock.lock();
+    try {
+      if (waits) {
+        waits = false;
+        gate.runs().goesOn();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
 }
