@@ -217,4 +217,20 @@ class MemoryOverloadTest {
     close(switcher, stands, waits);
     assertTrue(isAnswered, "it stands, and keeps the device full");
   }
+
+  /** Offline work has nothing but the share, and its run stands there. */
+  @Test
+  void overload_runInTheShareAlone_isNotHeldForWhatItHoldsItself() {
+    Switcher switcher = open("none", "always");
+    sessions.beforeRun = this::firstRunWaits;
+    Call stands = new Call();
+    switcher.submit(Call.request(first.version(), 1f).offline(), stands);
+    await(begun);
+    watched.isFull = () -> device.pages().free() < device.pages().total();
+    await(switcher, SharingState.OVERLIMIT);
+    mayGoOn.countDown();
+    boolean isAnswered = isAnswered(stands);
+    close(switcher, stands);
+    assertTrue(isAnswered, "it stands, and keeps the device full");
+  }
 }

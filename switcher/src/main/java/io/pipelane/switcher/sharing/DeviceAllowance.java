@@ -64,10 +64,12 @@ final class DeviceAllowance {
 
   /** What runs may have of their own speed, but for what is measured; 0 stops them. */
   double speed() {
-    if (lifted) {
-      return 1;
-    }
-    return state.stopsOfflineWork() ? 0 : share;
+    return state.stopsOfflineWork() && !lifted ? 0 : throttledSpeed();
+  }
+
+  /** The same of a run that comes to its end whatever the device's state. */
+  double throttledSpeed() {
+    return lifted ? 1 : share;
   }
 
   /** How long runs stand at most, from now on, as online work is measured alone. */

@@ -10,6 +10,10 @@ public final class ShareGate {
   /*
    * A run there cannot go on elsewhere, so once it has begun it goes on to its end, whether the
    * share is closed meanwhile or online work ends.
+   *
+   * Where offline work has nothing else, a run cannot be told to make way, as there is no other
+   * place in which it could begin anew. So it does not stand while the device is overloaded: it may
+   * be what it holds itself that overloads the device, and nobody would take that from it.
    */
 
   /** Of its own speed: where the throttle leaves less, nothing runs beside online work. */
@@ -41,7 +45,7 @@ public final class ShareGate {
   }
 
   /** Whether offline work runs here or nowhere. */
-  boolean isOnlyWay() {
+  public boolean isOnlyWay() {
     return alone && trial.isOpen() && !allowance.isLifted() && !allowance.isOver();
   }
 
@@ -57,7 +61,11 @@ public final class ShareGate {
   public boolean mayCompute() {
     return allowance.isOver()
         || online.isWaitingForMemory()
-        || (allowance.speed() > LEAST_SPEED && allowance.holdsNanos() == 0);
+        || (speed() > LEAST_SPEED && allowance.holdsNanos() == 0);
+  }
+
+  private double speed() {
+    return alone ? allowance.throttledSpeed() : allowance.speed();
   }
 
   /** A run begins. */
