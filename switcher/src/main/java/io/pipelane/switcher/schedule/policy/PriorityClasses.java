@@ -137,6 +137,16 @@ final class PriorityClasses implements SchedulingPolicy {
     return goes;
   }
 
+  /** Only where there are no others: what has come back from there is to run in them. */
+  @Override
+  public boolean takeAgainForShare(QueuedRequest request) {
+    boolean goes = request.request().priority() == Priority.OFFLINE && gate.share().isOnlyWay();
+    if (goes) {
+      offlineRefused.remove(request);
+    }
+    return goes;
+  }
+
   private boolean mayGoAgain(QueuedRequest request, long nowNanos) {
     if (hasCredit(request)) {
       pay(charge(request));

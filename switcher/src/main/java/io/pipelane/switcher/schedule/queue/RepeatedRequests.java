@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,17 @@ final class RepeatedRequests {
   @Nullable QueuedRequest take(long nowNanos) {
     for (QueuedRequest request : requests) {
       if (policy.takeAgain(request, nowNanos)) {
+        requests.remove(request);
+        return request;
+      }
+    }
+    return null;
+  }
+
+  /** Takes the first offline one that is suitable, where the share's lane alone may run it. */
+  @Nullable QueuedRequest takeForShare(Predicate<QueuedRequest> suitable) {
+    for (QueuedRequest request : requests) {
+      if (suitable.test(request) && policy.takeAgainForShare(request)) {
         requests.remove(request);
         return request;
       }

@@ -83,6 +83,7 @@ public final class ReturnedRequests {
       unwanted = inLine.addAgain(claimed);
       nobodyRuns = inLine.standstill();
       takers.lookAgain();
+      takers.lookAgainForShare();
     } finally {
       lock.unlock();
     }

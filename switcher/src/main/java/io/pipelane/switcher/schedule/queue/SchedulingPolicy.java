@@ -50,6 +50,14 @@ public interface SchedulingPolicy {
     return true;
   }
 
+  /**
+   * Takes an offline request that was taken before, for the lane that keeps to a share of the
+   * device; false where it may run in others.
+   */
+  default boolean takeAgainForShare(QueuedRequest request) {
+    return false;
+  }
+
   /** Whether {@link #ended} has to be called. */
   default boolean heedsEnds() {
     return false;

@@ -90,8 +90,12 @@ final class WaitingRequests {
     return next;
   }
 
-  /** The first offline request that is suitable; null where none may run. */
+  /** The first offline request that is suitable for the share; null where none may run. */
   @Nullable QueuedRequest nextOffline(Predicate<QueuedRequest> suitable, long nowNanos) {
+    @Nullable QueuedRequest failedBefore = again.takeForShare(suitable);
+    if (failedBefore != null) {
+      return failedBefore;
+    }
     @Nullable QueuedRequest next = policy.pollOffline(suitable, nowNanos);
     while (next != null && !isClaimed(next, nowNanos)) {
       next = policy.pollOffline(suitable, nowNanos);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
@@ -23,11 +24,15 @@ import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.FirstComeFirstServed;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
+import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -127,6 +132,42 @@ class RequestQueueTest {
       assertNull(shared.takeForShare(_ -> true, () -> true));
       assertNull(last.get());
     }
+  }
+
+  /** As one whose batch failed, or that made way, in a lane before the share was opened. */
+  @Test
+  void giveBack_offlineRequestWhileTheShareIsTheOnlyWay_isTakenThere() throws Exception {
+    Estimates estimates = new Estimates(_ -> 0);
+    ShareTrial open = ShareTrial.of(Multiprocessors.ALWAYS, List.of(10), 10, 1);
+    OfflineGate gate = new OfflineGate(false, 0, 1, new OnlineWork(), open, () -> 42);
+    RequestQueue shared =
+        new RequestQueue(
+            SchedulingPolicies.of(
+                PipelaneConfig.of(Map.of("scheduling.policy", "fifo")).scheduling(),
+                estimates,
+                new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
+                gate),
+            estimates,
+            1,
+            3,
+            100,
+            () -> 42);
+    QueuedRequest claimed = shared.past(request(1).offline(), new Answers());
+    CompletableFuture<Thread> waiting = new CompletableFuture<>();
+    try (ExecutorService share = Executors.newSingleThreadExecutor()) {
+      Future<@Nullable QueuedRequest> taken =
+          share.submit(
+              () -> {
+                waiting.complete(Thread.currentThread());
+                return shared.takeForShare(_ -> true, gate.share()::mayBegin);
+              });
+      while (waiting.get().getState() != Thread.State.WAITING) {
+        Thread.onSpinWait();
+      }
+      shared.returned().giveBack(claimed);
+      assertSame(claimed, taken.get());
+    }
+    assertTrue(shared.isEmpty());
   }
 
   @Test
