@@ -220,6 +220,24 @@ final class PriorityClasses implements SchedulingPolicy {
   }
 
   @Override
+  public boolean goesBeforeRun(
+      QueuedRequest waiting,
+      long waitingNanos,
+      QueuedRequest run,
+      long remainingNanos,
+      long nowNanos) {
+    if (waiting.request().priority() == Priority.OFFLINE) {
+      return false;
+    }
+    if (run.request().priority() == Priority.ONLINE) {
+      return online.goesBeforeRun(waiting, waitingNanos, run, remainingNanos, nowNanos);
+    }
+    letGo();
+    long needs = Math.max(LEAST_CHARGE_NANOS, remainingNanos);
+    return run != onCredit && (earned == 0 || creditNanos < needs);
+  }
+
+  @Override
   public boolean makesWay(
       QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first, long nowNanos) {
     return online.makesWay(run, remainingNanos, hadNanos, first, nowNanos);

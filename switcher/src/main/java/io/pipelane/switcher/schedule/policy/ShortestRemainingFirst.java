@@ -135,6 +135,18 @@ final class ShortestRemainingFirst implements SchedulingPolicy {
     return goesBefore ? next : null;
   }
 
+  @Override
+  public boolean goesBeforeRun(
+      QueuedRequest waiting,
+      long waitingNanos,
+      QueuedRequest run,
+      long remainingNanos,
+      long nowNanos) {
+    return !Line.of(waiting.polled()).equals(Line.of(run.polled()))
+        && rank(waiting, waitingNanos, nowNanos) + SWITCH_NANOS
+            < rank(run, remainingNanos, nowNanos);
+  }
+
   /**
    * The request goes before the run, and is done sooner by more than is lost: what the run has had,
    * and what it waits at most for the weights that it gave up, of its own time and of that of each

@@ -336,6 +336,18 @@ public final class RequestQueue {
     }
   }
 
+  /** See {@link SchedulingPolicy#goesBeforeRun}. */
+  public boolean goesBeforeRun(
+      QueuedRequest waiting, long waitingNanos, QueuedRequest run, long remainingNanos) {
+    lock.lock();
+    try {
+      return policy.goesBeforeRun(
+          waiting, waitingNanos, run, remainingNanos, nanoClock.getAsLong());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** See {@link SchedulingPolicy#makesWay}. */
   public boolean makesWay(
       QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first) {

@@ -84,6 +84,24 @@ public interface SchedulingPolicy {
   }
 
   /**
+   * Whether a run gives its turn up for another one, which has begun as well and has none. Most
+   * policies let every run come to its end.
+   *
+   * @param waiting the request of the run without a turn
+   * @param waitingNanos what that still needs
+   * @param run the request of the run that has a turn
+   * @param remainingNanos what that still needs
+   */
+  default boolean goesBeforeRun(
+      QueuedRequest waiting,
+      long waitingNanos,
+      QueuedRequest run,
+      long remainingNanos,
+      long nowNanos) {
+    return false;
+  }
+
+  /**
    * Whether an online run had better end, and begin anew, for an online request that has been taken
    * and waits for the memory of its weights. Most policies let every run come to its end.
    *

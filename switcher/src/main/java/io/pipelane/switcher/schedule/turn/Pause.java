@@ -2,6 +2,7 @@ package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.switcher.sharing.OfflineGate;
 import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The latest pause of a {@link Turn}'s run: since when it has waited for a turn to go on with, and
@@ -14,6 +15,7 @@ final class Pause {
   private final Condition given;
   private long beganNanos;
   private long remainingNanos;
+  private @Nullable RunProgress ahead;
 
   /** None yet. */
   Pause(Turns turns, Turn turn) {
@@ -30,6 +32,23 @@ final class Pause {
   /** What the paused run still needs, and its job behind it. */
   long remainingWithJobNanos() {
     return remainingNanos + turn.progress().request().polled().behindNanos();
+  }
+
+  /** The run is about to wait for another one, which it goes before no more. */
+  void goesBehind(RunProgress other) {
+    ahead = other;
+  }
+
+  /** Whether it does so still: that has neither ended nor waited since. */
+  boolean isBehind(RunProgress other) {
+    return ahead == other;
+  }
+
+  /** Another run waits for something itself. */
+  void noLongerBehind(RunProgress other) {
+    if (ahead == other) {
+      ahead = null;
+    }
   }
 
   /** Until when the run has computed, which may not be paused. */
@@ -77,6 +96,7 @@ final class Pause {
   /** It waits no longer. */
   void end() {
     turns.paused.remove(turn);
+    ahead = null;
     long waited = turns.nanoClock.getAsLong() - beganNanos;
     turn.progress().waited(waited);
     if (turn.isOffline()) {

@@ -14,6 +14,7 @@ final class PausedRuns {
           .thenComparingLong(turn -> turn.pause().remainingWithJobNanos());
 
   private final List<Turn> paused = new ArrayList<>();
+  private volatile int online; // Looked at without the lock.
 
   /** Whether the gate holds an offline run until a time, of which nobody else will tell. */
   static boolean isHeldForATime(Turn turn) {
@@ -23,10 +24,21 @@ final class PausedRuns {
 
   void add(Turn turn) {
     paused.add(turn);
+    countOnline();
   }
 
   void remove(Turn turn) {
     paused.remove(turn);
+    countOnline();
+  }
+
+  private void countOnline() {
+    online = (int) paused.stream().filter(turn -> !turn.isOffline()).count();
+  }
+
+  /** Whether there is an online one; for any thread, and at once. */
+  boolean hasOnline() {
+    return online > 0;
   }
 
   boolean contains(Turn turn) {
@@ -46,6 +58,23 @@ final class PausedRuns {
         .filter(turn -> !turn.isOffline() || turn.gateWaitNanos() == 0)
         .min(ORDER)
         .orElse(null);
+  }
+
+  /** The online one that goes on first of those which are meant; null where there is none. */
+  @Nullable Turn firstOnline(Predicate<Turn> meant) {
+    return hasOnline()
+        ? paused.stream().filter(turn -> !turn.isOffline()).filter(meant).min(ORDER).orElse(null)
+        : null;
+  }
+
+  /** All wait for a run that begins before them. */
+  void goBehind(RunProgress run) {
+    paused.forEach(turn -> turn.pause().goesBehind(run));
+  }
+
+  /** A run waits for what others hold: those that let it go first need do so no more. */
+  void noLongerBehind(RunProgress run) {
+    paused.forEach(turn -> turn.pause().noLongerBehind(run));
   }
 
   /** Those that are meant look whether they may go on, or need not. */

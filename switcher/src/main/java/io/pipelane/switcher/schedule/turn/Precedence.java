@@ -38,6 +38,19 @@ public record Precedence(
   }
 
   /**
+   * Whether a run gives its turn up for another one, which has what it needs but a turn; under the
+   * turns' lock.
+   *
+   * @param waitingNanos what the other one still needs
+   */
+  boolean givesTurnUp(
+      RunProgress run, long remainingNanos, RunProgress waiting, long waitingNanos) {
+    return preemption
+        && !run.request().isLeaving()
+        && queue.goesBeforeRun(waiting.request(), waitingNanos, run.request(), remainingNanos);
+  }
+
+  /**
    * Whether an online run makes way to another one; under the turns' lock.
    *
    * @param nowNanos until which the run has computed

@@ -114,6 +114,34 @@ final class RunElsewhere implements WeightArrivals.Elsewhere {
     turn.stopped();
   }
 
+  private void stopFor(RunProgress other) {
+    word.allow(0);
+    turn.stoppedFor(other);
+  }
+
+  /** Hands its turn on to a paused run that goes before it, which was told to nobody until now. */
+  void giveWayToPaused() {
+    @Nullable Turn first = turn.computesAs(this) ? turns.pausedBefore(turn.progress()) : null;
+    if (first != null) {
+      stopFor(first.progress());
+      first.resume();
+    }
+  }
+
+  /** Gives its turn up where a run that has none goes before it; returns whether it does. */
+  boolean giveTurnUp(RunProgress waiting, long waitingNanos) {
+    if (!turn.computesAs(this)) {
+      return false;
+    }
+    RunProgress progress = turn.progress();
+    long remaining = progress.remainingNanos(turns.nanoClock.getAsLong());
+    boolean gives = turns.precedence.givesTurnUp(progress, remaining, waiting, waitingNanos);
+    if (gives) {
+      stopFor(waiting);
+    }
+    return gives;
+  }
+
   /** Stops it for a rival; not under the lock. */
   void giveWay() {
     RunProgress progress;

@@ -37,6 +37,7 @@ final class ThreadInLine {
       if (urgent != null) {
         turn.begin(urgent);
         turn.overtakes();
+        turns.goesFirst(turn.progress());
         return urgent;
       }
       handOn();

@@ -201,6 +201,7 @@ public final class Turn implements RunControl, OfflineRun {
     turns.lock.lock();
     try {
       progress().blocks(turns.nanoClock.getAsLong());
+      turns.paused.noLongerBehind(progress());
       giveUpIfHeld();
     } finally {
       turns.lock.unlock();
@@ -279,6 +280,9 @@ public final class Turn implements RunControl, OfflineRun {
 
   /** Has the run go on with a turn that is free, or waits for one; under the lock. */
   void takeOrPause() {
+    if (!turns.free.isAny() && !isOffline()) {
+      turns.stopOneFor(progress());
+    }
     if (turns.free.isAny()) {
       take();
       goesOn();
@@ -340,6 +344,9 @@ public final class Turn implements RunControl, OfflineRun {
     if (!turns.queue.isEmpty()) {
       giveWayToRival();
     }
+    if (turns.paused.hasOnline()) {
+      giveWayToPaused();
+    }
     progress.request().requireWanted();
     if (offline) {
       segmentBeginNanos = turns.nanoClock.getAsLong();
@@ -396,6 +403,22 @@ public final class Turn implements RunControl, OfflineRun {
     }
   }
 
+  /** Pauses the run for a paused one that goes before it; one that was cancelled has no turn. */
+  private void giveWayToPaused() {
+    turns.lock.lock();
+    try {
+      @Nullable Turn first = held ? turns.pausedBefore(progress()) : null;
+      if (first != null) {
+        interrupt();
+        pause.goesBehind(first.progress());
+        first.resume();
+        pause.await(false);
+      }
+    } finally {
+      turns.lock.unlock();
+    }
+  }
+
   @Override
   public Elsewhere computesElsewhere(StopWord word) {
     progress().beginsAnew();
@@ -407,6 +430,9 @@ public final class Turn implements RunControl, OfflineRun {
       progress().pauses(turns.nanoClock.getAsLong()); // Who was told to make way until now.
       elsewhere = run;
       run.begin();
+      if (word.stops()) {
+        run.giveWayToPaused();
+      }
     } finally {
       turns.lock.unlock();
     }
@@ -444,5 +470,11 @@ public final class Turn implements RunControl, OfflineRun {
   void stopped() {
     interrupt();
     pause.begin();
+  }
+
+  /** The same for another run, which goes on first. */
+  void stoppedFor(RunProgress other) {
+    pause.goesBehind(other);
+    stopped();
   }
 }

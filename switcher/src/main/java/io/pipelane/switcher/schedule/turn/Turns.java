@@ -43,6 +43,14 @@ public final class Turns {
    * word. Whoever gives it a turn lets it go on by the same word. The run looks at the word at each
    * gate. It keeps the share that the word says by pauses of its own, in which it has its turn.
    *
+   * * An online run that has what it waited for may find that all turns are had, by runs that it
+   * went before, or goes before: those went on meanwhile. So a run looks at its gates at the online
+   * ones that are paused as well, and hands its turn on to one that the policy puts before it. A
+   * run elsewhere is stopped by the one that finds no turn. Who is paused for a run, or is when a
+   * request begins before it, is behind that, and not compared with it again before that has ended
+   * or waits for something. What runs still need is estimated: two that changed places by that
+   * would get nowhere. And a request may have begun for its deadline.
+   *
    * * A run that nobody wants any more ends at its next gate, and needs no turn for that. One that
    * computes elsewhere is told so by its stop word once its caller has gone. When a model leaves,
    * somebody waits for its runs: so an offline run of it elsewhere passes the gate and gives way to
@@ -245,6 +253,41 @@ public final class Turns {
       from.giveUp();
       next.resume();
     }
+  }
+
+  /** The paused online run for which a run gives its turn up, if there is one; under the lock. */
+  @Nullable Turn pausedBefore(RunProgress run) {
+    if (!paused.hasOnline()) {
+      return null;
+    }
+    long remaining = run.remainingNanos(nanoClock.getAsLong());
+    return paused.firstOnline(
+        other ->
+            !other.pause().isBehind(run)
+                && precedence.givesTurnUp(
+                    run, remaining, other.progress(), other.pause().remainingNanos()));
+  }
+
+  /** A request begins before those that are paused, for which it gives no turn up then. */
+  void goesFirst(RunProgress run) {
+    lock.lock();
+    try {
+      paused.goBehind(run);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Has a run elsewhere give its turn up for a run that has none, if that goes before it; under the
+   * lock.
+   */
+  void stopOneFor(RunProgress waiting) {
+    if (elsewhere.isEmpty()) {
+      return;
+    }
+    long remaining = waiting.remainingNanos(nanoClock.getAsLong());
+    boolean _ = elsewhere.stream().anyMatch(run -> run.giveTurnUp(waiting, remaining));
   }
 
   /** A request has begun before a paused run, so long after it came. */

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.schedule.policy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -55,6 +56,16 @@ class ShortestRemainingFirstTest {
 
     assertSame(there, next(0));
     assertSame(missing, next(0));
+  }
+
+  /** It wants a gain of half a millisecond. */
+  @Test
+  void goesBeforeRun_otherKindThatNeedsMuchLess_does() {
+    QueuedRequest waiting = requests.submitted("waits", 0);
+    QueuedRequest run = requests.submitted("runs", 0);
+    assertTrue(policy.goesBeforeRun(waiting, 1_000_000, run, 1_600_000, 0));
+    assertFalse(policy.goesBeforeRun(waiting, 1_000_000, run, 1_400_000, 0));
+    assertFalse(policy.goesBeforeRun(requests.submitted("runs", 0), 1_000_000, run, 10_000_000, 0));
   }
 
   @Test
