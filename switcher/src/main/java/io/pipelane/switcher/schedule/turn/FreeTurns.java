@@ -66,12 +66,16 @@ final class FreeTurns {
     idle--;
   }
 
+  /** A thread is spare, and about to wait. */
+  void becomesSpare() {
+    spare++;
+  }
+
   /**
    * Waits as a spare thread until there is one which is not about to be had by an idle thread, or
    * for which there is a run.
    */
   void await(BooleanSupplier hasRun) {
-    spare++;
     while (free <= 0 || (free <= idle && !hasRun.getAsBoolean())) {
       freed.awaitUninterruptibly();
     }

@@ -63,11 +63,25 @@ final class ThreadInLine {
             return null;
           }
         }
+        turns.free.becomesSpare();
+        askElsewhere();
         turns.free.await(() -> turns.paused.next() != null);
         turn.take();
       }
     } finally {
       turns.lock.unlock();
+    }
+  }
+
+  /** When requests came for which runs elsewhere give way there was no thread to take them. */
+  private void askElsewhere() {
+    if (!turns.elsewhere.isEmpty() && !turns.queue.isEmpty()) {
+      turns.lock.unlock();
+      try {
+        turns.requestCame();
+      } finally {
+        turns.lock.lock();
+      }
     }
   }
 

@@ -210,7 +210,10 @@ public final class Turns {
     }
   }
 
-  /** A request has come to the queue; a run that computes elsewhere may have to give way to it. */
+  /**
+   * A request has come to the queue, or a thread that could run one is there; a run that computes
+   * elsewhere may have to give way to it.
+   */
   public void requestCame() {
     if (!elsewhere.isEmpty() && !queue.isEmpty()) {
       elsewhere.forEach(RunElsewhere::giveWay);

@@ -285,4 +285,37 @@ class RetakenTurnsTest {
       assertEquals(1, word.allowed);
     }
   }
+
+  /** When the request came the other thread waited for memory, which it then was refused. */
+  @Test
+  void threadIsSpare_onlyAfterTheRequestCame_longerRunElsewhereIsStoppedForIt() throws Exception {
+    CountDownLatch refused = new CountDownLatch(1);
+    CompletableFuture<Boolean> waits = new CompletableFuture<>();
+    QueuedRequest _ = queue.submit(request("cold"), new Ignored());
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<@Nullable QueuedRequest> taken =
+          threads.submit(
+              () -> {
+                Turn turn = turns.newTurn();
+                QueuedRequest _ = Objects.requireNonNull(turn.next());
+                turn.leave();
+                waits.complete(true);
+                await(refused);
+                @Nullable QueuedRequest next = turn.next();
+                turn.leave();
+                return next;
+              });
+      assertEquals(true, waits.get());
+      Turn longer = begun(request("long"));
+      try (WeightArrivals.Elsewhere _ = longer.computesElsewhere(word)) {
+        QueuedRequest shorter = queue.submit(request("short"), new Ignored());
+        turns.requestCame();
+        assertEquals(1, word.allowed, "nobody could run it");
+        refused.countDown();
+        assertEquals(shorter, taken.get());
+        assertEquals(1, word.allowed, "it goes on");
+      }
+    }
+    assertEquals(1, turns.preemptions().runs());
+  }
 }
