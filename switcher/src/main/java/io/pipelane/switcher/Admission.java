@@ -215,16 +215,17 @@ final class Admission implements AutoCloseable {
   private Ticket admitted(InferenceRequest request, ResultHandler handler) {
     boolean isOnline = request.priority() == Priority.ONLINE;
     ResultHandler told = isOnline ? online.begin(handler) : handler;
+    Ticket ticket;
     try {
-      Ticket ticket = queue.submit(request, told);
-      execution.requestCame();
-      return ticket;
+      ticket = queue.submit(request, told);
     } catch (RuntimeException | Error e) {
       if (isOnline) {
         online.end();
       }
       throw e;
     }
+    execution.requestCame(); // In line, it is ended by its handler alone.
+    return ticket;
   }
 
   private static StatusException notRegistered(ModelVersion version) {

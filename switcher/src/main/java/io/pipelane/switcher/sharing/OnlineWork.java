@@ -43,9 +43,15 @@ public final class OnlineWork {
 
   /** A request that has come is in flight until the handler returned is told that it is not. */
   public ResultHandler begin(ResultHandler handler) {
+    ResultHandler told = new InFlight(handler);
     inFlight.incrementAndGet();
-    whenBusy.run();
-    return new InFlight(handler);
+    try {
+      whenBusy.run();
+    } catch (RuntimeException | Error e) { // Nobody else would end it.
+      end();
+      throw e;
+    }
+    return told;
   }
 
   /** The handler of an online request in flight; told by one thread after another. */
