@@ -107,12 +107,15 @@ public final class Sharing implements AutoCloseable {
 
   private void entered(SysMonitor.Transition transition) {
     reason = transition.reason();
-    if (transition.to() == SharingState.OVERLIMIT) {
-      evictions.ordered();
-    } else {
-      evictions.over();
+    try {
+      if (transition.to() == SharingState.OVERLIMIT) {
+        evictions.ordered();
+      } else {
+        evictions.over();
+      }
+    } finally { // It is told of each transition once.
+      gate.setState(transition.to()); // Before it is said: to write that takes longer than to stop.
     }
-    gate.setState(transition.to()); // Before it is said: to write that takes longer than to stop.
     boolean worse = transition.to().compareTo(SharingState.HEALTHY) > 0;
     Level better = transition.from() == SharingState.INIT ? Level.DEBUG : Level.INFO;
     LOG.log(

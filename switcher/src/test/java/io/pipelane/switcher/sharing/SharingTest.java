@@ -2,6 +2,7 @@ package io.pipelane.switcher.sharing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
@@ -288,6 +289,32 @@ class SharingTest {
     held.set(8_192);
     look();
     assertEquals(12_288, sharing.overview().evictions().memoryBytes());
+  }
+
+  /** The state that follows is told to nobody again. */
+  @Test
+  void look_memoryCannotBeTakenBackAsTheOverloadEnds_gateOpensAllTheSame() {
+    AtomicBoolean fails = new AtomicBoolean();
+    sharing.gate().begin(() -> true);
+    sharing.onEviction(
+        new Held(new AtomicLong(), new AtomicInteger()) {
+          @Override
+          public long takeBackOffline() {
+            if (fails.get()) {
+              throw new IllegalStateException("it fails");
+            }
+            return super.takeBackOffline();
+          }
+        });
+    look();
+    sample = sample(0.2, 1, 0.96);
+    assertEquals(SharingState.OVERLIMIT, look());
+    fails.set(true);
+    sample = sample(0.2, 1, 0.5);
+    now.addAndGet(3_600 * SECOND);
+    assertEquals(0, sharing.gate().allowed());
+    assertThrows(IllegalStateException.class, this::look);
+    assertEquals(1, sharing.gate().allowed());
   }
 
   @Test
