@@ -64,6 +64,11 @@ public final class ShareGate {
         || (speed() > LEAST_SPEED && allowance.holdsNanos() == 0);
   }
 
+  /** How long a run that may not compute waits at most before it asks again; 0 until it is told. */
+  public long holdsNanos() {
+    return allowance.holdsNanos();
+  }
+
   private double speed() {
     return alone ? allowance.throttledSpeed() : allowance.speed();
   }

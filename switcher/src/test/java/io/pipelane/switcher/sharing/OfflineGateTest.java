@@ -368,8 +368,10 @@ class OfflineGateTest {
     shared.begin(() -> false);
     answer(shared, 6, 1);
     assertTrue(measured.holdsOffline());
+    assertTrue(shared.share().holdsNanos() > 0, "if nobody looks at it any more");
     answer(shared, 14, 2);
     assertFalse(measured.holdsOffline());
+    assertEquals(0, shared.share().holdsNanos());
     assertFalse(measured.isOpen());
   }
 

@@ -407,10 +407,7 @@ final class ShareThread implements RunControl, OfflineRun {
     QueuedRequest request;
     lock.lock();
     try {
-      while (!mayCompute() && !isUnwanted()) {
-        stand(true);
-        opened.awaitUninterruptibly();
-      }
+      awaitOpened();
       if (stands) {
         stand(false);
         gate.runs().goesOn();
@@ -420,6 +417,26 @@ final class ShareThread implements RunControl, OfflineRun {
       lock.unlock();
     }
     request.requireWanted();
+  }
+
+  /**
+   * Stands until the run may compute; under the lock. While online work is measured alone nobody
+   * may tell that this has lasted for too long.
+   */
+  private void awaitOpened() {
+    while (!mayCompute() && !isUnwanted()) {
+      stand(true);
+      long holds = gate.share().holdsNanos();
+      if (holds == 0) {
+        opened.awaitUninterruptibly();
+      } else {
+        try {
+          long _ = opened.awaitNanos(holds);
+        } catch (InterruptedException e) {
+          // Nobody has a reason to interrupt the share's thread; the run goes on.
+        }
+      }
+    }
   }
 
   @Override
