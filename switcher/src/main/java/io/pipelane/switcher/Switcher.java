@@ -21,6 +21,7 @@ import io.pipelane.switcher.schedule.queue.QueueOverview;
 import io.pipelane.switcher.schedule.turn.Preemptions;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sequence.StepBounds;
+import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
@@ -89,8 +90,12 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws IllegalStateException when the version is registered, or something is left of it
    */
   public void register(ImportedModel model, ModelOptions options) {
-    parts.registration.register(
-        model, options, range -> parts.worker.prepare(model, range, options.priority()));
+    try (OnlineWork.MemoryWait wait = memoryWait()) {
+      parts.registration.register(
+          model,
+          options,
+          range -> parts.worker.prepare(model, range, options.priority(), wait::begin));
+    }
   }
 
   /**
@@ -177,7 +182,9 @@ public final class Switcher implements InferenceService, AutoCloseable {
    */
   public void makeReady(ModelVersion version) {
     try (Lease lease = parts.daemon.acquire(version)) {
-      parts.worker.makeReady(version, lease);
+      try (OnlineWork.MemoryWait wait = memoryWait()) {
+        parts.worker.makeReady(version, lease, wait::begin);
+      }
       lease.awaitAll();
     }
   }
@@ -250,7 +257,14 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version, long keptBytes) {
-    parts.daemon.evictions().evict(version, keptBytes);
+    try (OnlineWork.MemoryWait wait = memoryWait()) {
+      parts.daemon.evictions().evict(version, keptBytes, wait::begin);
+    }
+  }
+
+  /** Of an owner's, for what held offline runs may have: those go on meanwhile. */
+  private OnlineWork.MemoryWait memoryWait() {
+    return parts.sharing.gate().online().new MemoryWait();
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
@@ -21,6 +22,7 @@ import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.List;
@@ -201,5 +203,24 @@ class OfflineRunsBeginAnewTest {
     }
     assertEquals(2, runs.get());
     assertEquals(1, first.answers());
+  }
+
+  /** Whoever wants the weights gone waits for the run's end. */
+  @Test
+  void evict_runIsHeldByOnlineWork_goesOnThough() throws Exception {
+    sessions.beforeRun = this::waitInFirstRun;
+    Call held = new Call();
+    switcher.submit(Call.request(offline.version(), 1f).offline(), held);
+    begun.await();
+    OfflineGate gate = switcher.sharing().gate();
+    ResultHandler inFlight = gate.online().begin(new Call());
+    mayGoOn.countDown();
+    while (gate.runs().ranSince(gate.runs().mark())) {
+      Thread.onSpinWait();
+    }
+    switcher.evict(offline.version());
+    assertArrayEquals(new float[] {7, 7}, held.await());
+    assertTrue(gate.online().isInFlight());
+    inFlight.completed(new InferenceTimings(0, 0, 0));
   }
 }

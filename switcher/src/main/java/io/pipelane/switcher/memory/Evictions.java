@@ -50,9 +50,22 @@ public final class Evictions implements OfflineMemory {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version, long keptBytes) {
+    evict(version, keptBytes, () -> {});
+  }
+
+  /**
+   * The same for a caller that others may wait for.
+   *
+   * @param beforeWaiting called before it waits for runs; under the daemon's lock
+   */
+  public void evict(ModelVersion version, long keptBytes, Runnable beforeWaiting) {
     lock.lock();
     try {
-      emptyOut(known.apply(version), keptBytes);
+      Residency residency = known.apply(version);
+      if (residency.leases > 0) {
+        beforeWaiting.run();
+      }
+      emptyOut(residency, keptBytes);
       changed.signalAll();
     } finally {
       lock.unlock();

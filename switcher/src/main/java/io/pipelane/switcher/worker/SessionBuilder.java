@@ -46,31 +46,33 @@ final class SessionBuilder {
    *
    * @param attempts does what may lose its worker process, perhaps several times, and has others
    *     wait for it: they hold lanes, so all that is waited for is waited for before
+   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
    */
-  void build(Wanted wanted, Consumer<Runnable> attempts) {
-    boolean built = tryBuild(wanted, attempts);
+  void build(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
+    boolean built = tryBuild(wanted, attempts, beforeWaiting);
     while (!built) { // What room was made for may be lost with a process, or turn out larger.
-      try (SessionRoom _ = rooms.makeRoom(wanted.range.structure(), 0, Priority.ONLINE)) {
-        built = tryBuild(wanted, attempts);
+      try (SessionRoom _ =
+          rooms.makeRoom(wanted.range.structure(), 0, Priority.ONLINE, beforeWaiting)) {
+        built = tryBuild(wanted, attempts, beforeWaiting);
       }
     }
   }
 
   /** Returns false when there is no room for the session. */
-  private boolean tryBuild(Wanted wanted, Consumer<Runnable> attempts) {
+  private boolean tryBuild(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
     try {
-      buildInLane(wanted, attempts);
+      buildInLane(wanted, attempts, beforeWaiting);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void buildInLane(Wanted wanted, Consumer<Runnable> attempts) {
+  private void buildInLane(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
     if (!sessions.boundToLane()) {
       attempts.accept(() -> take(wanted, null));
     } else if (table.lanesOf(wanted.range).isEmpty()) {
-      try (LaneLease lane = lanes.enter(0)) {
+      try (LaneLease lane = lanes.enter(0, Set.of(), beforeWaiting)) {
         attempts.accept(() -> take(wanted, lane.region()));
       }
     }

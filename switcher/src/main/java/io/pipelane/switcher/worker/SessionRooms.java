@@ -47,22 +47,27 @@ final class SessionRooms {
    * reserves the session's. Called outside of lanes.
    *
    * @param inFavourOf whose lane it will be; sessions are everybody's
+   * @param beforeWaiting called before it waits for what others have
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be, {@link
    *     Status#UNAVAILABLE} when what holds it will end, and is not waited for
    */
-  SessionRoom makeRoom(Structure structure, long laneBytes, Priority inFavourOf) {
+  SessionRoom makeRoom(
+      Structure structure, long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
+    if (gate.isLocked()) {
+      beforeWaiting.run();
+    }
     gate.lock();
     boolean granted = false;
     try {
       long bytes = table.budgets().expectedBytes(structure);
-      granted = reserve(bytes);
+      granted = reserve(bytes, beforeWaiting);
       if (!granted) {
         throw heldForNow(bytes, "a session of structure " + structure.hash(), Priority.ONLINE)
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       table.budgets().of(structure).grant(bytes);
       SessionRoom room = new Room(structure);
-      if (!tryMakeLaneRoom(laneBytes, inFavourOf, () -> {})) {
+      if (!tryMakeLaneRoom(laneBytes, inFavourOf, beforeWaiting)) {
         room.close();
         String run = "a session of structure %s and its run".formatted(structure.hash());
         throw heldForNow(bytes + laneBytes, run, inFavourOf)
@@ -88,11 +93,11 @@ final class SessionRooms {
     }
   }
 
-  private boolean reserve(long bytes) {
+  private boolean reserve(long bytes, Runnable beforeWaiting) {
     boolean possible = bytes <= lanes.capacityBytes();
     while (possible && !lanes.reservePersistent(bytes)) {
       // What was in the way may have gone in between.
-      possible = evictOrWait(Priority.ONLINE, () -> {}) || lanes.beyondOwnBytes(bytes) == 0;
+      possible = evictOrWait(Priority.ONLINE, beforeWaiting) || lanes.beyondOwnBytes(bytes) == 0;
     }
     return possible;
   }

@@ -107,12 +107,13 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void prepare(ImportedModel model, StructureRange range, Priority priority) {
+  public void prepare(
+      ImportedModel model, StructureRange range, Priority priority, Runnable beforeWaiting) {
     table.join(model, range.structure());
     boolean built = false;
     try {
       Wanted variant = new Wanted(model, range, priority);
-      builder.build(variant, retries.preparing(model.version(), priority));
+      builder.build(variant, retries.preparing(model.version(), priority), beforeWaiting);
       models.put(model.version(), variant);
       built = true;
     } finally {
@@ -160,11 +161,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void makeReady(ModelVersion version, Lease lease) {
+  public void makeReady(ModelVersion version, Lease lease, Runnable beforeWaiting) {
     Wanted variant = known(version);
     Priority priority = variant.priority();
     Wanted wanted = new Wanted(variant.model(), lease.range(), priority);
-    builder.build(wanted, work -> retries.build(version, priority, work));
+    builder.build(wanted, work -> retries.build(version, priority, work), beforeWaiting);
   }
 
   @Override
@@ -240,7 +241,7 @@ public final class SessionWorker implements Worker {
 
   @Override
   public SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf) {
-    return rooms.makeRoom(lease.range().structure(), laneBytes, inFavourOf);
+    return rooms.makeRoom(lease.range().structure(), laneBytes, inFavourOf, () -> {});
   }
 
   @Override

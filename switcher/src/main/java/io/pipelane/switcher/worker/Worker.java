@@ -26,9 +26,11 @@ public interface Worker extends AutoCloseable {
    *
    * @param range where its weights will lie
    * @param priority the class of requests that name none
+   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
    * @throws StatusException when ONNX Runtime refuses the model, or its constants can never fit
    */
-  void prepare(ImportedModel model, StructureRange range, Priority priority);
+  void prepare(
+      ImportedModel model, StructureRange range, Priority priority, Runnable beforeWaiting);
 
   /**
    * Makes a model known; its session is built when it is needed first, or {@link #buildAhead
@@ -86,9 +88,10 @@ public interface Worker extends AutoCloseable {
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
    *
+   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
    * @throws StatusException when there is no room for it, and never can be
    */
-  void makeReady(ModelVersion version, Lease lease);
+  void makeReady(ModelVersion version, Lease lease, Runnable beforeWaiting);
 
   /**
    * Whether a model's runs compute on the thread that calls, for a time that its inputs' shapes

@@ -115,7 +115,8 @@ class SessionRoomsTest {
     long laneBytes = laneBytesThatNeedTheStatesRoom();
     StatusException refusal =
         assertThrows(
-            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, Priority.OFFLINE));
+            StatusException.class,
+            () -> rooms.makeRoom(structure, laneBytes, Priority.OFFLINE, () -> {}));
     assertEquals(Status.UNAVAILABLE, refusal.status(), "the states will end");
     assertTrue(hasOnlineState);
     lanes.releasePersistent(STATE);
@@ -124,7 +125,7 @@ class SessionRoomsTest {
   @Test
   void makeRoom_forAnOnlineRunsLane_writesOnlineStatesOut() {
     long laneBytes = laneBytesThatNeedTheStatesRoom();
-    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
+    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {})) {
       assertTrue(lanes.largestLaneBytes() >= laneBytes);
     }
   }
@@ -136,7 +137,7 @@ class SessionRoomsTest {
     assertTrue(hasOnlineState);
     keep().close();
     long laneBytes = 10 * MIB - STATE - table.budgets().expectedBytes(structure);
-    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE)) {
+    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {})) {
       assertTrue(hasOnlineState);
       assertEquals(0, kept.takenBytes());
     }
@@ -167,7 +168,8 @@ class SessionRoomsTest {
     long laneBytes = 10 * MIB - table.budgets().expectedBytes(structure);
     StatusException refusal =
         assertThrows(
-            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE));
+            StatusException.class,
+            () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {}));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
   }
 
@@ -189,5 +191,20 @@ class SessionRoomsTest {
     tensor.close();
     assertTrue(waiting.join(Duration.ofSeconds(30)), "it sleeps on");
     table.abandon(inUse);
+  }
+
+  /** All of the room is one's whose run may be held. */
+  @Test
+  void makeRoom_anotherHasBeenGrantedRoom_saysThatItWaits() throws Exception {
+    table.join(model, structure);
+    CountDownLatch waits = new CountDownLatch(1);
+    Thread waiting;
+    try (SessionRoom _ = rooms.makeRoom(structure, 0, Priority.ONLINE, () -> {})) {
+      waiting =
+          Thread.ofPlatform()
+              .start(() -> rooms.makeRoom(structure, 0, Priority.ONLINE, waits::countDown).close());
+      waits.await();
+    }
+    assertTrue(waiting.join(Duration.ofSeconds(30)), "it sleeps on");
   }
 }
