@@ -41,7 +41,7 @@ class PreemptionTest {
   private static final int STOP = 3;
   private static final int NOWHERE = -1;
   private static final int WARM_RUNS = 50;
-  private static final long LONG_SEGMENT_NANOS = 20_000_000;
+  private static final long LONG_SEGMENT_NANOS = 50_000_000;
   private static final long MODEL_BYTES = (long) LAYERS * WIDTH * WIDTH * Float.BYTES;
 
   @TempDir Path folder;
