@@ -86,8 +86,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
    * The service with all its calls.
    *
    * @param forwarding says which inferences others answer; null where there are no others
+   * @param lasting tells streams that the server stops
    */
-  static ServerServiceDefinition of(InferenceParts parts, @Nullable CallForwarding forwarding) {
+  static ServerServiceDefinition of(
+      InferenceParts parts, @Nullable CallForwarding forwarding, LastingCalls lasting) {
     ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
@@ -95,7 +97,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       if (described.equals(GRPCInferenceServiceGrpc.getModelInferMethod())) {
         methods.add(modelInfer(parts, forwarding));
       } else if (described.equals(GRPCInferenceServiceGrpc.getModelStreamInferMethod())) {
-        methods.add(modelStreamInfer(parts));
+        methods.add(modelStreamInfer(parts, lasting));
       } else {
         methods.add(method);
       }
@@ -122,7 +124,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   }
 
   private static ServerMethodDefinition<IncomingMessage, StreamAnswer> modelStreamInfer(
-      InferenceParts parts) {
+      InferenceParts parts, LastingCalls lasting) {
     MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
         GRPCInferenceServiceGrpc.getModelStreamInferMethod();
     return ServerMethodDefinition.create(
@@ -131,7 +133,9 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                 new StreamAnswer.Marshaller(method.getResponseMarshaller()))
             .build(),
         ServerCalls.asyncBidiStreamingCall(
-            observer -> new InferStream(parts, (ServerCallStreamObserver<StreamAnswer>) observer)));
+            observer ->
+                new InferStream(
+                    parts, lasting, (ServerCallStreamObserver<StreamAnswer>) observer)));
   }
 
   @Override

@@ -22,6 +22,7 @@ import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
@@ -37,6 +38,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(HttpServer.class.getName());
+
   private static final int BACKLOG = 1024;
   private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
 
@@ -200,6 +203,12 @@ public final class HttpServer implements AutoCloseable {
       idle.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       answered = false;
+      if (!timeout.isZero()) {
+        LOG.log(
+            Level.WARNING,
+            "HTTP ends with {0} requests under way, as time is up",
+            activity.running());
+      }
     } catch (ExecutionException e) {
       throw new AssertionError("the future never fails", e);
     } catch (InterruptedException e) {
