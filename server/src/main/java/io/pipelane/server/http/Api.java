@@ -164,10 +164,15 @@ final class Api {
    */
   private void begin(Exchange exchange) {
     if (!activity.begin()) {
-      throw StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
+      throw stopping();
     }
     exchange.setCounted();
     exchange.beginForCaller();
+  }
+
+  /** Why nothing more is taken. */
+  static StatusException stopping() {
+    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
   }
 
   /** The executor for what would hold an event loop for too long. */

@@ -4,13 +4,13 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.util.NetUtil;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
@@ -30,6 +30,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +47,7 @@ public final class HttpServer implements AutoCloseable {
   private final EventLoopGroup loops;
   private final CodecThreads codecs;
   private final ServerActivity activity;
+  private final AtomicBoolean draining = new AtomicBoolean();
   private final TransferBuffers transfers;
   private final ChannelGroup connections;
   private final Transport transport;
@@ -177,15 +179,20 @@ public final class HttpServer implements AutoCloseable {
   }
 
   /**
-   * Accepts no more connections and turns new requests on open ones away with 503; those that run
-   * go on. Returns at once; does nothing the second time.
+   * Accepts no more connections and turns new requests on open ones away with 503, and those whose
+   * bodies have not come; those that run go on. Returns at once; does nothing the second time.
    */
   public void beginDrain() {
+    if (draining.getAndSet(true)) {
+      return;
+    }
     activity.drain();
     listener.close().awaitUninterruptibly();
     if (managementListener != null) {
       managementListener.close().awaitUninterruptibly();
     }
+    HttpConnection.Draining event = new HttpConnection.Draining();
+    connections.forEach(channel -> channel.pipeline().fireUserEventTriggered(event));
   }
 
   /**
@@ -216,12 +223,20 @@ public final class HttpServer implements AutoCloseable {
       answered = false;
     }
     connections.forEach(
-        channel ->
-            channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE));
+        channel -> channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(_ -> end(channel)));
     connections.newCloseFuture().awaitUninterruptibly(CLOSING_TIME.toMillis());
     connections.close().awaitUninterruptibly(CLOSING_TIME.toMillis());
     stop();
     return answered;
+  }
+
+  /** Closing while the client still sends could take an answer with it: then it is to close. */
+  private static void end(Channel connection) {
+    if (HttpConnection.isCutShort(connection) && connection instanceof DuplexChannel duplex) {
+      duplex.shutdownOutput();
+    } else {
+      connection.close();
+    }
   }
 
   private void stop() {
