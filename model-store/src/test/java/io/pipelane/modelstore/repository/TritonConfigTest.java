@@ -169,6 +169,46 @@ class TritonConfigTest {
     parse("input { name: \"x\" dims: [ -1, 3, -1, -1 ] }").check(INPUTS, OUTPUTS);
   }
 
+  /** What clients see, and may send and ask for. */
+  @Test
+  void inputsAndOutputs_areThoseDeclared() {
+    List<TensorSpec> inputs =
+        List.of(
+            new TensorSpec("x", TensorType.FP32, Shape.of(-1, 3, -1, -1)),
+            new TensorSpec("mask", TensorType.BOOL, Shape.of(-1)));
+    List<TensorSpec> outputs =
+        List.of(
+            new TensorSpec("y", TensorType.FP32, Shape.of(-1, -1)),
+            new TensorSpec("features", TensorType.FP32, Shape.of(-1, 64)));
+    assertEquals(inputs, TritonConfig.NONE.inputs(inputs));
+    assertEquals(outputs, TritonConfig.NONE.outputs(outputs));
+    TritonConfig config =
+        parse(
+            "max_batch_size: 8 input { name: \"x\" dims: [ -1, 224, -1 ] }"
+                + " output { name: \"y\" dims: 1000 }");
+    assertEquals(
+        List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, 3, 224, -1)), inputs.getLast()),
+        config.inputs(inputs));
+    assertEquals(
+        List.of(new TensorSpec("y", TensorType.FP32, Shape.of(-1, 1000))), config.outputs(outputs));
+  }
+
+  /** There is nothing to batch along. */
+  @Test
+  void check_ofABatchThatTheModelDoesNotHave_saysWhy() {
+    List<TensorSpec> fixed = List.of(new TensorSpec("x", TensorType.FP32, Shape.of(1, 4)));
+    List<TensorSpec> scalar = List.of(new TensorSpec("y", TensorType.FP32, Shape.of()));
+    TritonConfig config = parse("max_batch_size: 8");
+    String input = refusal(() -> config.check(fixed, OUTPUTS));
+    assertTrue(
+        input.endsWith(
+            "max_batch_size is 8, but input \"x\" has the shape [1,4] in the model, which leaves no"
+                + " first dimension open for a batch"),
+        input);
+    assertTrue(refusal(() -> config.check(INPUTS, scalar)).contains("output \"y\""));
+    parse("max_batch_size: 0").check(fixed, scalar);
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',
