@@ -183,7 +183,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
-          return Messages.metadata(model);
+          return Messages.metadata(model, backend.catalog().declared(model.version()));
         });
   }
 

@@ -235,7 +235,8 @@ final class Api {
       case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
         ServedModel model = backend.resolve(name, version);
-        answer(exchange, target -> Answers.model(target, model));
+        String platform = ModelConfigs.platform(catalog.declared(model.version()));
+        answer(exchange, target -> Answers.model(target, model, platform));
       }
       case Route.ModelReady(String name, String version) -> {
         ServedModel model = backend.resolve(name, version);
