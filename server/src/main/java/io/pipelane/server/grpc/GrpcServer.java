@@ -30,6 +30,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcServer implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(GrpcServer.class.getName());
+
+  /**
+   * Each message that is too large, and each call that its client gives up, would have its trace.
+   */
+  private static final Logger LIBRARY = Logger.getLogger("io.grpc.netty");
+
+  static {
+    LIBRARY.setLevel(java.util.logging.Level.SEVERE);
+  }
 
   /** What a message may have beside its tensors' bytes. */
   private static final int ROOM_FOR_DESCRIPTION = 1 << 20;
