@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.bench.model.ChainModel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -93,6 +95,38 @@ class SwitchingProgramsTest {
       assertEquals(0, result.at("/failed/median").asInt(), result.toString());
       assertTrue(result.at("/moved_mb_a_request/median").asDouble() > 0, result.toString());
     }
+  }
+
+  @Test
+  void levers_thatTheMixDoesNotShow_areTurnedOffInWorkloadsOfTheirOwn() throws Exception {
+    JsonNode cases =
+        program
+            .run(
+                "levers",
+                "--model=ppocr-cls,vae",
+                "--copies=2",
+                "--rate=200",
+                "--live-only",
+                "--lever=SHARED_PAGES,TIERS,PACING")
+            .at("/cases");
+
+    List<String> names = new ArrayList<>();
+    cases.forEach(result -> names.add(result.at("/case").asText()));
+    assertEquals(
+        List.of(
+            "live, versions: everything on",
+            "live, versions: no shared pages",
+            "live, from disk: everything on",
+            "live, from disk: all read, then copied",
+            "live, beside loads: everything on",
+            "live, beside loads: no pacing"),
+        names);
+    for (JsonNode result : cases) {
+      assertEquals(0, result.at("/failed/median").asInt(), result.toString());
+    }
+    double shared = cases.at("/0/moved_mb_a_request/median").asDouble();
+    double unshared = cases.at("/1/moved_mb_a_request/median").asDouble();
+    assertTrue(unshared > shared, cases.toString());
   }
 
   @Test

@@ -18,4 +18,17 @@ public record HostTierConfig(
             standard = "1GiB",
             min = "0B",
             max = "16TiB")
-        ByteSize states) {}
+        ByteSize states,
+    @Key(
+            about =
+                "Whether weights that are on disk go on to the device while the rest is still being"
+                    + " read. If false, all weights of a model are read into host memory before the"
+                    + " first of them is copied",
+            standard = "true")
+        boolean pipeline,
+    @Key(
+            about =
+                "Whether weights of the models that are asked for most are read from disk into free"
+                    + " host memory while all devices are idle",
+            standard = "true")
+        boolean readAhead) {}

@@ -47,7 +47,13 @@ public record ResidencyConfig(
                     + " alike, such as versions that differ in a few layers. If workers.zero-pages"
                     + " is true, a model shares pages only with models of the same tenant",
             standard = "true")
-        boolean sharePages) {
+        boolean sharePages,
+    @Key(
+            about =
+                "Whether the CPU holds back copies of weights that no request waits for while"
+                    + " requests run, as such copies slow them down",
+            standard = "true")
+        boolean pacing) {
   /**
    * A configuration in which each model has pages of its own, for where copies of one stand for
    * different ones.
@@ -58,7 +64,7 @@ public record ResidencyConfig(
       int stallTargetMicros,
       boolean prefetch,
       boolean idlePrefetch) {
-    this(policy, halfLife, stallTargetMicros, prefetch, idlePrefetch, false);
+    this(policy, halfLife, stallTargetMicros, prefetch, idlePrefetch, false, true);
   }
 
   /** The policy that says who gives way when memory is wanted. */

@@ -313,7 +313,13 @@ class SectionsTest {
   void residency_defaults() {
     assertEquals(
         new ResidencyConfig(
-            ResidencyConfig.Policy.EXPECTED_STALL, Duration.ofMinutes(2), 0, true, true, true),
+            ResidencyConfig.Policy.EXPECTED_STALL,
+            Duration.ofMinutes(2),
+            0,
+            true,
+            true,
+            true,
+            true),
         DEFAULTS.residency());
   }
 
@@ -326,6 +332,7 @@ class SectionsTest {
             900,
             false,
             false,
+            false,
             false),
         changed(
                 Map.of(
@@ -334,7 +341,8 @@ class SectionsTest {
                     "residency.stall-target-micros", "900",
                     "residency.prefetch", "false",
                     "residency.idle-prefetch", "false",
-                    "residency.share-pages", "false"))
+                    "residency.share-pages", "false",
+                    "residency.pacing", "false"))
             .residency());
   }
 
@@ -652,14 +660,20 @@ class SectionsTest {
 
   @Test
   void hostTier_defaults() {
-    assertEquals(new HostTierConfig(size("2GiB"), size("1GiB")), DEFAULTS.hostTier());
+    assertEquals(new HostTierConfig(size("2GiB"), size("1GiB"), true, true), DEFAULTS.hostTier());
   }
 
   @Test
   void hostTier_everyValueChanged() {
     assertEquals(
-        new HostTierConfig(size("0"), size("5MiB")),
-        changed(Map.of("host-tier.memory", "0", "host-tier.states", "5MiB")).hostTier());
+        new HostTierConfig(size("0"), size("5MiB"), false, false),
+        changed(
+                Map.of(
+                    "host-tier.memory", "0",
+                    "host-tier.states", "5MiB",
+                    "host-tier.pipeline", "false",
+                    "host-tier.read-ahead", "false"))
+            .hostTier());
   }
 
   @Test

@@ -25,6 +25,19 @@ public interface WeightSource extends AutoCloseable {
     return Optional.empty();
   }
 
+  /** Whether reading such bytes waits for no disk, as far as is known at once. */
+  default boolean isInMemory(long offset, long bytes) {
+    return true;
+  }
+
+  /**
+   * Has such bytes be in host memory, where they are not, and blocks until they are. The system may
+   * drop what is not pinned again.
+   *
+   * @throws java.io.UncheckedIOException when the file cannot be read
+   */
+  default void bringIntoMemory(long offset, long bytes) {}
+
   /** Gives the lease back; never throws. */
   @Override
   void close();

@@ -6,7 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.memory.Lease;
-import io.pipelane.switcher.schedule.Execution;
+import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.sharing.OnlineWork;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;

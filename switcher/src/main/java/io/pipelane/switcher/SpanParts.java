@@ -6,7 +6,7 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.UnitParts;
 import io.pipelane.switcher.residency.Unit;
-import io.pipelane.switcher.schedule.Execution;
+import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.sharing.OnlineWork;
 import java.util.HashMap;
 import java.util.List;

@@ -16,9 +16,9 @@ import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.PeerMemory;
 import io.pipelane.switcher.memory.TransferCounters;
-import io.pipelane.switcher.schedule.Estimates;
-import io.pipelane.switcher.schedule.Preemptions;
-import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.queue.QueueOverview;
+import io.pipelane.switcher.schedule.turn.Preemptions;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sharing.Sharing;
@@ -250,7 +250,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evict(ModelVersion version, long keptBytes) {
-    parts.daemon.evict(version, keptBytes);
+    parts.daemon.evictions().evict(version, keptBytes);
   }
 
   /**
@@ -260,7 +260,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void evictOnceIdle(ModelVersion version) {
-    parts.daemon.evictOnceIdle(version);
+    parts.daemon.evictions().evictOnceIdle(version);
   }
 
   /** Whether the settings let anything come in ahead of requests. */

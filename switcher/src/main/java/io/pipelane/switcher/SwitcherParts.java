@@ -13,13 +13,13 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.WorkingMemory;
-import io.pipelane.switcher.schedule.Estimates;
-import io.pipelane.switcher.schedule.Execution;
-import io.pipelane.switcher.schedule.FetchAheadThread;
-import io.pipelane.switcher.schedule.RequestQueue;
-import io.pipelane.switcher.schedule.Room;
-import io.pipelane.switcher.schedule.RunParts;
-import io.pipelane.switcher.schedule.SchedulingPolicies;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.policy.Room;
+import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
+import io.pipelane.switcher.schedule.queue.RequestQueue;
+import io.pipelane.switcher.schedule.run.Execution;
+import io.pipelane.switcher.schedule.run.FetchAheadThread;
+import io.pipelane.switcher.schedule.run.RunParts;
 import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sequence.TidiedStates;
@@ -173,7 +173,7 @@ final class SwitcherParts implements AutoCloseable {
     spanParts = new SpanParts(daemon.parts(), execution, sharing.gate().online(), clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
-    sharing.onEviction(daemon);
+    sharing.onEviction(daemon.evictions());
     monitor = new MonitorThread(sharing);
   }
 

@@ -16,7 +16,7 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.InferenceService.Ticket;
-import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.turn.Preemptions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

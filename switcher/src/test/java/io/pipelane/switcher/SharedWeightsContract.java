@@ -54,7 +54,7 @@ abstract class SharedWeightsContract {
   SharedWeightsContract(Function<SwitcherSettings, TestedSwitchers> opening) {
     ResidencyConfig standard = PipelaneConfig.defaults().residency();
     ResidencyConfig shared =
-        new ResidencyConfig(Policy.EXPECTED_STALL, standard.halfLife(), 0, false, true, true);
+        new ResidencyConfig(Policy.EXPECTED_STALL, standard.halfLife(), 0, false, true, true, true);
     SegmentProfiles profiles = SegmentProfiles.inMemory();
     tested =
         opening.apply(

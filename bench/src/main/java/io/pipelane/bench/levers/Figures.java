@@ -54,7 +54,9 @@ record Figures(Samples stalls, Samples latencies, double megabytes, int failed) 
     results.add(row, LeversColumns.MOVED, megabytes);
     results.add(row, LeversColumns.LATENCY_MEAN, latencies.mean());
     results.add(row, LeversColumns.LATENCY_P99, latencies.quantile(0.99));
-    results.add(row, LeversColumns.STALL_RATIO, stalls.mean() / everything.stalls.mean());
+    if (everything.stalls.mean() > 0) { // Where all models fit nothing may have waited.
+      results.add(row, LeversColumns.STALL_RATIO, stalls.mean() / everything.stalls.mean());
+    }
     results.add(row, LeversColumns.MOVED_RATIO, megabytes / everything.megabytes);
     results.add(row, LeversColumns.LATENCY_RATIO, latencies.mean() / everything.latencies.mean());
     results.add(row, LeversColumns.FAILED, failed);

@@ -4,6 +4,7 @@ import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.model.ModelCopies;
+import io.pipelane.bench.model.ModelVersions;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,12 +21,19 @@ final class LeverModels {
     this.copies = copies;
   }
 
-  /** Writes the copies into a repository. */
-  static LeverModels write(Path repository, List<AskedModel> models, int copies)
+  /**
+   * Writes the copies into a repository.
+   *
+   * @param differ whether each copy has last weights of its own
+   */
+  static LeverModels write(Path repository, List<AskedModel> models, int copies, boolean differ)
       throws IOException {
     LeverModels written = new LeverModels(models, copies);
     for (AskedModel model : models) {
-      written.names.add(ModelCopies.write(repository, model.file(), model.model(), copies));
+      written.names.add(
+          differ
+              ? ModelVersions.write(repository, model.file(), model.model(), copies)
+              : ModelCopies.write(repository, model.file(), model.model(), copies));
     }
     return written;
   }
@@ -43,5 +51,16 @@ final class LeverModels {
       }
     }
     return callers;
+  }
+
+  /** Their names, the most popular first. */
+  List<String> names() {
+    List<String> all = new ArrayList<>();
+    for (int copy = 0; copy < copies; copy++) {
+      for (List<String> ofModel : names) {
+        all.add(ofModel.get(copy));
+      }
+    }
+    return all;
   }
 }

@@ -1,18 +1,24 @@
 package io.pipelane.bench.levers;
 
+import io.pipelane.bench.loads.Loading;
+import io.pipelane.bench.loads.Scene;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.OpenCaller;
 import io.pipelane.bench.local.OpenLoad;
 import io.pipelane.bench.local.OpenLoad.Answered;
+import io.pipelane.bench.local.PageCache;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.Traffic;
 import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The rounds of {@code bench levers}: every form of a server answers the same requests, a round at
@@ -23,11 +29,13 @@ final class LeverRounds {
   private static final long WARMING_SEED = 1_000_003;
 
   private final String label;
+  private final Workload workload;
   private final List<Lever> levers;
   private final LeverModels models;
   private final double perSecond;
   private final Duration warmup;
   private final Duration length;
+  private final Path cache;
 
   /** The start of a server with a lever off. */
   interface Servers {
@@ -39,18 +47,24 @@ final class LeverRounds {
    *
    * @param label what the names of rows begin with
    * @param levers {@link Lever#NONE} and those that are turned off
+   * @param perSecond requests in the mix
+   * @param cache where weights are read from
    */
   LeverRounds(
       String label,
+      Workload workload,
       List<Lever> levers,
       LeverModels models,
       double perSecond,
       Duration warmup,
-      Duration length) {
-    this.label = label;
+      Duration length,
+      Path cache) {
+    this.label = label + workload.label();
+    this.workload = workload;
     this.levers = levers;
     this.models = models;
-    this.perSecond = perSecond;
+    this.cache = cache;
+    this.perSecond = workload.perSecond(perSecond);
     this.warmup = warmup;
     this.length = length;
   }
@@ -67,15 +81,43 @@ final class LeverRounds {
     Figures.addRound(results, label, figures);
   }
 
-  private Figures measure(LocalPipelane server, long seed) throws InterruptedException {
-    List<OpenCaller> callers = models.callers(server);
-    warmUp(callers, seed);
+  private Figures measure(LocalPipelane server, long seed)
+      throws IOException, InterruptedException {
+    List<OpenCaller> callers = asked(models.callers(server));
+    if (workload == Workload.FROM_DISK) {
+      dropWeights();
+    } else {
+      warmUp(callers, seed);
+    }
     TransferCounters before = server.transfers();
-    List<TracedUse> requests = requests(length, seed);
-    Answered answered = new OpenLoad(callers, requests).run();
+    List<TracedUse> requests = requests(callers, length, seed);
+    Answered answered = answered(server, new OpenLoad(callers, requests));
     TransferCounters after = server.transfers();
     double megabytes = (moved(after) - moved(before)) / 1e6 / requests.size();
     return Figures.of(answered.stallMillis(), answered.latencyMillis(), megabytes);
+  }
+
+  private Answered answered(LocalPipelane server, OpenLoad load) throws InterruptedException {
+    if (workload != Workload.BESIDE_LOADS) {
+      return load.run();
+    }
+    List<String> loading = models.names().subList(models.count() / 2, models.count());
+    try (Loading _ = new Loading(server, Scene.AHEAD, loading)) {
+      return load.run();
+    }
+  }
+
+  private List<OpenCaller> asked(List<OpenCaller> all) {
+    return workload == Workload.BESIDE_LOADS ? all.subList(0, all.size() / 2) : all;
+  }
+
+  /** Nobody has mapped them yet. */
+  private void dropWeights() throws IOException {
+    try (Stream<Path> files = Files.walk(cache.toRealPath())) {
+      for (Path file : files.filter(file -> file.endsWith("weights.bin")).toList()) {
+        PageCache.drop(file);
+      }
+    }
   }
 
   /** Has a server answer such requests for a while, and the Java virtual machine compile. */
@@ -84,11 +126,11 @@ final class LeverRounds {
   }
 
   private void warmUp(List<OpenCaller> callers, long seed) throws InterruptedException {
-    new OpenLoad(callers, requests(warmup, seed + WARMING_SEED)).run();
+    new OpenLoad(callers, requests(callers, warmup, seed + WARMING_SEED)).run();
   }
 
-  private List<TracedUse> requests(Duration span, long seed) {
-    return Traffic.ZIPF.requests(models.count(), perSecond, span, seed);
+  private List<TracedUse> requests(List<OpenCaller> callers, Duration span, long seed) {
+    return Traffic.ZIPF.requests(callers.size(), perSecond, span, seed);
   }
 
   private static long moved(TransferCounters counters) {

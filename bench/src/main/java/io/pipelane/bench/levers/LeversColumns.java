@@ -45,6 +45,19 @@ final class LeversColumns {
               + " on a GPU with its own and pages of 16 MiB; --copies of"
               + " each of --model under names of their own. A server is warmed up with --warmup"
               + " seconds of such requests. Requests run one by one.",
+          "Versions: the same where all copies of a model but the first have last weights of their own"
+              + " and share pages; elsewhere copies stand for different models, and share none. From"
+              + " disk: a quarter of the requests, the first for each model since a start, without a"
+              + " warm-up; nothing of the weights is in the page cache, the host tier has room for all,"
+              + " and sessions are built meanwhile, so latencies say little. Beside loads: requests for the more popular half of"
+              + " the models, while the other half is taken off the device and wished for, all at once,"
+              + " again and again; memory has room for all.",
+          "Without a row: links and memory of other devices (bench links); weights that are shown out"
+              + " of the page cache (switching.map-weights, off unless set, without effect behind"
+              + " --link); reading ahead (host-tier.read-ahead), which brings back what was asked for"
+              + " once and has left host memory since, as happens to none of these servers (what it"
+              + " saves is what bench tiers tells between from disk and from memory); and files that"
+              + " are stored once where versions have them alike, which is not turned off.",
           "H200: the same levers in the simulator, with 60 variants of the structures that were"
               + " recorded on one (h200-plans.json), room for a fifth of their bytes and 50 requests a"
               + " second for 180 s; pages of 16 MiB. Nothing is read in place there.",

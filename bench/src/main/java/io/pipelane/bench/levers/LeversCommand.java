@@ -8,6 +8,7 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.RecordedPlans;
+import io.pipelane.switcher.memory.Ledger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -104,39 +105,64 @@ public final class LeversCommand implements Callable<Integer> {
   private Map<String, String> measure(List<Lever> levers, Results results) throws Exception {
     Path work = options.work();
     List<AskedModel> asked = live.models(work);
-    String served = asked.stream().map(AskedModel::model).collect(Collectors.joining("-"));
-    Path repository = work.resolve("levers-" + copies + "-" + served);
-    LeverModels models = LeverModels.write(repository, asked, copies);
-    Map<String, String> settings = settings(work);
     if (!live.isOnGpu()) { // A GPU's link is measured at each start.
       Console.say(spec, "measuring the link");
-      LocalPipelane.calibrate(work, settings);
+      LocalPipelane.calibrate(work, settings(work));
     }
-    LeverRounds rounds =
-        new LeverRounds(
-            live.label(), levers, models, perSecond, options.warmup(), options.length());
-    Console.say(spec, "importing");
-    settings.put("device.memory", Long.toString(memoryBytes(repository, settings, rounds)));
+    String memory = "";
     try (CutOff measuring = options.publishIfCutOff(spec, results)) {
-      for (int round = 0; round < options.rounds(); round++) {
-        int number = round + 1;
-        rounds.measure(
-            round,
-            seed + round,
-            lever -> {
-              Console.say(spec, "round " + number + ", " + lever.label());
-              LocalPipelane server = start(repository, settings, lever);
-              runtimeVersion = server.runtimeVersion();
-              return server;
-            },
-            results);
+      for (Workload workload : Workload.values()) {
+        List<Lever> shown = levers.stream().filter(lever -> lever.isShownBy(workload)).toList();
+        if (shown.size() > 1) {
+          String given = measure(workload, shown, asked, results);
+          memory = memory.isEmpty() ? given : memory;
+        }
       }
       measuring.complete();
     }
-    String memory = settings.get("device.memory") + " bytes";
     return live.isOnGpu()
         ? Map.of("device", live.device(), "memory", memory)
         : Map.of("link", link, "memory", memory);
+  }
+
+  /** Measures those that a workload shows; what memory models had. */
+  private String measure(
+      Workload workload, List<Lever> levers, List<AskedModel> asked, Results results)
+      throws Exception {
+    Path work = options.work();
+    boolean differ = workload == Workload.VERSIONS;
+    String served = asked.stream().map(AskedModel::model).collect(Collectors.joining("-"));
+    Path repository = work.resolve("levers-" + (differ ? "versions-" : "") + copies + "-" + served);
+    LeverModels models = LeverModels.write(repository, asked, copies, differ);
+    LeverRounds rounds =
+        new LeverRounds(
+            live.label(),
+            workload,
+            levers,
+            models,
+            perSecond,
+            options.warmup(),
+            options.length(),
+            work.resolve("cache"));
+    Map<String, String> settings = settings(work);
+    workload.settings().forEach(settings::putIfAbsent); // Those that were asked for go before.
+    Console.say(spec, "importing");
+    long bytes = memoryBytes(repository, settings, rounds, workload.allFit() ? 1 : share);
+    settings.put("device.memory", Long.toString(bytes));
+    for (int round = 0; round < options.rounds(); round++) {
+      int number = round + 1;
+      rounds.measure(
+          round,
+          seed + round,
+          lever -> {
+            Console.say(spec, "round " + number + workload.label() + ", " + lever.label());
+            LocalPipelane server = start(repository, settings, lever);
+            runtimeVersion = server.runtimeVersion();
+            return server;
+          },
+          results);
+    }
+    return bytes + " bytes";
   }
 
   private Map<String, String> settings(Path work) {
@@ -159,8 +185,9 @@ public final class LeversCommand implements Callable<Integer> {
     return LocalPipelane.start(repository, options.work(), all);
   }
 
-  /** Room for the share, but for the largest model at least in whatever form. */
-  private long memoryBytes(Path repository, Map<String, String> settings, LeverRounds rounds)
+  /** Room for a share in whole pages, but for the largest model at least in whatever form. */
+  private long memoryBytes(
+      Path repository, Map<String, String> settings, LeverRounds rounds, double share)
       throws IOException, InterruptedException {
     Map<String, String> plenty = new HashMap<>(settings);
     plenty.put("device.memory", live.isOnGpu() ? "64GiB" : "16GiB");
@@ -170,9 +197,10 @@ public final class LeversCommand implements Callable<Integer> {
     }
     try (LocalPipelane server = start(repository, plenty, Lever.NONE)) {
       rounds.warmUp(server);
-      double all =
-          server.memory().weights().entries().stream().mapToLong(e -> e.weightBytes()).sum();
-      return Math.max(largest, Math.round(share * all));
+      Ledger weights = server.memory().weights();
+      double all = weights.entries().stream().mapToLong(e -> e.weightBytes()).sum();
+      long pages = share < 1 ? 0 : weights.entries().size() * weights.pageBytes();
+      return Math.max(largest, Math.round(share * all) + pages);
     }
   }
 }

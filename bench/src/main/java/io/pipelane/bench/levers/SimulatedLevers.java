@@ -51,7 +51,7 @@ final class SimulatedLevers {
     List<TracedUse> trace = Traffic.ZIPF.requests(MODELS, PER_SECOND, LENGTH, seed);
     Map<Lever, Figures> figures = new EnumMap<>(Lever.class);
     for (Lever lever : levers) {
-      if (lever != Lever.READING_IN_PLACE) {
+      if (lever != Lever.READING_IN_PLACE && lever.isShownBy(Workload.MIX)) {
         figures.put(lever, replay(lever.config(), trace));
       }
     }

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** Models that load again and again, taken off the device in between, until it is closed. */
-final class Loading implements AutoCloseable {
+public final class Loading implements AutoCloseable {
   private static final long TICK_NANOS = 2_000_000;
 
   private final LocalPipelane server;
@@ -28,7 +28,7 @@ final class Loading implements AutoCloseable {
   private int loads;
 
   /** Begins. */
-  Loading(LocalPipelane server, Scene scene, List<String> models) {
+  public Loading(LocalPipelane server, Scene scene, List<String> models) {
     this.server = server;
     this.scene = scene;
     this.models = models;

@@ -1,7 +1,7 @@
 package io.pipelane.bench.loads;
 
 /** One of the things that others do while a resident model is asked. */
-enum Scene {
+public enum Scene {
   QUIET("quiet"),
   AHEAD("ten load ahead of requests"),
   RUNS("ten load for runs that wait"),

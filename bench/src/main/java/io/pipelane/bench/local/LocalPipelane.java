@@ -24,7 +24,7 @@ import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Ledger;
 import io.pipelane.switcher.memory.TransferCounters;
-import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.turn.Preemptions;
 import io.pipelane.switcher.sharing.Sharing;
 import java.io.IOException;
 import java.net.URI;

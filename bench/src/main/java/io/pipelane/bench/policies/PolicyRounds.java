@@ -12,7 +12,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.schedule.QueueSimulator;
+import io.pipelane.switcher.schedule.simulator.QueueSimulator;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
 import java.time.Duration;

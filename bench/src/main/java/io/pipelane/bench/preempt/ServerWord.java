@@ -2,7 +2,7 @@ package io.pipelane.bench.preempt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.pipelane.switcher.schedule.Preemptions;
+import io.pipelane.switcher.schedule.turn.Preemptions;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -2,6 +2,7 @@ package io.pipelane.bench.tiers;
 
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.local.LocalPipelane;
+import io.pipelane.bench.local.PageCache;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;

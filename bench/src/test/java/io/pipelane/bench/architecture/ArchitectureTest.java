@@ -96,6 +96,11 @@ class ArchitectureTest {
   static final ArchRule packagesOfTheLanesFormNoCycles =
       slices().matching("io.pipelane.(lanes..)").should().beFreeOfCycles();
 
+  /** The same without the root. */
+  @ArchTest
+  static final ArchRule packagesOfTheSwitcherFormNoCycles =
+      slices().matching("io.pipelane.switcher.(**)").should().beFreeOfCycles();
+
   @ArchTest
   static final ArchRule packagesOfTheServerFormNoCycles =
       slices().matching("io.pipelane.(server..)").should().beFreeOfCycles();

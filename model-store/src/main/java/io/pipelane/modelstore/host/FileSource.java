@@ -4,9 +4,11 @@ import io.pipelane.modelstore.WeightSource;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -48,6 +50,25 @@ final class FileSource implements WeightSource {
         }
         done += count;
       }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** In the page cache, that is. */
+  @Override
+  public boolean isInMemory(long offset, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      return channel.map(MapMode.READ_ONLY, offset, bytes, arena).isLoaded();
+    } catch (IOException e) {
+      return false; // Whoever reads will say why.
+    }
+  }
+
+  @Override
+  public void bringIntoMemory(long offset, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      channel.map(MapMode.READ_ONLY, offset, bytes, arena).load();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

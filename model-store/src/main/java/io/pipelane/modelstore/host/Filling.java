@@ -83,6 +83,28 @@ public final class Filling {
     return over;
   }
 
+  /** Whether all is there before an end, and can be read through this. */
+  synchronized boolean has(long end) {
+    return memory != null && !over && end <= thereBytes;
+  }
+
+  /**
+   * Waits until all is there before an end.
+   *
+   * @return false when it has to be had elsewhere: reading is over, or the thread was interrupted
+   */
+  synchronized boolean await(long end) {
+    while (!over && !has(end)) {
+      try {
+        wait();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return false;
+      }
+    }
+    return !over;
+  }
+
   /**
    * Copies bytes {@code [offset, offset + destination.byteSize())} once they are there; waits if
    * they are on their way.

@@ -42,6 +42,20 @@ final class FollowingSource implements WeightSource {
   }
 
   @Override
+  public boolean isInMemory(long offset, long bytes) {
+    return filling.has(offset + bytes)
+        || (filling.isOver() && inMemory().orElse(file).isInMemory(offset, bytes));
+  }
+
+  /** Waits for whoever loads the file, however long that takes to begin: the disk is read once. */
+  @Override
+  public void bringIntoMemory(long offset, long bytes) {
+    if (!filling.await(offset + bytes)) {
+      inMemory().orElse(file).bringIntoMemory(offset, bytes);
+    }
+  }
+
+  @Override
   public Optional<MemorySegment> memory() {
     return inMemory().flatMap(WeightSource::memory);
   }

@@ -21,10 +21,28 @@ final class SharedSource implements WeightSource {
 
   @Override
   public void read(long offset, MemorySegment destination) {
+    MemorySegment.copy(leased(), offset, destination, 0, destination.byteSize());
+  }
+
+  @Override
+  public boolean isInMemory(long offset, long bytes) {
+    MemorySegment stretch = leased().asSlice(offset, bytes);
+    return !stretch.isMapped() || stretch.isLoaded();
+  }
+
+  @Override
+  public void bringIntoMemory(long offset, long bytes) {
+    MemorySegment stretch = leased().asSlice(offset, bytes);
+    if (stretch.isMapped()) {
+      stretch.load();
+    }
+  }
+
+  private MemorySegment leased() {
     if (closed.get()) {
       throw new IllegalStateException("the lease on these weights has been closed");
     }
-    MemorySegment.copy(weights.memory(), offset, destination, 0, destination.byteSize());
+    return weights.memory();
   }
 
   @Override

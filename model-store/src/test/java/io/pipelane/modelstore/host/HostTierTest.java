@@ -124,6 +124,18 @@ class HostTierTest {
     source.close();
   }
 
+  /** What was just written is in the page cache. */
+  @Test
+  void isInMemory_mappedOrBeyondTheTier_isAsThePageCacheSays() throws IOException {
+    for (int capacity : new int[] {2 * FILE_BYTES, 0}) {
+      try (HostTier tier = tier(capacity);
+          WeightSource source = open(tier, 1)) {
+        source.bringIntoMemory(100, FILE_BYTES - 100);
+        assertTrue(source.isInMemory(100, FILE_BYTES - 100));
+      }
+    }
+  }
+
   @Test
   void open_largerThanTheTier_isReadFromDisk() throws IOException {
     try (HostTier tier = tier(FILE_BYTES - 1);

@@ -17,6 +17,8 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.modelstore.host.HostWeights;
+import io.pipelane.modelstore.host.WeightsReadWhole;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.switcher.Switcher;
@@ -141,6 +143,7 @@ public final class DeviceOpening {
       }
     }
     LinkSharing links = LinkSharing.of(config.switching().borrowLinks(), devices);
+    HostWeights weights = config.hostTier().pipeline() ? hostTier : new WeightsReadWhole(hostTier);
     List<ServingDevices.Place> places = new ArrayList<>();
     List<ImportTargets.Of> targets = new ArrayList<>();
     Map<ServingDevice, LinkCosts> costs = new LinkedHashMap<>();
@@ -148,7 +151,7 @@ public final class DeviceOpening {
       announcements.accept(device.description() + note);
       LinkCosts ofLink = LinkCosts.unknown();
       costs.put(device, ofLink);
-      ServingDevices.Place place = place(device, ofLink, hostTier, devices.size() > 1);
+      ServingDevices.Place place = place(device, ofLink, weights, devices.size() > 1);
       places.add(place);
       targets.add(new ImportTargets.Of(device.target(), place.switcher()::isUsable));
     }
@@ -168,7 +171,7 @@ public final class DeviceOpening {
                 config.runtime().firstRuns(),
                 new StructureSharing(
                     config.switching().shareStructures(), choice instanceof DeviceChoice.Gpus)));
-    if (config.residency().idlePrefetch()) {
+    if (config.hostTier().readAhead()) {
       opened.add(
           new IdleReading(serving::demands, hostTier::readAhead, serving::isIdle, System::nanoTime)
               .start());
@@ -247,7 +250,7 @@ public final class DeviceOpening {
   }
 
   private ServingDevices.Place place(
-      ServingDevice device, LinkCosts costs, HostTier hostTier, boolean losable) {
+      ServingDevice device, LinkCosts costs, HostWeights weights, boolean losable) {
     DeviceMemory memory = new DeviceMemory(device.device().persistent());
     SessionFactory sessions = device.sessions().apply(memory);
     @Nullable LosableSessions drilled = losable ? new LosableSessions(sessions) : null;
@@ -259,7 +262,7 @@ public final class DeviceOpening {
               memory,
               drilled == null ? sessions : drilled,
               settings(device, costs),
-              hostTier);
+              weights);
     } catch (RuntimeException | Error e) {
       sessions.close();
       throw e;

@@ -8,7 +8,7 @@ import io.pipelane.server.metrics.MetricFamily.Named;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.ModelCounters.Failure;
 import io.pipelane.server.statistics.ModelCounters.Objective;
-import io.pipelane.switcher.schedule.QueueOverview;
+import io.pipelane.switcher.schedule.queue.QueueOverview;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

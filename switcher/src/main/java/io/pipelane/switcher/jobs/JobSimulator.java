@@ -3,7 +3,7 @@ package io.pipelane.switcher.jobs;
 import io.pipelane.lanes.assignment.Decision.Assigned;
 import io.pipelane.lanes.assignment.LaneId;
 import io.pipelane.switcher.jobs.RunningIterations.Ended;
-import io.pipelane.switcher.schedule.IterationLine;
+import io.pipelane.switcher.schedule.simulator.IterationLine;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -1,26 +1,17 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.lanes.AddressRange;
-import io.pipelane.lanes.CopyEngine;
-import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.PagePool;
-import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.PagesAhead.Sent;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
-import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The fetching of weights ahead of runs, page by page, while the link has nothing else to do.
@@ -30,9 +21,6 @@ import org.jspecify.annotations.Nullable;
 final class FetchAhead {
   private static final System.Logger LOG = System.getLogger(FetchAhead.class.getName());
 
-  /** Pages on their way at a time. */
-  static final int MOST_UNDER_WAY = 2;
-
   /*
    * A device's copies pass one engine, first come, first served (decision 0015). So nothing is sent
    * ahead while a run's copies are under way, and one page is sent at a time: a run's copies come
@@ -40,58 +28,41 @@ final class FetchAhead {
    * other without a pause, one on its way and one behind it: the next run waits for both in any
    * case.
    *
-   * A page belongs to its model from the moment it is sent for, as an arrival like those of a
-   * transfer. A run that begins meanwhile waits for it and sends for the rest. A mounted model's
-   * page is copied to where it lies. Another model's page comes by way of one of StagedPages, and
-   * is mapped with the others once the model is mounted.
-   *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for. Pages of the first two are not taken for each other. Where copies
    * slow runs down all but the first are held back (Pacing), except for the wishes that say when,
    * and whose time is nearly over.
    */
-  private final PagePool pages;
-  private final CopyEngine copies;
   private final WeightMemory memory;
   private final PeerMemory peers;
   private final IdleMoves idleMoves;
-  private final StagedPages staged;
-  private final Consumer<Residency> whenOver;
   private final Wishes wishes;
   private final Pacing pacing;
+  private final PagesAhead ahead;
   private final LongSupplier nanoClock;
-  private final List<DeviceEvent> underWay = new ArrayList<>(MOST_UNDER_WAY);
-  private @Nullable Residency latest; // whose page was sent for last
-  private volatile long arrivedNanos; // of what was under way last; written by who completes it
 
   /**
    * Fetches nothing yet.
    *
+   * @param wishes that are fulfilled while there is time
    * @param pacing of what no request waits for
-   * @param nanosPerPage what copying a page takes
-   * @param whenOver told a model when a page of it has arrived, on any thread
+   * @param ahead sends for pages
    */
   FetchAhead(
-      PagePool pages,
-      CopyEngine copies,
       WeightMemory memory,
       PeerMemory peers,
       IdleMoves idleMoves,
-      StagedPages staged,
+      Wishes wishes,
       Pacing pacing,
-      DoubleSupplier nanosPerPage,
-      Consumer<Residency> whenOver,
+      PagesAhead ahead,
       LongSupplier nanoClock) {
-    this.nanoClock = nanoClock;
-    this.pages = pages;
-    this.copies = copies;
     this.memory = memory;
     this.peers = peers;
     this.idleMoves = idleMoves;
-    this.staged = staged;
+    this.wishes = wishes;
     this.pacing = pacing;
-    this.wishes = new Wishes(nanosPerPage);
-    this.whenOver = whenOver;
+    this.ahead = ahead;
+    this.nanoClock = nanoClock;
   }
 
   /**
@@ -105,10 +76,9 @@ final class FetchAhead {
    */
   boolean next(List<Residency> queued, int runs, boolean offlineWaits, long nowNanos) {
     boolean isLinkIdle = isLinkIdle();
-    if (memory.copiesUnderWay.get() > 0 || underWay.size() == MOST_UNDER_WAY) {
+    if (memory.copiesUnderWay.get() > 0 || ahead.isFull()) {
       return !isLinkIdle;
     }
-    staged.clear();
     memory.settleAll();
     Predicate<Residency> may = residency -> !offlineWaits || !residency.holding.isOffline();
     List<Residency> asked = queued.stream().filter(may).toList();
@@ -117,37 +87,47 @@ final class FetchAhead {
     asked.forEach(residency -> residency.lodged = false);
     if (isLinkIdle) {
       Set<Residency> spared = union(asked, wished);
-      boolean sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
-      if (!sent && !pacing.holdsBack(runs, nowNanos)) {
-        sent = fetchFirst(wished, spared);
-        if (!sent && !offlineWaits) {
-          sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
+      boolean sent;
+      int awaitedDisk;
+      do { // Who is found to wait for the disk is passed over.
+        awaitedDisk = ahead.awaitingDisk();
+        sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
+        if (!sent && !pacing.holdsBack(runs, nowNanos)) {
+          sent = fetchFirst(wished, spared);
+          if (!sent && !offlineWaits) {
+            sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
+          }
         }
-      }
+      } while (!sent && ahead.awaitingDisk() > awaitedDisk);
       if (sent) {
         pacing.sent(nowNanos);
       }
     }
     fetchBehind(asked);
-    return !underWay.isEmpty();
+    return !ahead.isEmpty();
   }
 
   /** Whether no page is on its way; one behind another counts from when that has arrived. */
   private boolean isLinkIdle() {
-    boolean hasArrived = underWay.removeIf(DeviceEvent::isDone);
-    if (hasArrived || underWay.isEmpty()) {
-      pacing.arrived(arrivedNanos);
+    List<Sent> over = ahead.over();
+    for (Sent sent : over) {
+      if (sent.arrival().isThere()) {
+        wishes.broughtIn(sent.residency());
+      }
     }
-    if (hasArrived && !underWay.isEmpty()) {
-      pacing.sent(arrivedNanos);
+    if (!over.isEmpty() || ahead.isEmpty()) {
+      pacing.arrived(ahead.arrivedNanos());
     }
-    return underWay.isEmpty();
+    if (!over.isEmpty() && !ahead.isEmpty()) {
+      pacing.sent(ahead.arrivedNanos());
+    }
+    return ahead.isEmpty();
   }
 
   /** Sends for the first queued model's next page behind the one that is on its way. */
   private void fetchBehind(List<Residency> asked) {
-    boolean isNextRuns = !asked.isEmpty() && asked.getFirst().equals(latest);
-    if (!underWay.isEmpty() && isNextRuns && lacksAnotherPage(asked.getFirst())) {
+    boolean isNextRuns = !asked.isEmpty() && ahead.endsWith(asked.getFirst());
+    if (isNextRuns && lacksAnotherPage(asked.getFirst())) {
       fetchWanted(asked.getFirst(), Set.copyOf(asked));
     }
   }
@@ -184,7 +164,6 @@ final class FetchAhead {
   void forget(Residency residency) {
     wishes.forget(residency);
     peers.forget(residency);
-    latest = residency.equals(latest) ? null : latest;
   }
 
   private static Set<Residency> union(List<Residency> first, List<Residency> second) {
@@ -204,9 +183,8 @@ final class FetchAhead {
 
   private boolean fetchWanted(Residency residency, Set<Residency> spared) {
     residency.lodged = false;
-    long fetched = memory.makeRoom(pages.pageBytes(), spared) ? send(residency) : 0;
+    long fetched = memory.makeRoom(memory.pageBytes(), spared) ? ahead.send(residency) : 0;
     if (fetched > 0) {
-      wishes.sent(residency);
       memory.counters.pagesWanted++;
       memory.counters.bytesWanted += fetched;
     }
@@ -219,7 +197,7 @@ final class FetchAhead {
       into =
           idleMoves
               .next(
-                  memory.freeBytes() / pages.pageBytes(),
+                  memory.freeBytes() / memory.pageBytes(),
                   holding -> memory.owner(holding).canGain(nowNanos),
                   holding -> canGiveWay(holding, spared),
                   nowNanos)
@@ -231,14 +209,17 @@ final class FetchAhead {
     Set<Residency> kept = new HashSet<>(spared);
     kept.add(into.get());
     into.get().lodged = false;
-    long fetched = memory.makeRoom(pages.pageBytes(), kept) ? send(into.get()) : 0;
+    long fetched = memory.makeRoom(memory.pageBytes(), kept) ? ahead.send(into.get()) : 0;
+    if (into.get().awaitsDisk) {
+      idleMoves.putOff();
+    }
     memory.counters.pagesPlanned += fetched > 0 ? 1 : 0;
     memory.counters.bytesPlanned += fetched;
     return fetched > 0;
   }
 
   private boolean fetchLodger(Set<Residency> spared) {
-    return peers.next(spared).filter(this::lacksAPage).map(this::send).orElse(0L) > 0;
+    return peers.next(spared).filter(this::lacksAPage).map(ahead::send).orElse(0L) > 0;
   }
 
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
@@ -280,78 +261,10 @@ final class FetchAhead {
    * @return the bytes on their way; 0 when the link is not free, or the page cannot be sent for
    */
   long sendBehindOthers(Residency residency) {
-    if (!isLinkIdle() || memory.copiesUnderWay.get() > 0 || !residency.arrivals.isEmpty()) {
+    boolean isLinkIdle = isLinkIdle() && memory.copiesUnderWay.get() == 0;
+    if (!isLinkIdle || residency.awaitsDisk || !residency.arrivals.isEmpty()) {
       return 0;
     }
-    staged.clear();
-    return send(residency);
-  }
-
-  /** Returns the bytes that are on their way; where there are none, a run will say why. */
-  private long send(Residency residency) {
-    long offset = memory.residentBytes(residency);
-    long bytes = Math.min(pages.pageBytes(), residency.model.plan().weightBytes() - offset);
-    Origin origin;
-    try {
-      origin = peers.open(residency, offset + bytes);
-    } catch (RuntimeException | Error e) {
-      residency.fetchFailed(nanoClock.getAsLong());
-      return 0;
-    }
-    residency.fetchFailed = true;
-    @Nullable FetchAheadEvent event =
-        TransferEvent.begun(new FetchAheadEvent(residency.model.version(), offset, bytes));
-    DeviceEvent arrival;
-    try {
-      arrival = copy(residency, origin, offset, bytes);
-    } catch (RuntimeException | Error e) {
-      residency.fetchFailed(nanoClock.getAsLong());
-      origin.close();
-      return 0;
-    }
-    residency.fetchFailed = false;
-    underWay.add(arrival);
-    latest = residency;
-    residency.arrivals.add(new Arrival(offset, offset + bytes, arrival));
-    memory.offer(residency, residency.pages.size() - 1);
-    arrival.whenDone(
-        () -> {
-          arrivedNanos = nanoClock.getAsLong();
-          try (origin) {
-            if (event != null) {
-              event.commit();
-            }
-          } finally {
-            whenOver.accept(residency);
-          }
-        });
-    return bytes;
-  }
-
-  private DeviceEvent copy(Residency residency, Origin origin, long offset, long bytes) {
-    if (residency.isMounted()) {
-      memory.mapUpTo(residency, offset + bytes);
-      AddressRange addresses = residency.range().addresses;
-      try {
-        return copies.copy(origin.upTo(offset + bytes), offset, addresses, offset, bytes);
-      } catch (RuntimeException | Error e) {
-        memory.takeBack(residency, 1);
-        throw e;
-      }
-    }
-    Page page = memory.take();
-    try {
-      DeviceEvent arrived =
-          staged.fetch(
-              (range, slot) -> memory.tenants.map(range, slot, page, residency),
-              (range, place) ->
-                  copies.copy(origin.upTo(offset + bytes), offset, range, place, bytes));
-      memory.add(residency, page);
-      return arrived;
-    } catch (RuntimeException | Error e) {
-      staged.clear();
-      memory.giveBack(page);
-      throw e;
-    }
+    return ahead.send(residency);
   }
 }

@@ -18,7 +18,6 @@ import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
-import io.pipelane.switcher.sharing.OfflineMemory;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
@@ -34,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */
-public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
+public final class MemoryDaemon implements AutoCloseable {
   /*
    * One lock guards every Residency, the page pool and the budget; only its holder writes. While it
    * is held nothing waits for copies or runs, so a holder always gets done. Copy events call back
@@ -58,11 +57,13 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
   private final Structures structures;
   private final Holdings holdings;
   private final Stalls stalls;
-  private final StagedPages staged;
+  private final PagesFromDisk pagesFromDisk;
+  private final PagesAhead pagesAhead;
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
   private final OpenLeases openLeases = new OpenLeases();
+  private final Evictions evictions;
   private final UnitParts parts;
   private final LaneLoans loans;
   private final PageContents contents;
@@ -95,7 +96,7 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     this.holdings =
         new Holdings(Policies.of(config.policy(), nanoClock.getAsLong()), config.halfLife());
     this.stalls = new Stalls(grouping, pages.pageBytes(), residency);
-    this.staged = new StagedPages(device, FetchAhead.MOST_UNDER_WAY);
+    StagedPages staged = new StagedPages(device, PagesAhead.MOST);
     this.contents =
         new PageContents(
             hostWeights, pages.pageBytes(), config.sharePages(), residency.zeroPages());
@@ -119,19 +120,13 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
         new PeerMemory(lock, memory, holdings, idleMoves, hostWeights, this::signal, nanoClock);
     this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
-    Pacing pacing = new Pacing(device.copiesSlowRuns());
+    Pacing pacing = new Pacing(config.pacing() && device.copiesSlowRuns());
+    this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);
+    this.pagesAhead =
+        new PagesAhead(device, memory, peers, staged, pagesFromDisk, this::transferOver, nanoClock);
     this.fetchAhead =
         new FetchAhead(
-            pages,
-            copies,
-            memory,
-            peers,
-            idleMoves,
-            staged,
-            pacing,
-            stalls::pageNanos,
-            this::transferOver,
-            nanoClock);
+            memory, peers, idleMoves, new Wishes(stalls::pageNanos), pacing, pagesAhead, nanoClock);
     this.fetchOnDemand =
         new FetchOnDemand(
             changed,
@@ -144,6 +139,7 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     this.idleLink =
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
+    this.evictions = new Evictions(lock, changed, this::known, memory, fetchAhead, openLeases);
     this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, this::signal);
     this.parts =
         new UnitParts(
@@ -195,7 +191,7 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     try {
       residency = known(version);
       residency.retired = true;
-      emptyOut(residency, 0);
+      evictions.emptyOut(residency, 0);
       memory.remove(residency);
       appraisal.forget(version);
       structures.leave(residency);
@@ -205,76 +201,6 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
       lock.unlock();
     }
     residency.inPlace.close(); // Which takes a while where memory was pinned.
-  }
-
-  /**
-   * Takes a model's weights off the device but for the first; it stays registered. Waits for the
-   * runs that hold a lease.
-   *
-   * @param keptBytes what may stay, in whole pages
-   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
-   */
-  public void evict(ModelVersion version, long keptBytes) {
-    lock.lock();
-    try {
-      Residency residency = known(version);
-      emptyOut(residency, keptBytes);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * Takes a model's weights off the device that nobody has there any more, and what is wished of
-   * them with them: now, or when its last run and all copies of it have ended, unless it is asked
-   * for again before. Waits for nothing.
-   *
-   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
-   */
-  public void evictOnceIdle(ModelVersion version) {
-    lock.lock();
-    try {
-      Residency residency = known(version);
-      fetchAhead.forgetWish(residency);
-      residency.leaves = true;
-      memory.settle(residency);
-      memory.takeIfLeftBehind(residency);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public long takeBackOffline() {
-    lock.lock();
-    try {
-      long taken = memory.takeBackOffline();
-      changed.signalAll();
-      return taken;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  @Override
-  public void endOfflineRuns() {
-    lock.lock();
-    try {
-      openLeases.makeOfflineWay();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void emptyOut(Residency residency, long keptBytes) {
-    while (residency.leases > 0 || residency.isBeingCopied()) {
-      changed.awaitUninterruptibly();
-    }
-    memory.settle(residency); // What has failed to arrive is not kept.
-    int kept = (int) Math.min(residency.pages.size(), keptBytes / pages.pageBytes());
-    memory.takeBack(residency, residency.pages.size() - kept);
   }
 
   /**
@@ -422,6 +348,11 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     return parts;
   }
 
+  /** What is taken off the device because somebody says so. */
+  public Evictions evictions() {
+    return evictions;
+  }
+
   /** What lanes have borrowed of the memory for weights. */
   public LaneLoans loans() {
     return loans;
@@ -458,9 +389,10 @@ public final class MemoryDaemon implements AutoCloseable, OfflineMemory {
     for (ModelVersion version : List.copyOf(memory.residencies.keySet())) {
       deregister(version);
     }
+    pagesFromDisk.close();
     lock.lock();
     try {
-      staged.close();
+      pagesAhead.close();
     } finally {
       lock.unlock();
     }

@@ -68,6 +68,12 @@ final class Residency {
   /** Whether the latest page could not be fetched; not tried again ahead of runs at once. */
   boolean fetchFailed;
 
+  /** Whether its next page is on disk, and is read first or waits for that. */
+  boolean awaitsDisk;
+
+  /** Where a page ends that has been read for being sent for; 0 where there is none. */
+  long readEnd;
+
   private int failures;
   private long failedNanos;
 
@@ -206,6 +212,7 @@ final class Residency {
     return !retired
         && holding.unit() == null
         && (!isMounted() || structure.line.isEmpty())
+        && !awaitsDisk
         && !restsFromFailure(nowNanos)
         && missingSlots() > 0
         && !hasFailed();

@@ -13,7 +13,8 @@ import java.util.function.DoubleSupplier;
  */
 final class Wishes {
   /*
-   * A wish brings each page of its model in once. What gives way to others meanwhile is not brought
+   * A wish brings each page of its model in once, whether it is copied anew where a copy fails or
+   * not. What gives way to others meanwhile is not brought
    * back: a model that is asked all the time would take its pages back each time, and neither would
    * ever be complete.
    */
@@ -39,7 +40,7 @@ final class Wishes {
   /**
    * A wish.
    *
-   * @param pagesLeft that it may still send for
+   * @param pagesLeft that it may still bring in
    */
   private record Wish(Residency residency, boolean saysWhen, long endNanos, int pagesLeft) {
     static Wish whenThereIsTime(Residency residency, long nowNanos, int pages) {
@@ -91,8 +92,8 @@ final class Wishes {
     wishes.removeIf(wish -> wish.residency == residency);
   }
 
-  /** A page of a model has been sent for, whoever wanted it. */
-  void sent(Residency residency) {
+  /** A page of a model has come ahead of runs, whoever wanted it. */
+  void broughtIn(Residency residency) {
     wishes.replaceAll(wish -> wish.residency == residency ? wish.lessAPage() : wish);
     wishes.removeIf(wish -> wish.pagesLeft == 0);
   }
@@ -112,8 +113,7 @@ final class Wishes {
 
   /** Those that are not fulfilled; where the time is over, there is time. */
   List<Residency> open(long nowNanos) {
-    wishes.removeIf(
-        wish -> wish.residency.isComplete() || (!wish.saysWhen && wish.isOver(nowNanos)));
+    wishes.removeIf(wish -> isFulfilled(wish) || (!wish.saysWhen && wish.isOver(nowNanos)));
     wishes.replaceAll(
         wish ->
             wish.isOver(nowNanos)
@@ -121,5 +121,10 @@ final class Wishes {
                 : wish);
     wishes.sort(MOST_URGENT_FIRST);
     return wishes.stream().map(Wish::residency).toList();
+  }
+
+  /** What is on its way may still fail to come. */
+  private static boolean isFulfilled(Wish wish) {
+    return wish.residency.isComplete() && !wish.residency.isArriving();
   }
 }

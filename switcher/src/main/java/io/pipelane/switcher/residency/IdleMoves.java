@@ -92,6 +92,11 @@ public final class IdleMoves {
     return best;
   }
 
+  /** What {@link #next} has said last is not brought in yet, and does not count as moved. */
+  public void putOff() {
+    movesLeft++;
+  }
+
   /**
    * Whether a model's next page is worth its copy, and what has to give way for it.
    *

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.simulator;
 
-import io.pipelane.switcher.schedule.LaneTimes;
+import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -13,7 +13,7 @@ import java.util.Map;
  */
 final class Admissions {
   /*
-   * The rule is the queue's (schedule.AnswerTimes) for fifo, without batching and preemption. What
+   * The rule is the queue's (AnswerTimes) for fifo, without batching and preemption. What
    * is before a request counts by its time with all weights there, as these may come in while it
    * waits. What would be refused at its own turn counts for nothing. The request's own stall counts
    * where it makes it late by itself. So whoever is refused would not have made it, and some that

@@ -37,7 +37,7 @@ class AppraisalTest extends DaemonTest {
     use(gone);
     clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
     assertEquals(List.of(), appraisal.demands());
-    daemon.evict(gone.version(), 0);
+    daemon.evictions().evict(gone.version(), 0);
     assertEquals(
         List.of(gone.version()),
         appraisal.demands().stream().map(demand -> demand.model().version()).toList());
@@ -102,7 +102,7 @@ class AppraisalTest extends DaemonTest {
     assertFalse(appraisal.isComplete(model.version()));
     use(model);
     assertTrue(appraisal.isComplete(model.version()));
-    daemon.evict(model.version(), PAGE);
+    daemon.evictions().evict(model.version(), PAGE);
     assertFalse(appraisal.isComplete(model.version()));
     assertFalse(appraisal.isComplete(new ModelVersion("unknown", 1)));
   }

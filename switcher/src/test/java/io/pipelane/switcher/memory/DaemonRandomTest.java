@@ -110,7 +110,7 @@ class DaemonRandomTest extends DaemonTest {
 
   private void evict(ImportedModel model) {
     try {
-      daemon.evict(model.version(), 0);
+      daemon.evictions().evict(model.version(), 0);
     } catch (StatusException e) {
       assertEquals(Status.NOT_FOUND, e.status());
     }

@@ -138,7 +138,7 @@ class FailedTransferTest extends DaemonTest {
     daemon.acquire(model.version()).close();
     device.completeAll();
     models.failAt(Long.MAX_VALUE);
-    daemon.evict(model.version(), 4 * PAGE);
+    daemon.evictions().evict(model.version(), 4 * PAGE);
     assertEquals(2, residentPages(model));
     use(model);
   }

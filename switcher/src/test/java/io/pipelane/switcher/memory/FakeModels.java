@@ -22,7 +22,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -39,6 +42,7 @@ public final class FakeModels implements HostWeights {
   private final AtomicInteger open = new AtomicInteger();
   private volatile long failingOffset = Long.MAX_VALUE;
   private volatile boolean failingToOpen;
+  private final Map<ModelVersion, Disk> disks = new ConcurrentHashMap<>();
   private final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
 
   /** A model of segments of whole pages. */
@@ -161,6 +165,28 @@ public final class FakeModels implements HostWeights {
     afterClose.set(action);
   }
 
+  /** A slow disk with a model's weights: what is read of them comes when the test says so. */
+  static final class Disk {
+    final Set<Long> read = ConcurrentHashMap.newKeySet();
+    private final Semaphore turns = new Semaphore(0);
+    volatile boolean broken;
+
+    /** Lets a page more be read. */
+    void turn() {
+      turns.release();
+    }
+
+    /** Whether somebody waits for it. */
+    boolean isAwaited() {
+      return turns.hasQueuedThreads();
+    }
+  }
+
+  /** Has a model's weights be on disk only. */
+  Disk onDisk(ModelVersion version) {
+    return disks.computeIfAbsent(version, key -> new Disk());
+  }
+
   /** How often a model's weights were opened. */
   int opened(ModelVersion version) {
     return opened.computeIfAbsent(version, key -> new AtomicInteger()).get();
@@ -204,6 +230,22 @@ public final class FakeModels implements HostWeights {
       for (long i = 0; i < destination.byteSize(); i++) {
         destination.set(ValueLayout.JAVA_BYTE, i, content(model.version(), offset + i));
       }
+    }
+
+    @Override
+    public boolean isInMemory(long offset, long bytes) {
+      Disk disk = disks.get(model.version());
+      return disk == null || disk.read.contains(offset);
+    }
+
+    @Override
+    public void bringIntoMemory(long offset, long bytes) {
+      Disk disk = Objects.requireNonNull(disks.get(model.version()));
+      disk.turns.acquireUninterruptibly();
+      if (disk.broken) {
+        throw new StatusException(Status.INTERNAL, "the disk is broken");
+      }
+      disk.read.add(offset);
     }
 
     @Override

@@ -71,7 +71,7 @@ class FetchAheadTest extends DaemonTest {
     ImportedModel next = variant("next");
     ImportedModel runs = variant("runs");
     use(next);
-    daemon.evict(next.version(), PAGE);
+    daemon.evictions().evict(next.version(), PAGE);
     assertTrue(fetch(next));
     assertEquals(2, device.pending());
     long waits = daemon.counters().waits();
@@ -116,7 +116,7 @@ class FetchAheadTest extends DaemonTest {
     ImportedModel model = registered("a", 2, 2);
     assertTrue(fetch(model));
     device.completeNext();
-    daemon.evictOnceIdle(model.version());
+    daemon.evictions().evictOnceIdle(model.version());
     assertEquals(2, residentPages(model), "it is being written");
     device.completeAll();
     assertEquals(0, residentPages(model));
@@ -126,7 +126,7 @@ class FetchAheadTest extends DaemonTest {
   void evictOnceIdle_askedForBeforeThePageHasCome_stays() {
     ImportedModel model = registered("a", 2, 2);
     assertTrue(fetch(model));
-    daemon.evictOnceIdle(model.version());
+    daemon.evictions().evictOnceIdle(model.version());
     daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
     device.completeAll();
     assertEquals(2, residentPages(model));
@@ -352,6 +352,26 @@ class FetchAheadTest extends DaemonTest {
     }
     assertEquals(6, daemon.counters().pagesWanted());
     assertEquals(8, residentPages(hot));
+  }
+
+  /** Of a model of two pages each fails once. */
+  @Test
+  void wish_pagesFailToCome_bringsThemInAllTheSame() {
+    ImportedModel wished = registered("wished", 2);
+    daemon.idleLink().wish(wished.version(), Optional.of(Duration.ofMinutes(1)), Priority.ONLINE);
+    for (int page = 0; page < 2; page++) {
+      models.failAt((long) page * PAGE);
+      assertTrue(fetch());
+      device.completeAll();
+      assertFalse(fetch(), "it rests");
+      assertEquals(page, residentPages(wished));
+      models.failAt(Long.MAX_VALUE);
+      clock.addAndGet(Duration.ofSeconds(1).toNanos());
+      assertTrue(fetch());
+      device.completeAll();
+    }
+    assertFalse(fetch());
+    assertEquals(2, residentPages(wished));
   }
 
   @Test

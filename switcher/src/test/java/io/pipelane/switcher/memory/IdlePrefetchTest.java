@@ -30,7 +30,7 @@ class IdlePrefetchTest {
     long pagesFetched() {
       ImportedModel model = registered("a", 2, 2);
       useOften(model);
-      daemon.evict(model.version(), 0);
+      daemon.evictions().evict(model.version(), 0);
       fetch();
       return daemon.counters().pagesPlanned();
     }
@@ -69,7 +69,7 @@ class IdlePrefetchTest {
     void fetch_moreThanOnePlanMoves_theRestComesWithTheNext() {
       ImportedModel model = registered("a", 5, 5);
       useOften(model);
-      daemon.evict(model.version(), 0);
+      daemon.evictions().evict(model.version(), 0);
       fetch();
       assertEquals(8, residentPages(model));
       aSecondLater();

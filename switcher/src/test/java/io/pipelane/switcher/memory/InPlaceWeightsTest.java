@@ -42,7 +42,7 @@ class InPlaceWeightsTest extends DaemonTest {
   void evict_leavesTheTableWhereItIs() {
     ImportedModel one = table("one");
     use(one);
-    daemon.evict(one.version(), 0);
+    daemon.evictions().evict(one.version(), 0);
     assertSame(models.table(one.version()), range(one).shown);
     use(one);
     assertEquals(2, daemon.counters().loads());

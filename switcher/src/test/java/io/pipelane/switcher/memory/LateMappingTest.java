@@ -71,7 +71,7 @@ class LateMappingTest extends DaemonTest {
   void evictOnceIdle_whileTheMappingIsUnderWay_theModelGoesWhenItIsDone() {
     bothResident();
     daemon.acquire(one.version()).close();
-    daemon.evictOnceIdle(one.version());
+    daemon.evictions().evictOnceIdle(one.version());
     assertEquals(4, residentPages(one), "it is being mapped");
     device.completeMapping(null);
     assertEquals(0, residentPages(one));
@@ -139,7 +139,7 @@ class LateMappingTest extends DaemonTest {
   void evict_whileTheMappingIsUnderWay_waitsForIt() throws Exception {
     bothResident();
     daemon.acquire(one.version()).close();
-    Future<?> eviction = threads.submit(() -> daemon.evict(one.version(), 0));
+    Future<?> eviction = threads.submit(() -> daemon.evictions().evict(one.version(), 0));
     assertEquals(4, residentPages(one));
     device.completeMapping(null);
     eviction.get();
@@ -149,7 +149,7 @@ class LateMappingTest extends DaemonTest {
   @Test
   void acquire_partlyResident_bringsTheRestInBehindTheMapping() {
     bothResident();
-    daemon.evict(one.version(), 2 * PAGE);
+    daemon.evictions().evict(one.version(), 2 * PAGE);
     try (Lease lease = daemon.acquire(one.version())) {
       assertEquals(1, device.pending(), "the second segment");
       assertEquals(2, lease.before(0).size(), "a page, then the other");
@@ -165,7 +165,7 @@ class LateMappingTest extends DaemonTest {
   @Test
   void mapping_failsUnderATransfer_everythingIsBroughtInAnew() {
     bothResident();
-    daemon.evict(one.version(), 2 * PAGE);
+    daemon.evictions().evict(one.version(), 2 * PAGE);
     Lease lease = daemon.acquire(one.version());
     device.completeMapping(failure());
     assertThrows(StatusException.class, () -> lease.await(0));

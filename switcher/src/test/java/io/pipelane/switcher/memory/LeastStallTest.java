@@ -25,7 +25,7 @@ class LeastStallTest extends DaemonTest {
       profiles.observed(structure, "x", new long[] {SEGMENT_NANOS, SEGMENT_NANOS});
     }
     return new ResidencySettings(
-        new ResidencyConfig(policy(), Duration.ofMinutes(2), 0, true, false, true),
+        new ResidencyConfig(policy(), Duration.ofMinutes(2), 0, true, false, true, true),
         profiles,
         LinkCosts.of(new PipelineCosts(LinkModel.line(0, 1e9), 0, 0)),
         1,
@@ -35,7 +35,7 @@ class LeastStallTest extends DaemonTest {
   private ImportedModel evicted(String letters, String structure) {
     ImportedModel model = register(FakeModels.ofPages(letters, "of " + structure, structure));
     use(model);
-    daemon.evict(model.version(), 0);
+    daemon.evictions().evict(model.version(), 0);
     return model;
   }
 

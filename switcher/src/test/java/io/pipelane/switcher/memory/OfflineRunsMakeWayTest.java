@@ -200,13 +200,13 @@ class OfflineRunsMakeWayTest extends DaemonTest {
     ToldRun second = new ToldRun();
     Lease ofShared = offline(shared, first);
     Lease ofOwn = offline(own, second);
-    daemon.endOfflineRuns();
+    daemon.evictions().endOfflineRuns();
     assertTrue(first.isToldAtOnce() && second.isToldAtOnce());
-    assertEquals(0, daemon.takeBackOffline());
+    assertEquals(0, daemon.evictions().takeBackOffline());
     assertEquals(3, residentPages(own), "until the run has ended");
     ofOwn.close();
     ofShared.close();
-    assertEquals(3 * PAGE, daemon.takeBackOffline());
+    assertEquals(3 * PAGE, daemon.evictions().takeBackOffline());
     assertEquals(0, residentPages(own));
     assertEquals(2, residentPages(shared));
   }

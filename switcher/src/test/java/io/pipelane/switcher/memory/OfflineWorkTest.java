@@ -84,13 +84,13 @@ class OfflineWorkTest extends DaemonTest {
     brought(offline(idle)).close();
     ImportedModel held = registered("held", 1);
     Lease lease = brought(offline(held));
-    assertEquals(2 * PAGE, daemon.takeBackOffline());
+    assertEquals(2 * PAGE, daemon.evictions().takeBackOffline());
     assertEquals(3, residentPages(online));
     assertEquals(0, residentPages(idle));
     assertEquals(1, residentPages(held));
     requireContent(lease, held);
     lease.close();
-    assertEquals(PAGE, daemon.takeBackOffline());
+    assertEquals(PAGE, daemon.evictions().takeBackOffline());
   }
 
   @Test
@@ -98,10 +98,10 @@ class OfflineWorkTest extends DaemonTest {
     ImportedModel model = registered("offline", 2);
     brought(offline(model)).close();
     daemon.idleLink().wish(model.version(), Optional.empty(), Priority.OFFLINE);
-    assertEquals(2 * PAGE, daemon.takeBackOffline());
+    assertEquals(2 * PAGE, daemon.evictions().takeBackOffline());
     daemon.idleLink().wish(model.version(), Optional.empty(), Priority.ONLINE);
     use(model);
-    assertEquals(0, daemon.takeBackOffline(), "online work wants it too");
+    assertEquals(0, daemon.evictions().takeBackOffline(), "online work wants it too");
   }
 
   @Test
@@ -109,7 +109,7 @@ class OfflineWorkTest extends DaemonTest {
     ImportedModel model = registered("offline", 2);
     use(model);
     daemon.forgetUses(model.version(), Optional.of(Priority.OFFLINE));
-    assertEquals(2 * PAGE, daemon.takeBackOffline());
+    assertEquals(2 * PAGE, daemon.evictions().takeBackOffline());
   }
 
   @Test
@@ -184,7 +184,7 @@ class OfflineWorkTest extends DaemonTest {
       throws Exception {
     ImportedModel online = registered("queued", 1);
     use(online);
-    daemon.evict(online.version(), 0);
+    daemon.evictions().evict(online.version(), 0);
     ImportedModel held = registered("held", 7);
     use(held);
     Lease holding = daemon.acquire(held.version());

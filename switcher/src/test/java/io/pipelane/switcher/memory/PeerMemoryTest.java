@@ -123,7 +123,7 @@ class PeerMemoryTest extends DaemonTest {
   void acquire_anotherDeviceHasTheFirstPages_theRestComesFromTheHost() {
     ImportedModel model = both("a", 2, 3, 1);
     useThere(model);
-    other.evict(model.version(), 3L * PAGE);
+    other.evictions().evict(model.version(), 3L * PAGE);
     use(model);
     assertEquals(1, models.opened(model.version()));
   }
@@ -133,8 +133,8 @@ class PeerMemoryTest extends DaemonTest {
     ImportedModel model = both("a", 2, 3);
     useThere(model);
     use(model);
-    other.evict(model.version(), 2L * PAGE);
-    daemon.evict(model.version(), 2L * PAGE);
+    other.evictions().evict(model.version(), 2L * PAGE);
+    daemon.evictions().evict(model.version(), 2L * PAGE);
     use(model);
     assertEquals(1, models.opened(model.version()));
   }
@@ -224,7 +224,7 @@ class PeerMemoryTest extends DaemonTest {
     ImportedModel model = both("a", 2, 3);
     ImportedModel large = both("b", 10);
     useThere(model);
-    other.evict(model.version(), 2L * PAGE);
+    other.evictions().evict(model.version(), 2L * PAGE);
     Lease lease = daemon.acquire(model.version());
     device.completeNext();
     useThere(large); // Waits for ever where the pages are lent as long as the host's part takes.
@@ -354,7 +354,7 @@ class PeerMemoryTest extends DaemonTest {
     fetchAllThere();
     useThere(whole);
     useThere(part);
-    other.evict(part.version(), PAGE);
+    other.evictions().evict(part.version(), PAGE);
     assertEquals(2, residentPages(other, lodger));
     assertEquals(versions(whole), other.peers().own());
   }
@@ -414,7 +414,7 @@ class PeerMemoryTest extends DaemonTest {
       ImportedModel model = all.get(random.nextInt(all.size()));
       clock.addAndGet(random.nextInt(10_000_000));
       switch (random.nextInt(10)) {
-        case 0 -> mine.evict(model.version(), (long) random.nextInt(3) * PAGE);
+        case 0 -> mine.evictions().evict(model.version(), (long) random.nextInt(3) * PAGE);
         case 1 -> mine.peers().lodge(missed(random.nextInt(3), model, all.getFirst()));
         case 2, 3 -> mine.idleLink().fetchAhead(List.of());
         default -> {

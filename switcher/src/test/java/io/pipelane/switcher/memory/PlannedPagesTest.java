@@ -45,8 +45,8 @@ class PlannedPagesTest extends DaemonTest {
       clock.addAndGet(Duration.ofSeconds(1).toNanos());
       use(COMPUTES_LONG);
     }
-    daemon.evict(COMPUTES_LONG.version(), 0);
-    daemon.evict(COPIES_LONG.version(), 0);
+    daemon.evictions().evict(COMPUTES_LONG.version(), 0);
+    daemon.evictions().evict(COPIES_LONG.version(), 0);
     while (daemon.idleLink().fetchAhead(List.of())) {
       device.completeAll();
     }

@@ -105,7 +105,7 @@ class SharedPagesOnProcessorTest {
     assertEquals((PAGES - 2L) * PAGE, daemon.ledger().sharedBytes());
     run(one);
     run(two);
-    daemon.evict(one.version(), 0);
+    daemon.evictions().evict(one.version(), 0);
     run(two);
     assertEquals(counters.bytesLoaded(), daemon.counters().bytesLoaded());
     run(one);

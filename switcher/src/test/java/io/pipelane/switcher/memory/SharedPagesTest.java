@@ -27,7 +27,7 @@ class SharedPagesTest {
     ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
     ResidencyConfig config = all.config();
     return new ResidencySettings(
-        new ResidencyConfig(config.policy(), config.halfLife(), 0, false, true, sharePages),
+        new ResidencyConfig(config.policy(), config.halfLife(), 0, false, true, sharePages, true),
         all.profiles(),
         all.costs(),
         1,
@@ -112,7 +112,7 @@ class SharedPagesTest {
       ImportedModel two = variant("abcdeF", "2");
       use(one);
       use(two);
-      daemon.evict(one.version(), 0);
+      daemon.evictions().evict(one.version(), 0);
       assertEquals(6, lentPages());
       assertEquals(0, sharedPages());
       assertEquals(0, moved(two));
@@ -159,7 +159,7 @@ class SharedPagesTest {
       long waits = daemon.counters().waits();
       Future<Lease> waiting = threads.submit(() -> daemon.acquire(model.version()));
       awaitWaits(waits + 1);
-      daemon.evictOnceIdle(model.version());
+      daemon.evictions().evictOnceIdle(model.version());
       models.afterNextClose(
           () -> {
             inTheWay.close();
@@ -188,7 +188,7 @@ class SharedPagesTest {
       ImportedModel three = alone("abcd", "3");
       assertEquals(2, moved(three), "it has nothing of what did not come");
       second.close();
-      daemon.evict(three.version(), 0);
+      daemon.evictions().evict(three.version(), 0);
       assertEquals(page < 2 ? 0 : 2, lentPages());
       use(one);
       assertEquals(0, moved(two));

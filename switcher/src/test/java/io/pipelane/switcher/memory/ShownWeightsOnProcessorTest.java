@@ -95,7 +95,7 @@ class ShownWeightsOnProcessorTest {
     ImportedModel one = model("one", "one", drawn());
     run(one);
     awaitAtHand(one);
-    daemon.evict(one.version(), PAGE);
+    daemon.evictions().evict(one.version(), PAGE);
     long copies = daemon.counters().copies();
 
     try (Lease lease = daemon.acquire(one.version())) {
@@ -130,7 +130,7 @@ class ShownWeightsOnProcessorTest {
                     ImportedModel next = models.get(drawing.nextInt(models.size()));
                     run(next);
                     if (drawing.nextInt(4) == 0) {
-                      daemon.evict(next.version(), drawing.nextInt(3) * (long) PAGE);
+                      daemon.evictions().evict(next.version(), drawing.nextInt(3) * (long) PAGE);
                     }
                   }
                   done.complete(null);

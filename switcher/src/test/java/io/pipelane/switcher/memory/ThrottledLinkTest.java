@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
@@ -11,11 +12,15 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.schedule.FetchAheadThread;
+import io.pipelane.switcher.schedule.run.FetchAheadThread;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -25,9 +30,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ThrottledLinkTest {
   private static final long PAGE = 4_096;
+  private static final String ON_DISK = "on-disk";
   private static final int BACKGROUND_PAGES = 40;
   private static final int URGENT_PAGES = 6;
 
+  private final Disk disk = new Disk(new Semaphore(0), ConcurrentHashMap.newKeySet());
   private final RecordingDevice device =
       RecordingDevice.of(
           CpuDevice.open(new ByteSize(64 * PAGE), new ByteSize(PAGE), Bandwidth.parse("50MB/s")));
@@ -35,7 +42,10 @@ class ThrottledLinkTest {
       new MemoryDaemon(
           device,
           64 * PAGE,
-          model -> new Source(model.version().model(), model.plan().weightBytes()),
+          model ->
+              model.version().model().equals(ON_DISK)
+                  ? new SlowSource(disk, model.plan().weightBytes())
+                  : new Source(model.version().model(), model.plan().weightBytes()),
           new EqualBytesGrouping(1_000, 1),
           structure -> false,
           ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
@@ -45,6 +55,37 @@ class ThrottledLinkTest {
   private record Source(String model, long byteSize) implements WeightSource {
     @Override
     public void read(long offset, MemorySegment destination) {}
+
+    @Override
+    public void close() {}
+  }
+
+  /** A disk that reads a page for each permit, which is in memory then. */
+  private record Disk(Semaphore turns, Set<Long> inMemory) {
+    void read(long offset) {
+      if (!inMemory.contains(offset)) {
+        turns.acquireUninterruptibly();
+        inMemory.add(offset);
+      }
+    }
+  }
+
+  /** Weights on a disk. */
+  private record SlowSource(Disk disk, long byteSize) implements WeightSource {
+    @Override
+    public boolean isInMemory(long offset, long bytes) {
+      return disk.inMemory.contains(offset);
+    }
+
+    @Override
+    public void bringIntoMemory(long offset, long bytes) {
+      disk.read(offset);
+    }
+
+    @Override
+    public void read(long offset, MemorySegment destination) {
+      disk.read(offset);
+    }
 
     @Override
     public void close() {}
@@ -66,7 +107,9 @@ class ThrottledLinkTest {
 
   private List<String> given() {
     synchronized (device.given()) {
-      return device.given().stream().map(copy -> ((Source) copy.source()).model()).toList();
+      return device.given().stream()
+          .map(copy -> copy.source() instanceof Source source ? source.model() : ON_DISK)
+          .toList();
     }
   }
 
@@ -92,6 +135,26 @@ class ThrottledLinkTest {
     int first = order.indexOf("urgent");
     assertEquals(first + URGENT_PAGES - 1, order.lastIndexOf("urgent"), "nothing in between");
     assertTrue(first >= 3, "it came later");
+    await(() -> daemon.ledger().isQuiet());
+  }
+
+  @Test
+  void acquire_othersComeAheadFromASlowDisk_doesNotWaitForThat() {
+    ImportedModel onDisk = registered(ON_DISK, 2);
+    ImportedModel inMemory = registered("in-memory", URGENT_PAGES);
+    ImportedModel wished = registered("wished", 1);
+    try (FetchAheadThread _ = new FetchAheadThread(daemon, count -> List.of())) {
+      daemon.idleLink().wish(onDisk.version(), Optional.of(Duration.ofDays(1)), Priority.ONLINE);
+      await(disk.turns::hasQueuedThreads);
+      try (Lease lease = daemon.acquire(inMemory.version())) {
+        lease.awaitAll();
+      }
+      daemon.idleLink().wish(wished.version(), Optional.empty(), Priority.ONLINE);
+      await(() -> given().contains("wished"));
+      assertFalse(given().contains(ON_DISK));
+      disk.turns.release(2);
+      await(() -> given().stream().filter(ON_DISK::equals).count() == 2);
+    }
     await(() -> daemon.ledger().isQuiet());
   }
 }

@@ -76,7 +76,7 @@ class VariantsTest extends DaemonTest {
   void evict_variantThatIsNotMounted_givesItsPagesBack() {
     use(one);
     use(two);
-    daemon.evict(one.version(), 0);
+    daemon.evictions().evict(one.version(), 0);
     assertEquals(0, residentPages(one));
     use(two);
     use(one);

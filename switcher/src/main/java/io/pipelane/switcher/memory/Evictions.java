@@ -1,0 +1,114 @@
+package io.pipelane.switcher.memory;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.OfflineMemory;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+
+/**
+ * The taking of weights off the device because somebody says so, and not as others need the room.
+ * Safe for any thread.
+ */
+public final class Evictions implements OfflineMemory {
+  private final ReentrantLock lock;
+  private final Condition changed;
+  private final Function<ModelVersion, Residency> known;
+  private final WeightMemory memory;
+  private final FetchAhead fetchAhead;
+  private final OpenLeases openLeases;
+
+  /**
+   * Takes nothing yet.
+   *
+   * @param lock the daemon's
+   * @param changed signalled, of that lock, when anything may have changed for those that wait
+   * @param known finds what is in service, or throws
+   */
+  Evictions(
+      ReentrantLock lock,
+      Condition changed,
+      Function<ModelVersion, Residency> known,
+      WeightMemory memory,
+      FetchAhead fetchAhead,
+      OpenLeases openLeases) {
+    this.lock = lock;
+    this.changed = changed;
+    this.known = known;
+    this.memory = memory;
+    this.fetchAhead = fetchAhead;
+    this.openLeases = openLeases;
+  }
+
+  /**
+   * Takes a model's weights off the device but for the first; it stays registered. Waits for the
+   * runs that hold a lease.
+   *
+   * @param keptBytes what may stay, in whole pages
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evict(ModelVersion version, long keptBytes) {
+    lock.lock();
+    try {
+      emptyOut(known.apply(version), keptBytes);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The same under the daemon's lock, which is given up meanwhile. */
+  void emptyOut(Residency residency, long keptBytes) {
+    while (residency.leases > 0 || residency.isBeingCopied()) {
+      changed.awaitUninterruptibly();
+    }
+    memory.settle(residency); // What has failed to arrive is not kept.
+    int kept = (int) Math.min(residency.pages.size(), keptBytes / memory.pageBytes());
+    memory.takeBack(residency, residency.pages.size() - kept);
+  }
+
+  /**
+   * Takes a model's weights off the device that nobody has there any more, and what is wished of
+   * them with them: now, or when its last run and all copies of it have ended, unless it is asked
+   * for again before. Waits for nothing.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   */
+  public void evictOnceIdle(ModelVersion version) {
+    lock.lock();
+    try {
+      Residency residency = known.apply(version);
+      fetchAhead.forgetWish(residency);
+      residency.leaves = true;
+      memory.settle(residency);
+      memory.takeIfLeftBehind(residency);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public long takeBackOffline() {
+    lock.lock();
+    try {
+      long taken = memory.takeBackOffline();
+      changed.signalAll();
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void endOfflineRuns() {
+    lock.lock();
+    try {
+      openLeases.makeOfflineWay();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.pipelane.switcher.schedule.queue;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.switcher.schedule.estimate.Estimates;
+import io.pipelane.switcher.schedule.estimate.RunKey;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.OptionalLong;
+
+/**
+ * The rule that says which requests cannot be answered in time, and what they are told. Safe for
+ * any thread; nothing here waits.
+ */
+record Deadlines(Estimates estimates) {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+  private static final Duration LONGEST_RETRY_AFTER = Duration.ofMinutes(1);
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  /**
+   * Whether a request cannot be answered in time even if it ran now, and everything went well.
+   *
+   * <p>The best time counts, and the least stall, not the usual ones: a request that is refused
+   * says nothing new, so an estimate that is too long for a model's requests must not keep them out
+   * for good. So the best time counts for less and less while nothing runs.
+   */
+  boolean isTooLate(QueuedRequest queued, long nowNanos) {
+    OptionalLong deadline = queued.request().deadlineNanos();
+    return deadline.isPresent()
+        && deadline.getAsLong() - nowNanos
+            < estimates.leastStallNanos(queued.key())
+                + estimates.history().of(queued.key()).leastNanos(nowNanos);
+  }
+
+  /** Whether a request that is refused for its deadline might be in time if weights were there. */
+  boolean lacksWeights(QueuedRequest queued, long nowNanos) {
+    RunKey key = queued.key();
+    return estimates.stallNanos(key) > 0
+        && queued.request().deadlineNanos().orElseThrow() - nowNanos
+            >= estimates.history().of(key).leastNanos(nowNanos);
+  }
+
+  /** Why a request that {@link #isTooLate} is not run. */
+  StatusException tooLate(QueuedRequest queued, long nowNanos) {
+    long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
+    long stall = estimates.stallNanos(queued.key());
+    long remaining = stall + estimates.executionNanos(queued.key());
+    String needed = milliseconds(remaining);
+    String message =
+        left > 0
+            ? "%s needs about %s ms, and its timeout leaves %s ms"
+                .formatted(queued.key().model(), needed, milliseconds(left))
+            : "the timeout of this request for %s has passed, %s ms ago; it needs about %s ms"
+                .formatted(queued.key().model(), milliseconds(-left), needed);
+    boolean helpsToWait = left <= 0 || stall > 0;
+    return tooLate(message, helpsToWait ? retryAfter(remaining - left) : RETRY_AFTER);
+  }
+
+  /**
+   * Why a request is not taken that is in time alone, and not behind others.
+   *
+   * @param beginNanos how long those others take at least
+   * @param allNanos how long all take that waits or runs
+   */
+  StatusException tooLateBehind(
+      QueuedRequest queued, long nowNanos, long beginNanos, long allNanos) {
+    long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
+    long remaining = estimates.remainingNanos(queued.key());
+    String message =
+        "%s needs about %s ms behind at least %s ms of what goes before it, and its timeout leaves %s ms"
+            .formatted(
+                queued.key().model(),
+                milliseconds(remaining),
+                milliseconds(beginNanos),
+                milliseconds(left));
+    return tooLate(message, retryAfter(allNanos + remaining - left));
+  }
+
+  private static StatusException tooLate(String message, Duration retryAfter) {
+    return StatusException.unavailable(
+        message + "; raise the timeout, or send it when there is less to do", retryAfter);
+  }
+
+  /** When what is too much now will have been done. */
+  private static Duration retryAfter(long tooMuchNanos) {
+    Duration retryAfter = Duration.ofNanos(Math.max(1, tooMuchNanos));
+    return retryAfter.compareTo(LONGEST_RETRY_AFTER) < 0 ? retryAfter : LONGEST_RETRY_AFTER;
+  }
+
+  private static String milliseconds(long nanos) {
+    return String.format(Locale.ROOT, "%.1f", nanos / NANOS_PER_MILLI);
+  }
+}
