@@ -129,6 +129,7 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
     }
     for (ModelInput input : message.getInputList()) {
       requireNoReshape("input", input.getName(), input.hasReshape());
+      requireNoDefault(input, inputs);
       check("input", input.getName(), input.getDataType(), input.getDimsList(), inputs);
     }
     for (ModelOutput output : message.getOutputList()) {
@@ -184,6 +185,16 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
           ("max_batch_size is %d, but %s \"%s\" has the shape %s in the model, which leaves no first"
                   + " dimension open for a batch")
               .formatted(message.getMaxBatchSize(), kind, spec.name(), spec.shape()));
+    }
+  }
+
+  /** An optional input has an initializer in the model, and what has one is a constant here. */
+  private static void requireNoDefault(ModelInput input, List<TensorSpec> inputs) {
+    if (input.getOptional()
+        && inputs.stream().noneMatch(spec -> spec.name().equals(input.getName()))) {
+      throw refused(
+          "input \"%s\" is optional, and its default in the model always counts here; leave it out, or have the model take it without a default"
+              .formatted(input.getName()));
     }
   }
 

@@ -79,7 +79,8 @@ class TritonConfigTest {
     assertEquals(Optional.of(8), options.batching().maxRows());
     assertEquals(OwnTimes.NONE, options.limits().ownTimes());
     assertEquals(Optional.of(32), options.limits().queuedRequests());
-    assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().timeout());
+    assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().queueTimeout());
+    assertEquals(Optional.empty(), options.limits().timeout(), "the run may take its time");
     assertEquals(ModelOptions.DEFAULT, TritonOptions.of(TritonConfig.NONE));
   }
 
@@ -87,6 +88,7 @@ class TritonConfigTest {
   void parse_namesWhatIsIgnored() {
     assertEquals(
         List.of(
+            "dynamic_batching.preferred_batch_size 64 beyond max_batch_size 8",
             "input.format",
             "instance_group",
             "optimization",
@@ -120,6 +122,9 @@ class TritonConfigTest {
               "dynamic_batching.preserve_ordering", "dynamic_batching { preserve_ordering: true }"),
           entry(POLICY + "max_queue_size", policy("max_queue_size: 3")),
           entry(POLICY + "default_timeout_microseconds", policy("default_timeout_microseconds: 5")),
+          entry(
+              POLICY + "timeout_action",
+              policy("default_timeout_microseconds: 5 timeout_action: DELAY")),
           entry(POLICY + "allow_timeout_override", policy("allow_timeout_override: true")),
           entry("model_warmup", "model_warmup { name: \"w\" }"));
 
@@ -145,10 +150,18 @@ class TritonConfigTest {
         (path, text) -> {
           String without =
               path.startsWith(POLICY)
-                  ? policy("")
+                  ? policy(path.endsWith("action") ? "default_timeout_microseconds: 5" : "")
                   : path.endsWith("preferred_batch_size") ? "max_batch_size: 8" : "";
           assertNotEquals(meaning(without), meaning(text), path);
         });
+  }
+
+  /** What is late is run behind others there, and in its turn here. */
+  @Test
+  void timeoutThatDelays_isNoLimit() {
+    String delays = policy("default_timeout_microseconds: 5 timeout_action: DELAY");
+    assertEquals(Optional.empty(), TritonOptions.of(parse(delays)).limits().queueTimeout());
+    assertEquals(List.of(), parse(delays).ignored());
   }
 
   @Test
@@ -214,6 +227,7 @@ class TritonConfigTest {
       delimiter = ';',
       value = {
         "input { name: \"z\" }; is not the model's; it has [x]",
+        "input { name: \"c\" optional: true }; is optional, and its default in the model always counts",
         "input { name: \"x\" data_type: TYPE_INT64 }; is of TYPE_INT64",
         "input { name: \"x\" dims: [ 3, 224, 224 ] }; has the shape [3, 224, 224], in the model",
         "output { name: \"y\" dims: [ 10, 100 ] reshape { shape: [ 1000 ] } }; has a reshape",
