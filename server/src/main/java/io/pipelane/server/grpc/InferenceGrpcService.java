@@ -20,7 +20,6 @@ import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import io.pipelane.protocol.grpc.ModelReadyRequest;
 import io.pipelane.protocol.grpc.ModelReadyResponse;
-import io.pipelane.protocol.grpc.ModelRepositoryParameter;
 import io.pipelane.protocol.grpc.ModelStatisticsRequest;
 import io.pipelane.protocol.grpc.ModelStatisticsResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
@@ -54,13 +53,9 @@ import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
-import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.shared.RegionSpec;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
@@ -240,14 +235,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          Map<String, ModelRepositoryParameter> parameters = request.getParametersMap();
-          LoadOptions options =
-              RepositoryRequests.options(
-                  Optional.ofNullable(parameters.get("deadline"))
-                      .map(deadline -> RepositoryRequests.deadline(deadline.getInt64Param())),
-                  Optional.ofNullable(parameters.get("config"))
-                      .map(ModelRepositoryParameter::getStringParam),
-                  files(parameters));
+          LoadOptions options = new RepositoryParameters(request.getParametersMap()).load();
           return backend.catalog().load(request.getModelName(), options, caller::checkManages);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
@@ -262,11 +250,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          ModelRepositoryParameter dependents =
-              request.getParametersOrDefault(
-                  RepositoryRequests.UNLOAD_DEPENDENTS,
-                  ModelRepositoryParameter.getDefaultInstance());
-          return dependents.getBoolParam()
+          return new RepositoryParameters(request.getParametersMap()).unloadsDependents()
               ? backend.catalog().unloadWithDependents(request.getModelName(), caller::checkManages)
               : backend.catalog().unload(request.getModelName());
         },
@@ -343,19 +327,6 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           return backend.sharedMemory().unregister(request.getName());
         },
         SystemSharedMemoryUnregisterResponse.getDefaultInstance());
-  }
-
-  private static Map<String, byte[]> files(Map<String, ModelRepositoryParameter> parameters) {
-    Map<String, byte[]> files = new HashMap<>();
-    parameters.forEach(
-        (name, value) -> {
-          if (name.startsWith(RepositoryRequests.FILE)) {
-            files.put(
-                name.substring(RepositoryRequests.FILE.length()),
-                value.getBytesParam().toByteArray());
-          }
-        });
-    return files;
   }
 
   /** Answers with what takes locks to find out. */

@@ -265,6 +265,52 @@ class GrpcServerTest {
   }
 
   @Test
+  void repositoryParameters_mustHaveTheirTypes() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      RepositoryModelLoadRequest load =
+          RepositoryModelLoadRequest.newBuilder().setModelName("echo").build();
+      ModelRepositoryParameter text =
+          ModelRepositoryParameter.newBuilder().setStringParam("true").build();
+      ModelRepositoryParameter number =
+          ModelRepositoryParameter.newBuilder().setInt64Param(1).build();
+      assertEquals(
+          "parameter \"deadline\" must be int64_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("deadline", text).build())));
+      assertEquals(
+          "parameter \"config\" must be string_param, not int64_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("config", number).build())));
+      assertEquals(
+          "parameter \"file:1/a\" must be bytes_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("file:1/a", text).build())));
+      assertEquals(
+          "parameter \"unload_dependents\" must be bool_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelUnload(
+                      RepositoryModelUnloadRequest.newBuilder()
+                          .setModelName("echo")
+                          .putParameters("unload_dependents", text)
+                          .build())));
+    }
+  }
+
+  private static String reason(Runnable call) {
+    Status status = assertThrows(StatusRuntimeException.class, call::run).getStatus();
+    assertEquals(Code.INVALID_ARGUMENT, status.getCode());
+    return String.valueOf(status.getDescription());
+  }
+
+  @Test
   void statistics_countEachInferenceOnce() throws Exception {
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
       var client = conversation.client();
