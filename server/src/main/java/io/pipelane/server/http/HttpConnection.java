@@ -187,6 +187,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       refuse(Response.malformed(request.decoderResult().cause(), allocator()));
       return;
     }
+    if (request.protocolVersion().majorVersion() != 1) {
+      refuse(
+          Response.error(
+              HttpResponseStatus.HTTP_VERSION_NOT_SUPPORTED,
+              allocator(),
+              request.protocolVersion() + " is not served; HTTP/1.1 and HTTP/2 are"));
+      return;
+    }
     switch (admission.judge(head, allocator())) {
       case Admitted(Route route, Caller caller, BodyLimit limit) -> {
         receivingRoute = route;
@@ -222,7 +230,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     if (content.decoderResult().isFailure()) {
       lastRequestSeen = true;
-      exchange.answer(Response.malformed(content.decoderResult().cause(), allocator()).closing());
+      exchange.answer(
+          Response.malformedBody(content.decoderResult().cause(), allocator()).closing());
       return;
     }
     UploadRun upload = exchange.upload();
