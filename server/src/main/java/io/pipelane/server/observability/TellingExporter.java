@@ -11,17 +11,18 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exporter that says in a line when its collector takes no spans, and when it does again. Safe
- * for any thread.
+ * An exporter that says in a line when its collector cannot be reached, and when it can again. That
+ * it answers with an error, the library says itself in a line. Safe for any thread.
  */
 final class TellingExporter implements SpanExporter {
   private static final System.Logger LOG = System.getLogger(TellingExporter.class.getName());
 
-  /** What the library would say of each attempt is said here, once. */
-  private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry.exporter");
+  /** It would say what is said here with a trace, and not which setting is meant. */
+  private static final Logger LIBRARY =
+      Logger.getLogger("io.opentelemetry.exporter.otlp.internal.HttpExporter");
 
   static {
-    LIBRARY.setLevel(java.util.logging.Level.OFF);
+    LIBRARY.setFilter(record -> record.getThrown() == null);
   }
 
   private final SpanExporter exporter;
@@ -45,30 +46,32 @@ final class TellingExporter implements SpanExporter {
   }
 
   private void told(CompletableResultCode result) {
-    boolean fails = !result.isSuccess();
+    @Nullable Throwable reason = reason(result);
+    boolean fails = reason != null;
     if (failing.getAndSet(fails) == fails) {
       return;
     }
     if (fails) {
       LOG.log(
           Level.WARNING,
-          "tracing.endpoint {0} takes no spans: {1}; what is traced is lost until it does",
+          "tracing.endpoint {0} cannot be reached: {1}; what is traced is lost until it can",
           endpoint,
-          reason(result.getFailureThrowable()));
+          reason);
     } else {
-      LOG.log(Level.INFO, "tracing.endpoint {0} takes spans again", endpoint);
+      LOG.log(Level.INFO, "tracing.endpoint {0} can be reached again", endpoint);
     }
   }
 
-  private static String reason(@Nullable Throwable failure) {
-    if (failure == null) {
-      return "it has answered with an error";
+  /**
+   * What has kept the spans from arriving; null where they have, or were answered with an error.
+   */
+  private static @Nullable Throwable reason(CompletableResultCode result) {
+    Throwable failure = result.getFailureThrowable();
+    Throwable reason = failure == null ? null : failure.getCause();
+    while (reason != null && reason.getCause() != null) {
+      reason = reason.getCause();
     }
-    Throwable first = failure;
-    for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
-      first = cause;
-    }
-    return first.toString();
+    return reason;
   }
 
   @Override
