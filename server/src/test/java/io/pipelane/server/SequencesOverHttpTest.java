@@ -82,6 +82,43 @@ class SequencesOverHttpTest {
     return response;
   }
 
+  private static HttpResponse<String> post(String path, String body) throws Exception {
+    return http.send(
+        HttpRequest.newBuilder(URI.create(server.url() + path))
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  @Test
+  void sequence_staysWithItsVersionWhileThatIsInService() throws Exception {
+    String infer = "/v2/models/rolled/infer";
+    String load = "/v2/repository/models/rolled/load";
+    TestModels.write(
+        TestModels.recurrent(OwnedRepository.WIDTH), owned.path("rolled/1/model.onnx"));
+    owned.text("rolled/pipelane.yaml", "state: {t: s}\n");
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(1, steps(post(infer, body("r", START))));
+    TestModels.write(
+        TestModels.recurrent(OwnedRepository.WIDTH), owned.path("rolled/2/model.onnx"));
+    assertEquals(200, post(load, "").statusCode());
+    HttpResponse<String> second = post(infer, body("r", ""));
+    assertEquals(2, steps(second));
+    assertTrue(second.body().contains("\"model_version\":\"1\""), second.body());
+    checkRefused(
+        400,
+        "one of rolled/1, not of rolled/2",
+        post("/v2/models/rolled/versions/2/infer", body("r", "")));
+    HttpResponse<String> other = post(infer, body("s", START));
+    assertTrue(other.body().contains("\"model_version\":\"2\""), other.body());
+    assertEquals(2, steps(post(infer, body("s", END))));
+    assertEquals(
+        200, post("/v2/repository/models/rolled/versions", "{\"serve\":\"2\"}").statusCode());
+    checkRefused(400, "with its version's content", post(infer, body("r", "")));
+    assertEquals(200, post("/v2/repository/models/rolled/unload", "").statusCode());
+    awaitSequences(0);
+  }
+
   private static void awaitSequences(int count) {
     while (server.switcher().states().sequences() != count) {
       Thread.onSpinWait();

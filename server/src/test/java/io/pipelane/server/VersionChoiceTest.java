@@ -266,6 +266,24 @@ class VersionChoiceTest {
     }
   }
 
+  /** A label may stand for a version that was taken out of the repository. */
+  @Test
+  void labelOfNothing_keepsNobodyFromChoosingSomethingElse() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      choose(server, "{\"labels\":{\"stable\":3},\"default\":\"stable\"}");
+      Files.delete(owned.path("small/3/model.onnx"));
+      Files.delete(owned.path("small/3/model.onnx").getParent());
+      Throwable missed = assertThrowsCause(() -> server.catalog().load("small").join());
+      assertTrue(String.valueOf(missed.getMessage()).contains("has no version 3"));
+      choose(server, "{\"labels\":{\"canary\":2}}");
+      choose(server, "{\"serve\":\"latest:1\"}");
+      assertTrue(refusal(server, "{\"labels\":{\"next\":3}}").contains("next"));
+      choose(server, "{\"default\":\"canary\"}");
+      assertEquals(200, owned.ask(server, "small").statusCode());
+      choose(server, "{\"labels\":{\"stable\":null}}");
+    }
+  }
+
   private static Throwable assertThrowsCause(Runnable action) {
     try {
       action.run();

@@ -2,6 +2,8 @@ package io.pipelane.modelstore.repository;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.ModelConfig;
+import io.pipelane.protocol.grpc.ModelEnsembling;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -81,6 +83,24 @@ public record Ensemble(String name, List<Step> steps, TritonConfig declared) {
   /** An ensemble of ours. */
   Ensemble(String name, List<Step> steps) {
     this(name, steps, TritonConfig.NONE);
+  }
+
+  /** What its owner has written, in Triton's form; of an ensemble of ours the steps. */
+  public TritonConfig described() {
+    if (declared.isEnsemble()) {
+      return declared;
+    }
+    ModelEnsembling.Builder scheduling = ModelEnsembling.newBuilder();
+    for (Step step : steps) {
+      scheduling
+          .addStepBuilder()
+          .setModelName(step.model)
+          .setModelVersion(step.version.orElse(TritonConfig.ANY_VERSION))
+          .putAllInputMap(step.inputs)
+          .putAllOutputMap(step.outputs);
+    }
+    return new TritonConfig(
+        false, ModelConfig.newBuilder().setEnsembleScheduling(scheduling).build(), List.of());
   }
 
   /** The tensors that it answers, as its owner says; empty for all that nobody takes. */

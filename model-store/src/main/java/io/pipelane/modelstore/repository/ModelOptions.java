@@ -102,6 +102,8 @@ public record ModelOptions(
    * @param maxSlowdown how many times as long as alone its online runs may take beside offline
    *     work, which is slowed down where they take longer; above 1
    * @param ownTimes which times of their own requests may name
+   * @param queueTimeout the longest that an online request may wait for its turn, however long its
+   *     run takes; only Triton's configuration has it
    */
   public record Limits(
       Optional<Integer> queuedRequests,
@@ -109,7 +111,26 @@ public record ModelOptions(
       Optional<ByteSize> requestSize,
       Optional<Duration> timeout,
       Optional<Double> maxSlowdown,
-      OwnTimes ownTimes) {
+      OwnTimes ownTimes,
+      Optional<Duration> queueTimeout) {
+
+    /** Limits on answers alone. */
+    public Limits(
+        Optional<Integer> queuedRequests,
+        Optional<ByteSize> queuedSize,
+        Optional<ByteSize> requestSize,
+        Optional<Duration> timeout,
+        Optional<Double> maxSlowdown,
+        OwnTimes ownTimes) {
+      this(
+          queuedRequests,
+          queuedSize,
+          requestSize,
+          timeout,
+          maxSlowdown,
+          ownTimes,
+          Optional.empty());
+    }
 
     /** The same, with whatever time a request names. */
     public Limits(

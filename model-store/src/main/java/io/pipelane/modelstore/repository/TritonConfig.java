@@ -7,12 +7,16 @@ import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelInput;
 import io.pipelane.protocol.grpc.ModelOutput;
 import io.pipelane.protocol.grpc.ModelVersionPolicy;
+import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A model's configuration as Triton's owners write it, {@code config.pbtxt} beside its versions.
@@ -26,6 +30,9 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
 
   /** What an ensemble's platform is called. */
   public static final String ENSEMBLE = "ensemble";
+
+  /** The version of an ensemble's step that leaves it open. */
+  static final long ANY_VERSION = -1;
 
   /** What stands for a missing file: nothing is asked for. */
   public static final TritonConfig NONE =
@@ -116,13 +123,78 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
    *     and what it is
    */
   public void check(List<TensorSpec> inputs, List<TensorSpec> outputs) {
+    if (message.getMaxBatchSize() > 0) {
+      inputs.forEach(input -> requireBatch("input", input));
+      outputs.forEach(output -> requireBatch("output", output));
+    }
     for (ModelInput input : message.getInputList()) {
       requireNoReshape("input", input.getName(), input.hasReshape());
+      requireNoDefault(input, inputs);
       check("input", input.getName(), input.getDataType(), input.getDimsList(), inputs);
     }
     for (ModelOutput output : message.getOutputList()) {
       requireNoReshape("output", output.getName(), output.hasReshape());
       check("output", output.getName(), output.getDataType(), output.getDimsList(), outputs);
+    }
+  }
+
+  /** The inputs as clients may send them: a model's, with no more left open than the file says. */
+  public List<TensorSpec> inputs(List<TensorSpec> specs) {
+    Map<String, List<Long>> declared = new HashMap<>();
+    message.getInputList().forEach(input -> declared.put(input.getName(), input.getDimsList()));
+    return specs.stream().map(spec -> narrowed(spec, declared.get(spec.name()))).toList();
+  }
+
+  /**
+   * The outputs as clients may ask for them: those that the file names, or all if it names none.
+   */
+  public List<TensorSpec> outputs(List<TensorSpec> specs) {
+    Map<String, List<Long>> declared = new HashMap<>();
+    message.getOutputList().forEach(output -> declared.put(output.getName(), output.getDimsList()));
+    return specs.stream()
+        .filter(spec -> declared.isEmpty() || declared.containsKey(spec.name()))
+        .map(spec -> narrowed(spec, declared.get(spec.name())))
+        .toList();
+  }
+
+  /** Both have been checked to agree. */
+  private TensorSpec narrowed(TensorSpec spec, @Nullable List<Long> dims) {
+    if (dims == null || dims.isEmpty()) {
+      return spec;
+    }
+    List<Long> said = shape(dims);
+    long[] dimensions = spec.shape().toArray();
+    for (int axis = 0; axis < dimensions.length; axis++) {
+      dimensions[axis] = Math.max(dimensions[axis], said.get(axis));
+    }
+    return new TensorSpec(spec.name(), spec.type(), Shape.of(dimensions));
+  }
+
+  /** Dimensions as the file gives them, with the one of the batch where there is one. */
+  private List<Long> shape(List<Long> dims) {
+    List<Long> shape = new ArrayList<>(dims);
+    if (message.getMaxBatchSize() > 0) {
+      shape.addFirst(-1L);
+    }
+    return shape;
+  }
+
+  private void requireBatch(String kind, TensorSpec spec) {
+    if (spec.shape().rank() == 0 || spec.shape().dimension(0) >= 0) {
+      throw refused(
+          ("max_batch_size is %d, but %s \"%s\" has the shape %s in the model, which leaves no first"
+                  + " dimension open for a batch")
+              .formatted(message.getMaxBatchSize(), kind, spec.name(), spec.shape()));
+    }
+  }
+
+  /** An optional input has an initializer in the model, and what has one is a constant here. */
+  private static void requireNoDefault(ModelInput input, List<TensorSpec> inputs) {
+    if (input.getOptional()
+        && inputs.stream().noneMatch(spec -> spec.name().equals(input.getName()))) {
+      throw refused(
+          "input \"%s\" is optional, and its default in the model always counts here; leave it out, or have the model take it without a default"
+              .formatted(input.getName()));
     }
   }
 
@@ -150,10 +222,7 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
           "%s \"%s\" is of %s, in the model of %s"
               .formatted(kind, name, type, typeOf(spec.type())));
     }
-    List<Long> shape = new ArrayList<>(dims);
-    if (message.getMaxBatchSize() > 0) {
-      shape.addFirst(-1L);
-    }
+    List<Long> shape = shape(dims);
     if (!dims.isEmpty() && !agree(shape, spec.shape().toArray())) {
       throw refused(
           "%s \"%s\" has the shape %s%s, in the model %s"

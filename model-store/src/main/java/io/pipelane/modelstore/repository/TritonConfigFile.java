@@ -15,8 +15,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.NavigableSet;
 import java.util.Set;
-import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class TritonConfigFile {
   static final String NAME = "config.pbtxt";
 
+  private static final String PREFERRED = "dynamic_batching.preferred_batch_size";
   private static final int MAXIMUM_BYTES = 1 << 20;
 
   private static final Set<String> HEEDED_OF_ALL =
@@ -46,11 +47,12 @@ final class TritonConfigFile {
           "backend",
           "version_policy",
           "default_model_filename",
-          "dynamic_batching.preferred_batch_size",
+          PREFERRED,
           "dynamic_batching.max_queue_delay_microseconds",
           "dynamic_batching.preserve_ordering",
           "dynamic_batching.default_queue_policy.max_queue_size",
           "dynamic_batching.default_queue_policy.default_timeout_microseconds",
+          "dynamic_batching.default_queue_policy.timeout_action",
           "dynamic_batching.default_queue_policy.allow_timeout_override",
           "model_warmup");
 
@@ -109,9 +111,14 @@ final class TritonConfigFile {
 
   private static TritonConfig checked(ModelConfig.Builder config, String model) {
     checkServable(config, model);
-    SortedSet<String> ignored = new TreeSet<>();
+    NavigableSet<String> ignored = new TreeSet<>();
     Set<String> heeded = config.hasEnsembleScheduling() ? HEEDED_OF_ENSEMBLES : HEEDED;
     collectIgnored(config.build(), heeded, "", ignored);
+    int most = Math.max(1, config.getMaxBatchSize());
+    config.getDynamicBatching().getPreferredBatchSizeList().stream()
+        .filter(size -> size > most)
+        .map(size -> PREFERRED + " " + size + " beyond max_batch_size " + config.getMaxBatchSize())
+        .forEach(ignored::add);
     return new TritonConfig(true, config.build(), List.copyOf(ignored));
   }
 
@@ -169,7 +176,7 @@ final class TritonConfigFile {
   }
 
   private static void collectIgnored(
-      Message message, Set<String> all, String prefix, SortedSet<String> ignored) {
+      Message message, Set<String> all, String prefix, NavigableSet<String> ignored) {
     message
         .getAllFields()
         .forEach(

@@ -31,11 +31,6 @@ final class TritonOptions {
             .toList();
     Optional<Integer> queued =
         queue.getMaxQueueSize() > 0 ? Optional.of(queue.getMaxQueueSize()) : Optional.empty();
-    long micros = queue.getDefaultTimeoutMicroseconds();
-    Optional<Duration> timeout =
-        micros > 0 && micros < LONGEST_MICROS
-            ? Optional.of(Duration.of(micros, ChronoUnit.MICROS))
-            : Optional.empty();
     return new ModelOptions(
         preferred,
         message.getModelWarmupCount() > 0,
@@ -45,9 +40,10 @@ final class TritonOptions {
             queued,
             Optional.empty(),
             Optional.empty(),
-            timeout,
             Optional.empty(),
-            ownTimes(batching)),
+            Optional.empty(),
+            ownTimes(batching),
+            queueTimeout(queue)),
         new BatchingOptions(
             BatchingOptions.DEFAULT.mode(),
             preferred,
@@ -56,6 +52,17 @@ final class TritonOptions {
             config.mostRows()),
         Map.of(),
         TritonWarmUps.of(message));
+  }
+
+  /**
+   * What comes too late for its turn is refused, unless the policy would have it run all the same.
+   */
+  private static Optional<Duration> queueTimeout(ModelQueuePolicy queue) {
+    long micros = queue.getDefaultTimeoutMicroseconds();
+    boolean refuses = queue.getTimeoutAction() == ModelQueuePolicy.TimeoutAction.REJECT;
+    return refuses && micros > 0 && micros < LONGEST_MICROS
+        ? Optional.of(Duration.of(micros, ChronoUnit.MICROS))
+        : Optional.empty();
   }
 
   /** Without a queue policy requests are free to name one; a policy that is silent forbids it. */

@@ -79,7 +79,8 @@ class TritonConfigTest {
     assertEquals(Optional.of(8), options.batching().maxRows());
     assertEquals(OwnTimes.NONE, options.limits().ownTimes());
     assertEquals(Optional.of(32), options.limits().queuedRequests());
-    assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().timeout());
+    assertEquals(Optional.of(Duration.ofMillis(50)), options.limits().queueTimeout());
+    assertEquals(Optional.empty(), options.limits().timeout(), "the run may take its time");
     assertEquals(ModelOptions.DEFAULT, TritonOptions.of(TritonConfig.NONE));
   }
 
@@ -87,6 +88,7 @@ class TritonConfigTest {
   void parse_namesWhatIsIgnored() {
     assertEquals(
         List.of(
+            "dynamic_batching.preferred_batch_size 64 beyond max_batch_size 8",
             "input.format",
             "instance_group",
             "optimization",
@@ -120,6 +122,9 @@ class TritonConfigTest {
               "dynamic_batching.preserve_ordering", "dynamic_batching { preserve_ordering: true }"),
           entry(POLICY + "max_queue_size", policy("max_queue_size: 3")),
           entry(POLICY + "default_timeout_microseconds", policy("default_timeout_microseconds: 5")),
+          entry(
+              POLICY + "timeout_action",
+              policy("default_timeout_microseconds: 5 timeout_action: DELAY")),
           entry(POLICY + "allow_timeout_override", policy("allow_timeout_override: true")),
           entry("model_warmup", "model_warmup { name: \"w\" }"));
 
@@ -145,10 +150,18 @@ class TritonConfigTest {
         (path, text) -> {
           String without =
               path.startsWith(POLICY)
-                  ? policy("")
+                  ? policy(path.endsWith("action") ? "default_timeout_microseconds: 5" : "")
                   : path.endsWith("preferred_batch_size") ? "max_batch_size: 8" : "";
           assertNotEquals(meaning(without), meaning(text), path);
         });
+  }
+
+  /** What is late is run behind others there, and in its turn here. */
+  @Test
+  void timeoutThatDelays_isNoLimit() {
+    String delays = policy("default_timeout_microseconds: 5 timeout_action: DELAY");
+    assertEquals(Optional.empty(), TritonOptions.of(parse(delays)).limits().queueTimeout());
+    assertEquals(List.of(), parse(delays).ignored());
   }
 
   @Test
@@ -169,11 +182,52 @@ class TritonConfigTest {
     parse("input { name: \"x\" dims: [ -1, 3, -1, -1 ] }").check(INPUTS, OUTPUTS);
   }
 
+  /** What clients see, and may send and ask for. */
+  @Test
+  void inputsAndOutputs_areThoseDeclared() {
+    List<TensorSpec> inputs =
+        List.of(
+            new TensorSpec("x", TensorType.FP32, Shape.of(-1, 3, -1, -1)),
+            new TensorSpec("mask", TensorType.BOOL, Shape.of(-1)));
+    List<TensorSpec> outputs =
+        List.of(
+            new TensorSpec("y", TensorType.FP32, Shape.of(-1, -1)),
+            new TensorSpec("features", TensorType.FP32, Shape.of(-1, 64)));
+    assertEquals(inputs, TritonConfig.NONE.inputs(inputs));
+    assertEquals(outputs, TritonConfig.NONE.outputs(outputs));
+    TritonConfig config =
+        parse(
+            "max_batch_size: 8 input { name: \"x\" dims: [ -1, 224, -1 ] }"
+                + " output { name: \"y\" dims: 1000 }");
+    assertEquals(
+        List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, 3, 224, -1)), inputs.getLast()),
+        config.inputs(inputs));
+    assertEquals(
+        List.of(new TensorSpec("y", TensorType.FP32, Shape.of(-1, 1000))), config.outputs(outputs));
+  }
+
+  /** There is nothing to batch along. */
+  @Test
+  void check_ofABatchThatTheModelDoesNotHave_saysWhy() {
+    List<TensorSpec> fixed = List.of(new TensorSpec("x", TensorType.FP32, Shape.of(1, 4)));
+    List<TensorSpec> scalar = List.of(new TensorSpec("y", TensorType.FP32, Shape.of()));
+    TritonConfig config = parse("max_batch_size: 8");
+    String input = refusal(() -> config.check(fixed, OUTPUTS));
+    assertTrue(
+        input.endsWith(
+            "max_batch_size is 8, but input \"x\" has the shape [1,4] in the model, which leaves no"
+                + " first dimension open for a batch"),
+        input);
+    assertTrue(refusal(() -> config.check(INPUTS, scalar)).contains("output \"y\""));
+    parse("max_batch_size: 0").check(fixed, scalar);
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',
       value = {
         "input { name: \"z\" }; is not the model's; it has [x]",
+        "input { name: \"c\" optional: true }; is optional, and its default in the model always counts",
         "input { name: \"x\" data_type: TYPE_INT64 }; is of TYPE_INT64",
         "input { name: \"x\" dims: [ 3, 224, 224 ] }; has the shape [3, 224, 224], in the model",
         "output { name: \"y\" dims: [ 10, 100 ] reshape { shape: [ 1000 ] } }; has a reshape",

@@ -16,6 +16,7 @@ import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimNames;
 import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
 import com.nimbusds.jwt.proc.BadJWTException;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
@@ -46,6 +47,10 @@ final class Tokens {
   private static final Set<JWSAlgorithm> ALGORITHMS =
       Set.of(JWSAlgorithm.RS256, JWSAlgorithm.ES256, JWSAlgorithm.HS256);
   private static final int MAXIMUM_LENGTH = 16 << 10;
+
+  /** By how much the issuer's clock may differ. */
+  private static final int CLOCK_SKEW_SECONDS = 5;
+
   private static final int REMEMBERED = 10_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -88,15 +93,18 @@ final class Tokens {
   }
 
   private DefaultJWTClaimsVerifier<SecurityContext> claimsVerifier() {
-    return new DefaultJWTClaimsVerifier<>(
-        settings.audience(),
-        new JWTClaimsSet.Builder().issuer(settings.issuer()).build(),
-        Set.of(JWTClaimNames.EXPIRATION_TIME)) {
-      @Override
-      protected Date currentTime() {
-        return Date.from(clock.instant());
-      }
-    };
+    DefaultJWTClaimsVerifier<SecurityContext> verifier =
+        new DefaultJWTClaimsVerifier<>(
+            settings.audience(),
+            new JWTClaimsSet.Builder().issuer(settings.issuer()).build(),
+            Set.of(JWTClaimNames.EXPIRATION_TIME)) {
+          @Override
+          protected Date currentTime() {
+            return Date.from(clock.instant());
+          }
+        };
+    verifier.setMaxClockSkew(CLOCK_SKEW_SECONDS);
+    return verifier;
   }
 
   /** Whether a credential has a token's form: three parts between dots. */
@@ -133,10 +141,29 @@ final class Tokens {
     } catch (ExpiredJWTException e) {
       throw refused("has expired");
     } catch (BadJWTException e) {
-      throw refused("is not of the issuer, or not for the audience, or not for now");
+      throw refused("is refused for its claim " + wrongClaim(token));
     } catch (BadJOSEException | JOSEException e) {
       throw refused("is not signed by a key that is known, with RS256, ES256 or HS256");
     }
+  }
+
+  /** Which claim of a signed token does not hold, in the order of what it says of the issuer. */
+  private String wrongClaim(String token) {
+    JWTClaimsSet claims;
+    try {
+      claims = SignedJWT.parse(token).getJWTClaimsSet();
+    } catch (ParseException e) {
+      return "set, which cannot be read";
+    }
+    if (!settings.issuer().equals(claims.getIssuer())) {
+      return "iss, which is not the issuer's";
+    }
+    if (!claims.getAudience().contains(settings.audience())) {
+      return "aud, which does not name this server";
+    }
+    return claims.getExpirationTime() == null
+        ? "exp, which it lacks"
+        : "nbf, which lies in the future";
   }
 
   private Caller caller(JWTClaimsSet claims, String digest) {

@@ -49,7 +49,8 @@ record WrittenLimits(JsonNode node, Function<String, StatusException> refused) {
     }
     double value = written.asDouble();
     if (!written.isNumber() || !(value > 0) || value > maximum) {
-      throw refused.apply("%s must be a number above 0, at most %.0f".formatted(member, maximum));
+      throw refused.apply(
+          "%s must be a number above 0, at most %.0f, not %s".formatted(member, maximum, written));
     }
     return value;
   }

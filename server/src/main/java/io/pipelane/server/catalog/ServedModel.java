@@ -100,11 +100,14 @@ public record ServedModel(
   public OptionalLong deadlineNanos(long timeoutMicros) {
     long objective = options.limits().timeout().map(Duration::toNanos).orElse(0L);
     long wanted = TimeUnit.MICROSECONDS.toNanos(timeoutMicros);
+    long most =
+        objective == 0
+            ? options.limits().queueTimeout().map(Duration::toNanos).orElse(Long.MAX_VALUE)
+            : objective;
     long nanos =
         switch (options.limits().ownTimes()) {
           case ANY -> wanted == 0 ? objective : wanted;
-          case SHORTER ->
-              wanted == 0 || objective == 0 ? wanted + objective : Math.min(wanted, objective);
+          case SHORTER -> wanted == 0 || wanted > most ? objective : wanted;
           case NONE -> objective;
         };
     return nanos == 0 ? OptionalLong.empty() : OptionalLong.of(System.nanoTime() + nanos);

@@ -47,7 +47,7 @@ sealed interface VersionEntry {
     }
 
     /**
-     * As the front end sees it; state is no business of those who ask.
+     * As the front end sees it: what its owner has declared; state is no business of those who ask.
      *
      * @param ready all versions of the model that are READY with it
      */
@@ -56,8 +56,8 @@ sealed interface VersionEntry {
       return new ServedModel(
               imported.version(),
               ready,
-              without(options.state().values(), plan.inputs()),
-              without(options.state().keySet(), plan.outputs()),
+              without(options.state().values(), declared.inputs(plan.inputs())),
+              without(options.state().keySet(), declared.outputs(plan.outputs())),
               options)
           .ofContent(imported.content());
     }

@@ -16,8 +16,10 @@ import io.pipelane.server.catalog.VersionEntry.Unloaded;
 import io.pipelane.server.device.ServingDevices;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -184,6 +186,7 @@ final class VersionLifecycle {
       Set<Long> wanted,
       Runnable keep) {
     Set<Long> before = Set.copyOf(model.versions().keySet());
+    Set<Long> served = Set.copyOf(model.ready());
     try {
       if (wanted.isEmpty()) {
         throw new StatusException(
@@ -204,7 +207,7 @@ final class VersionLifecycle {
         throw new StatusException(
             Status.INVALID_ARGUMENT, "none of versions " + wanted + " is in service");
       }
-      requireReady(next, ready);
+      requireReady(changed(next, model.choice(), served), ready);
       keep.run();
     } catch (RuntimeException | Error e) {
       dropAllBut(model, before);
@@ -221,6 +224,32 @@ final class VersionLifecycle {
         model.remove(version);
       }
     }
+  }
+
+  /**
+   * A choice without what the choice before it has said already and what did not hold then: that
+   * stops nobody from choosing something else.
+   */
+  private static VersionChoice changed(
+      VersionChoice next, VersionChoice earlier, Set<Long> served) {
+    Map<String, Long> labels = new TreeMap<>(next.labels());
+    labels
+        .entrySet()
+        .removeIf(
+            label ->
+                label.getValue().equals(earlier.labels().get(label.getKey()))
+                    && !served.contains(label.getValue()));
+    boolean dangled =
+        next.standard().equals(earlier.standard())
+            && !isAnswered(earlier.standard(), earlier.labels(), served);
+    return new VersionChoice(next.served(), dangled ? "" : next.standard(), labels);
+  }
+
+  private static boolean isAnswered(String standard, Map<String, Long> labels, Set<Long> versions) {
+    Long labelled = labels.get(standard);
+    return labelled == null
+        ? versions.stream().anyMatch(version -> standard.equals(Long.toString(version)))
+        : versions.contains(labelled);
   }
 
   private static void requireReady(VersionChoice choice, Set<Long> ready) {

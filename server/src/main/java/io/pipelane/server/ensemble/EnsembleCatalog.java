@@ -236,7 +236,7 @@ public final class EnsembleCatalog implements ModelCatalog {
   @Override
   public TritonConfig declared(ModelVersion version) {
     Entered entered = ensembles.get(version.model());
-    return entered == null ? models.declared(version) : entered.ensemble.declared();
+    return entered == null ? models.declared(version) : entered.ensemble.described();
   }
 
   @Override

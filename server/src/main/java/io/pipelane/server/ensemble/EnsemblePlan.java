@@ -152,8 +152,8 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
           new ServedModel(
               new ModelVersion(ensemble.name(), VERSION),
               List.of(VERSION),
-              given,
-              outputs,
+              ensemble.declared().inputs(given),
+              ensemble.declared().outputs(outputs),
               ensemble.options(),
               members.stream().anyMatch(member -> member.model.keepsState()),
               "");

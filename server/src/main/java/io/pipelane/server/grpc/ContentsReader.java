@@ -25,7 +25,7 @@ final class ContentsReader {
   }
 
   /**
-   * Reads the list that belongs to the type; others are ignored.
+   * Reads the list that belongs to the type; others must be empty.
    *
    * @param buffers makes an empty buffer for so many bytes
    * @throws StatusException when the list has not as many elements as the shape, or one that the
@@ -46,6 +46,10 @@ final class ContentsReader {
       throw InferMessageReader.invalid(
           "%s has %d elements of %s in its contents, shape %s needs %d"
               .formatted(label, count, type, shape, shape.elements()));
+    }
+    if (count != countOfAll()) {
+      throw InferMessageReader.invalid(
+          "%s is %s and has contents of another type, too; leave those out".formatted(label, type));
     }
     ByteBuf target = buffers.apply(Math.toIntExact(byteSize(count)));
     for (int i = 0; i < count; i++) {
@@ -68,6 +72,17 @@ final class ContentsReader {
           throw InferMessageReader.invalid(
               label + ": " + type + " has no typed contents; send it in raw_input_contents");
     };
+  }
+
+  private long countOfAll() {
+    return (long) contents.getBoolContentsCount()
+        + contents.getIntContentsCount()
+        + contents.getInt64ContentsCount()
+        + contents.getUintContentsCount()
+        + contents.getUint64ContentsCount()
+        + contents.getFp32ContentsCount()
+        + contents.getFp64ContentsCount()
+        + contents.getBytesContentsCount();
   }
 
   private long byteSize(int count) {

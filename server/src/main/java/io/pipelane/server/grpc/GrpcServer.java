@@ -24,11 +24,13 @@ import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,17 @@ import org.jspecify.annotations.Nullable;
  * loops and never block one. Every method is safe for any thread.
  */
 public final class GrpcServer implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(GrpcServer.class.getName());
+
+  /**
+   * Each message that is too large, and each call that its client gives up, would have its trace.
+   */
+  private static final Logger LIBRARY = Logger.getLogger("io.grpc.netty");
+
+  static {
+    LIBRARY.setLevel(java.util.logging.Level.SEVERE);
+  }
+
   /** What a message may have beside its tensors' bytes. */
   private static final int ROOM_FOR_DESCRIPTION = 1 << 20;
 
@@ -53,6 +66,8 @@ public final class GrpcServer implements AutoCloseable {
   private final AtomicBoolean draining = new AtomicBoolean();
   private final ReadinessHealth health;
   private final MessagePace pace;
+  private final LastingCalls lasting = new LastingCalls();
+  private final CallCount calls = new CallCount();
   private final Server server;
 
   private GrpcServer(
@@ -149,8 +164,10 @@ public final class GrpcServer implements AutoCloseable {
           .intercept(new GrpcPriority())
           .intercept(new GrpcAccess(parts.backend().access()))
           .intercept(pace)
+          .intercept(lasting)
           .addStreamTracerFactory(pace)
-          .addService(InferenceGrpcService.of(parts, forwarding))
+          .addStreamTracerFactory(calls)
+          .addService(InferenceGrpcService.of(parts, forwarding, lasting))
           .addService(health.service())
           .addService(ProtoReflectionServiceV1.newInstance())
           .addService(olderReflection())
@@ -185,11 +202,16 @@ public final class GrpcServer implements AutoCloseable {
     return (InetSocketAddress) server.getListenSockets().getFirst();
   }
 
-  /** Accepts no more calls; those that run go on. Returns at once; does nothing the second time. */
+  /**
+   * Accepts no more calls. Those of one message go on; those that last take nothing more and are
+   * ended once they have answered what they have taken. Returns at once; does nothing the second
+   * time.
+   */
   public void beginDrain() {
     if (!draining.getAndSet(true)) {
       health.end();
       server.shutdown();
+      lasting.beginDrain();
     }
   }
 
@@ -204,6 +226,10 @@ public final class GrpcServer implements AutoCloseable {
     beginDrain();
     boolean answered = await(timeout);
     if (!answered) {
+      if (!timeout.isZero()) {
+        LOG.log(
+            Level.WARNING, "gRPC ends with {0} calls under way, as time is up", calls.underWay());
+      }
       server.shutdownNow();
       await(CLOSING_TIME);
     }

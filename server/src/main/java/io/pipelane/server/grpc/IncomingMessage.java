@@ -100,6 +100,11 @@ final class IncomingMessage {
     return parsed;
   }
 
+  /** The request's own name; empty where it has none, or the message has not been parsed. */
+  String id() {
+    return parsed == null ? "" : parsed.getId();
+  }
+
   /** Gives the bytes back of one that nobody has parsed. */
   void close() {
     InputStream bytes = unread;

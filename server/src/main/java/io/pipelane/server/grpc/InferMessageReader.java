@@ -134,7 +134,7 @@ final class InferMessageReader {
       case INT64_PARAM -> RequestPriority.of(Long.toString(priority.getInt64Param()));
       case UINT64_PARAM -> RequestPriority.of(Long.toUnsignedString(priority.getUint64Param()));
       case STRING_PARAM -> RequestPriority.of(priority.getStringParam());
-      default -> throw invalid("parameter \"priority\" must be a string or an integer");
+      default -> throw wrong("priority", "a string or an integer", priority);
     };
   }
 
@@ -148,7 +148,7 @@ final class InferMessageReader {
           case INT64_PARAM -> Long.toString(id.getInt64Param());
           case UINT64_PARAM -> Long.toUnsignedString(id.getUint64Param());
           case STRING_PARAM -> id.getStringParam();
-          default -> throw invalid("parameter \"sequence_id\" must be an integer or a string");
+          default -> throw wrong("sequence_id", "an integer or a string", id);
         };
     if (text.length() > LONGEST_SEQUENCE_ID) {
       throw invalid(
@@ -168,7 +168,7 @@ final class InferMessageReader {
     return switch (flag.getParameterChoiceCase()) {
       case PARAMETERCHOICE_NOT_SET -> false;
       case BOOL_PARAM -> flag.getBoolParam();
-      default -> throw invalid("parameter \"" + parameter + "\" must be true or false");
+      default -> throw wrong(parameter, "true or false", flag);
     };
   }
 
@@ -184,11 +184,25 @@ final class InferMessageReader {
           default -> -1;
         };
     if (micros < 0 || micros > ServedModel.LONGEST_TIMEOUT_MICROS) {
-      throw invalid(
-          "parameter \"timeout\" must be an integer of microseconds within 0 to "
-              + ServedModel.LONGEST_TIMEOUT_MICROS);
+      throw wrong(
+          "timeout",
+          "an integer of microseconds within 0 to " + ServedModel.LONGEST_TIMEOUT_MICROS,
+          timeout);
     }
     return micros;
+  }
+
+  private static StatusException wrong(String name, String expected, InferParameter value) {
+    String text =
+        switch (value.getParameterChoiceCase()) {
+          case BOOL_PARAM -> Boolean.toString(value.getBoolParam());
+          case INT64_PARAM -> Long.toString(value.getInt64Param());
+          case UINT64_PARAM -> Long.toUnsignedString(value.getUint64Param());
+          case DOUBLE_PARAM -> Double.toString(value.getDoubleParam());
+          case STRING_PARAM -> '"' + shorten(value.getStringParam()) + '"';
+          case PARAMETERCHOICE_NOT_SET -> "empty";
+        };
+    return invalid("parameter \"%s\" must be %s, not %s".formatted(name, expected, text));
   }
 
   /** Whether some output wanted has no typed form. */
@@ -227,7 +241,7 @@ final class InferMessageReader {
     String label = "input \"" + spec.name() + '"';
     checkParameters(label, input.getParametersMap());
     Shape shape = shape(input, label);
-    TensorShapes.check(model, label, spec, TensorType.ofName(input.getDatatype()), shape);
+    TensorShapes.check(model, label, spec, type(input, label), shape);
     RegionPart region = RegionParameters.of(label, input.getParametersMap());
     if (region != null && input.hasContents()) {
       throw invalid(label + " has both contents and a shared_memory_region; leave one out");
@@ -251,6 +265,14 @@ final class InferMessageReader {
           label, "the size of its raw contents is", spec.type(), shape, shape.elements(), bytes);
     }
     return new InputTensor(spec.name(), spec.type(), shape, bytes);
+  }
+
+  private static TensorType type(InferInputTensor input, String label) {
+    try {
+      return TensorType.ofName(input.getDatatype());
+    } catch (StatusException e) {
+      throw e.saying(label + ": " + e.getMessage());
+    }
   }
 
   /** An input from shared memory: a copy, which its client cannot change once it is checked. */
@@ -340,7 +362,7 @@ final class InferMessageReader {
     }
   }
 
-  private static String shorten(String text) {
+  static String shorten(String text) {
     return text.length() <= LONGEST_QUOTED ? text : text.substring(0, LONGEST_QUOTED) + "...";
   }
 

@@ -18,9 +18,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One ModelStreamInfer: requests run side by side and are answered in their order; one that fails
- * is answered with its error and ends nothing. A key that holds no longer ends the stream.
+ * is answered with its error and ends nothing. A key that holds no longer ends the stream. So does
+ * a server that stops, once what came before is answered.
  */
-final class InferStream implements StreamObserver<IncomingMessage> {
+final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls.Lasting {
   /*
    * The monitor guards the fields and is held for moments: runs end on any thread, event loops
    * among them. Answers are serialized outside of it. An answer whose turn has not come is
@@ -38,6 +39,7 @@ final class InferStream implements StreamObserver<IncomingMessage> {
   static final int WINDOW = 32;
 
   private final InferenceParts parts;
+  private final LastingCalls lasting;
   private final ServerCallStreamObserver<StreamAnswer> answers;
   private final Deque<Slot> slots = new ArrayDeque<>();
   private final Set<GrpcInferRun> runs = new HashSet<>();
@@ -46,17 +48,26 @@ final class InferStream implements StreamObserver<IncomingMessage> {
   private boolean counts;
   private boolean sending;
   private boolean halfClosed;
+  private boolean draining;
   private boolean cancelled;
   private boolean ended;
   private @Nullable StatusException failure;
 
-  InferStream(InferenceParts parts, ServerCallStreamObserver<StreamAnswer> answers) {
+  /**
+   * A stream of which nothing has come.
+   *
+   * @param lasting tells it that the server stops
+   */
+  InferStream(
+      InferenceParts parts, LastingCalls lasting, ServerCallStreamObserver<StreamAnswer> answers) {
     this.parts = parts;
+    this.lasting = lasting;
     this.answers = answers;
     answers.disableAutoRequest();
     answers.setOnCancelHandler(this::cancel);
     answers.setOnReadyHandler(this::askForMore);
     answers.request(WINDOW);
+    lasting.add(this);
   }
 
   /** A request's place among the answers. */
@@ -108,8 +119,10 @@ final class InferStream implements StreamObserver<IncomingMessage> {
       slots.add(slot);
     }
     try {
+      checkTaken();
       countTowardsLimits(caller);
     } catch (StatusException e) {
+      slot.parsed(message.id());
       message.close();
       slot.failed(e);
       return;
@@ -123,6 +136,12 @@ final class InferStream implements StreamObserver<IncomingMessage> {
       if (isOver()) {
         run.cancel();
       }
+    }
+  }
+
+  private synchronized void checkTaken() {
+    if (draining) {
+      throw LastingCalls.stopping();
     }
   }
 
@@ -209,13 +228,14 @@ final class InferStream implements StreamObserver<IncomingMessage> {
         return first.early;
       }
       sending = false;
-      boolean completes = failure == null && !cancelled && halfClosed && slots.isEmpty();
-      if (ended || (failure == null && !completes)) {
+      boolean isAnswered = failure == null && !cancelled && slots.isEmpty();
+      if (ended || (failure == null && !(isAnswered && (halfClosed || draining)))) {
         return null;
       }
       ended = true;
-      error = failure;
+      error = failure == null && !halfClosed ? LastingCalls.stopping() : failure;
     }
+    lasting.remove(this);
     if (error == null) {
       answers.onCompleted();
     } else {
@@ -253,9 +273,20 @@ final class InferStream implements StreamObserver<IncomingMessage> {
     answers.request(owed);
   }
 
-  private synchronized void cancel() {
-    cancelled = true;
-    List.copyOf(runs).forEach(GrpcInferRun::cancel);
+  private void cancel() {
+    lasting.remove(this);
+    synchronized (this) {
+      cancelled = true;
+      List.copyOf(runs).forEach(GrpcInferRun::cancel);
+    }
+  }
+
+  @Override
+  public void beginDrain() {
+    synchronized (this) {
+      draining = true;
+    }
+    sendIfNobodyDoes();
   }
 
   /** Ends the stream; requests under way are not answered. */

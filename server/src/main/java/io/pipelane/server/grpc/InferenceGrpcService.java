@@ -20,7 +20,6 @@ import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import io.pipelane.protocol.grpc.ModelReadyRequest;
 import io.pipelane.protocol.grpc.ModelReadyResponse;
-import io.pipelane.protocol.grpc.ModelRepositoryParameter;
 import io.pipelane.protocol.grpc.ModelStatisticsRequest;
 import io.pipelane.protocol.grpc.ModelStatisticsResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
@@ -54,13 +53,9 @@ import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
-import io.pipelane.server.protocol.RepositoryRequests;
 import io.pipelane.server.shared.RegionSpec;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
@@ -86,8 +81,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
    * The service with all its calls.
    *
    * @param forwarding says which inferences others answer; null where there are no others
+   * @param lasting tells streams that the server stops
    */
-  static ServerServiceDefinition of(InferenceParts parts, @Nullable CallForwarding forwarding) {
+  static ServerServiceDefinition of(
+      InferenceParts parts, @Nullable CallForwarding forwarding, LastingCalls lasting) {
     ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
@@ -95,7 +92,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       if (described.equals(GRPCInferenceServiceGrpc.getModelInferMethod())) {
         methods.add(modelInfer(parts, forwarding));
       } else if (described.equals(GRPCInferenceServiceGrpc.getModelStreamInferMethod())) {
-        methods.add(modelStreamInfer(parts));
+        methods.add(modelStreamInfer(parts, lasting));
       } else {
         methods.add(method);
       }
@@ -122,7 +119,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   }
 
   private static ServerMethodDefinition<IncomingMessage, StreamAnswer> modelStreamInfer(
-      InferenceParts parts) {
+      InferenceParts parts, LastingCalls lasting) {
     MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
         GRPCInferenceServiceGrpc.getModelStreamInferMethod();
     return ServerMethodDefinition.create(
@@ -131,7 +128,9 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
                 new StreamAnswer.Marshaller(method.getResponseMarshaller()))
             .build(),
         ServerCalls.asyncBidiStreamingCall(
-            observer -> new InferStream(parts, (ServerCallStreamObserver<StreamAnswer>) observer)));
+            observer ->
+                new InferStream(
+                    parts, lasting, (ServerCallStreamObserver<StreamAnswer>) observer)));
   }
 
   @Override
@@ -179,7 +178,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
-          return Messages.metadata(model);
+          return Messages.metadata(model, backend.catalog().declared(model.version()));
         });
   }
 
@@ -236,14 +235,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          Map<String, ModelRepositoryParameter> parameters = request.getParametersMap();
-          LoadOptions options =
-              RepositoryRequests.options(
-                  Optional.ofNullable(parameters.get("deadline"))
-                      .map(deadline -> RepositoryRequests.deadline(deadline.getInt64Param())),
-                  Optional.ofNullable(parameters.get("config"))
-                      .map(ModelRepositoryParameter::getStringParam),
-                  files(parameters));
+          LoadOptions options = new RepositoryParameters(request.getParametersMap()).load();
           return backend.catalog().load(request.getModelName(), options, caller::checkManages);
         },
         RepositoryModelLoadResponse.getDefaultInstance());
@@ -258,11 +250,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
-          ModelRepositoryParameter dependents =
-              request.getParametersOrDefault(
-                  RepositoryRequests.UNLOAD_DEPENDENTS,
-                  ModelRepositoryParameter.getDefaultInstance());
-          return dependents.getBoolParam()
+          return new RepositoryParameters(request.getParametersMap()).unloadsDependents()
               ? backend.catalog().unloadWithDependents(request.getModelName(), caller::checkManages)
               : backend.catalog().unload(request.getModelName());
         },
@@ -339,19 +327,6 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           return backend.sharedMemory().unregister(request.getName());
         },
         SystemSharedMemoryUnregisterResponse.getDefaultInstance());
-  }
-
-  private static Map<String, byte[]> files(Map<String, ModelRepositoryParameter> parameters) {
-    Map<String, byte[]> files = new HashMap<>();
-    parameters.forEach(
-        (name, value) -> {
-          if (name.startsWith(RepositoryRequests.FILE)) {
-            files.put(
-                name.substring(RepositoryRequests.FILE.length()),
-                value.getBytesParam().toByteArray());
-          }
-        });
-    return files;
   }
 
   /** Answers with what takes locks to find out. */

@@ -1,5 +1,6 @@
 package io.pipelane.server.grpc;
 
+import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.protocol.grpc.InferBatchStatistics;
 import io.pipelane.protocol.grpc.InferStatistics;
 import io.pipelane.protocol.grpc.MemoryUsage;
@@ -14,7 +15,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.state.HeldMemory;
 import io.pipelane.server.statistics.BatchCounters;
 import io.pipelane.server.statistics.ModelCounters;
@@ -25,11 +26,11 @@ import java.util.List;
 final class Messages {
   private Messages() {}
 
-  static ModelMetadataResponse metadata(ServedModel model) {
+  static ModelMetadataResponse metadata(ServedModel model, TritonConfig declared) {
     return ModelMetadataResponse.newBuilder()
         .setName(model.version().model())
         .addAllVersions(model.versions().stream().map(Object::toString).toList())
-        .setPlatform(Answers.PLATFORM)
+        .setPlatform(ModelConfigs.platform(declared))
         .addAllInputs(model.inputs().stream().map(Messages::tensor).toList())
         .addAllOutputs(model.outputs().stream().map(Messages::tensor).toList())
         .build();

@@ -91,6 +91,16 @@ final class Admission {
                 "Expect \"" + UriPath.shorten(head.expectation()) + "\" is not understood"),
             false);
       }
+      String transferCoding = head.unknownTransferCoding();
+      if (transferCoding != null) {
+        return new Refused(
+            Response.error(
+                HttpResponseStatus.NOT_IMPLEMENTED,
+                allocator,
+                "Transfer-Encoding \"%s\" is not served; send \"chunked\", and Content-Encoding"
+                    .formatted(UriPath.shorten(transferCoding))),
+            false);
+      }
       String unknownEncoding = head.unknownEncoding();
       if (unknownEncoding != null) {
         return new Refused(Response.encodingUnknown(allocator, unknownEncoding), true);

@@ -164,10 +164,15 @@ final class Api {
    */
   private void begin(Exchange exchange) {
     if (!activity.begin()) {
-      throw StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
+      throw stopping();
     }
     exchange.setCounted();
     exchange.beginForCaller();
+  }
+
+  /** Why nothing more is taken. */
+  static StatusException stopping() {
+    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
   }
 
   /** The executor for what would hold an event loop for too long. */
@@ -230,7 +235,8 @@ final class Api {
       case Route.Ready _ -> answerReady(exchange, backend.isReady());
       case Route.ModelMetadata(String name, String version) -> {
         ServedModel model = backend.resolve(name, version);
-        answer(exchange, target -> Answers.model(target, model));
+        String platform = ModelConfigs.platform(catalog.declared(model.version()));
+        answer(exchange, target -> Answers.model(target, model, platform));
       }
       case Route.ModelReady(String name, String version) -> {
         ServedModel model = backend.resolve(name, version);

@@ -3,6 +3,8 @@ package io.pipelane.server.http;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.timeout.IdleStateEvent;
 import java.io.IOException;
@@ -23,16 +25,29 @@ final class Http2Connection extends ChannelInboundHandlerAdapter {
     stream.closeFuture().addListener(_ -> streams.remove(stream));
   }
 
-  /** The client has neither sent nor taken a byte for a while. */
+  /** The client has neither sent nor taken a byte for a while; or the server stops. */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof IdleStateEvent)) {
+    boolean isIdle = event instanceof IdleStateEvent;
+    boolean isDraining = event instanceof HttpConnection.Draining;
+    if (isDraining) {
+      announceEnd(context);
+    }
+    if (!isIdle && !isDraining) {
       context.fireUserEventTriggered(event);
-    } else if (streams.isEmpty()) {
+    } else if (isIdle && streams.isEmpty()) {
       context.close();
     } else {
       List.copyOf(streams).forEach(stream -> stream.pipeline().fireUserEventTriggered(event));
     }
+  }
+
+  /**
+   * Asks the client for no more streams; those that come all the same are answered (RFC 9113 6.8).
+   */
+  private static void announceEnd(ChannelHandlerContext context) {
+    context.writeAndFlush(
+        new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR).setExtraStreamIds(Integer.MAX_VALUE));
   }
 
   @Override

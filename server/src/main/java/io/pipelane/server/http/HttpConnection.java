@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpRequest;
@@ -13,6 +14,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.util.AttributeKey;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.server.access.Caller;
@@ -58,6 +60,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   /** A refused request's body up to this length is read and dropped to keep the connection. */
   private static final int LARGEST_DROPPED_BODY = 1 << 16;
 
+  /** Set on a client's connection where a request was refused whose body may still be coming. */
+  private static final AttributeKey<Boolean> CUT_SHORT = AttributeKey.valueOf("cut short");
+
   private static final System.Logger LOG = System.getLogger(HttpConnection.class.getName());
 
   private final Api api;
@@ -96,6 +101,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     this.activity = activity;
     this.transfers = transfers;
     this.framing = framing;
+  }
+
+  /** The event that tells connections that the server stops. */
+  record Draining() {}
+
+  /** Whether a connection's client may still send what has been answered already. */
+  static boolean isCutShort(Channel connection) {
+    return connection.hasAttr(CUT_SHORT);
   }
 
   ByteBufAllocator allocator() {
@@ -174,6 +187,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       refuse(Response.malformed(request.decoderResult().cause(), allocator()));
       return;
     }
+    if (request.protocolVersion().majorVersion() != 1) {
+      refuse(
+          Response.error(
+              HttpResponseStatus.HTTP_VERSION_NOT_SUPPORTED,
+              allocator(),
+              request.protocolVersion() + " is not served; HTTP/1.1 and HTTP/2 are"));
+      return;
+    }
     switch (admission.judge(head, allocator())) {
       case Admitted(Route route, Caller caller, BodyLimit limit) -> {
         receivingRoute = route;
@@ -184,6 +205,9 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
         }
         offerContinue();
         updateReading();
+        if (activity.isDraining() && (head.isChunked() || head.contentLength() > 0)) {
+          refuseArriving();
+        }
       }
       case Refused(Response response, boolean keeps) when keeps -> refuseEarly(head, response);
       case Refused(Response response, boolean _) -> refuse(response);
@@ -206,7 +230,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     if (content.decoderResult().isFailure()) {
       lastRequestSeen = true;
-      exchange.answer(Response.malformed(content.decoderResult().cause(), allocator()).closing());
+      exchange.answer(
+          Response.malformedBody(content.decoderResult().cause(), allocator()).closing());
       return;
     }
     UploadRun upload = exchange.upload();
@@ -246,6 +271,16 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   private void refuse(Response response) {
     lastRequestSeen = true;
     answerReceiving(response.closing());
+  }
+
+  /** A body that has not come is not waited for; an upload has begun, and goes on. */
+  private void refuseArriving() {
+    if (receiving != null && !receiving.isAnswered() && receiving.upload() == null) {
+      Channel channel = context().channel();
+      Channel connection = channel.parent() instanceof DuplexChannel parent ? parent : channel;
+      connection.attr(CUT_SHORT).set(true);
+      refuse(Response.error(Api.stopping(), allocator()));
+    }
   }
 
   private void answerReceiving(Response response) {
@@ -349,10 +384,14 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The client has neither sent nor taken a byte for a while, or hardly any. */
+  /**
+   * The client has neither sent nor taken a byte for a while, or hardly any; or the server stops.
+   */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof IdleStateEvent || event instanceof RequestPace.TooSlow)) {
+    if (event instanceof Draining) {
+      refuseArriving();
+    } else if (!(event instanceof IdleStateEvent || event instanceof RequestPace.TooSlow)) {
       context.fireUserEventTriggered(event);
     } else if (exchanges.isEmpty()) {
       context.close();

@@ -4,13 +4,13 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.util.NetUtil;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
@@ -22,6 +22,7 @@ import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
@@ -29,6 +30,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,12 +39,15 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 public final class HttpServer implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(HttpServer.class.getName());
+
   private static final int BACKLOG = 1024;
   private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
 
   private final EventLoopGroup loops;
   private final CodecThreads codecs;
   private final ServerActivity activity;
+  private final AtomicBoolean draining = new AtomicBoolean();
   private final TransferBuffers transfers;
   private final ChannelGroup connections;
   private final Transport transport;
@@ -174,15 +179,20 @@ public final class HttpServer implements AutoCloseable {
   }
 
   /**
-   * Accepts no more connections and turns new requests on open ones away with 503; those that run
-   * go on. Returns at once; does nothing the second time.
+   * Accepts no more connections and turns new requests on open ones away with 503, and those whose
+   * bodies have not come; those that run go on. Returns at once; does nothing the second time.
    */
   public void beginDrain() {
+    if (draining.getAndSet(true)) {
+      return;
+    }
     activity.drain();
     listener.close().awaitUninterruptibly();
     if (managementListener != null) {
       managementListener.close().awaitUninterruptibly();
     }
+    HttpConnection.Draining event = new HttpConnection.Draining();
+    connections.forEach(channel -> channel.pipeline().fireUserEventTriggered(event));
   }
 
   /**
@@ -200,6 +210,12 @@ public final class HttpServer implements AutoCloseable {
       idle.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       answered = false;
+      if (!timeout.isZero()) {
+        LOG.log(
+            Level.WARNING,
+            "HTTP ends with {0} requests under way, as time is up",
+            activity.running());
+      }
     } catch (ExecutionException e) {
       throw new AssertionError("the future never fails", e);
     } catch (InterruptedException e) {
@@ -207,12 +223,20 @@ public final class HttpServer implements AutoCloseable {
       answered = false;
     }
     connections.forEach(
-        channel ->
-            channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(ChannelFutureListener.CLOSE));
+        channel -> channel.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(_ -> end(channel)));
     connections.newCloseFuture().awaitUninterruptibly(CLOSING_TIME.toMillis());
     connections.close().awaitUninterruptibly(CLOSING_TIME.toMillis());
     stop();
     return answered;
+  }
+
+  /** Closing while the client still sends could take an answer with it: then it is to close. */
+  private static void end(Channel connection) {
+    if (HttpConnection.isCutShort(connection) && connection instanceof DuplexChannel duplex) {
+      duplex.shutdownOutput();
+    } else {
+      connection.close();
+    }
   }
 
   private void stop() {

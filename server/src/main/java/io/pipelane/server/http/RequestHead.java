@@ -91,6 +91,14 @@ record RequestHead(
         : null;
   }
 
+  /** How the body is wrapped if that is not by chunks alone. */
+  @Nullable String unknownTransferCoding() {
+    String coding = String.join(", ", headers.getAll(HttpHeaderNames.TRANSFER_ENCODING));
+    boolean isKnown =
+        coding.isEmpty() || HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding.strip());
+    return isKnown ? null : coding;
+  }
+
   /** The coding in which the client likes its answer; null for none. */
   @Nullable Compression acceptedCompression() {
     String accepted = headers.get(HttpHeaderNames.ACCEPT_ENCODING);

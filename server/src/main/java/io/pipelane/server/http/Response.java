@@ -143,6 +143,14 @@ record Response(
     return error(status, allocator, "malformed HTTP: " + cause.getMessage());
   }
 
+  /** The same of what follows a request's head, whose lines are those of chunks. */
+  static Response malformedBody(Throwable cause, ByteBufAllocator allocator) {
+    return cause instanceof TooLongHttpLineException
+        ? error(
+            HttpResponseStatus.BAD_REQUEST, allocator, "malformed HTTP: a chunk's line is too long")
+        : malformed(cause, allocator);
+  }
+
   static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {
     return of(
         HttpResponseStatus.METHOD_NOT_ALLOWED,

@@ -36,6 +36,11 @@ final class ServerActivity {
     }
   }
 
+  /** How many are being answered. */
+  int running() {
+    return running.get();
+  }
+
   boolean isDraining() {
     return draining;
   }

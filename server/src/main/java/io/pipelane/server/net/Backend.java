@@ -14,6 +14,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.KeptByAnotherVersion;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +72,8 @@ public record Backend(
 
   /**
    * Has the version that answers for a name answer. One that has just left, or whose content was
-   * just replaced, is followed by what answers now.
+   * just replaced, is followed by what answers now; one without the request's sequence by the one
+   * that has it.
    *
    * @param version empty lets the catalogue pick
    * @param answer called again with the next version where one has left
@@ -103,7 +105,8 @@ public record Backend(
   }
 
   /**
-   * The version that answers now for one that has just left, whose account is withdrawn then.
+   * The version that answers now for one that has just left, or that has the sequence of a request
+   * which names no version by its number. The account there is withdrawn then.
    *
    * @param version what was asked for; one that was named is followed by its next edition alone
    * @param left what should have answered
@@ -118,7 +121,7 @@ public record Backend(
       RequestAccount account,
       StatusException refusal) {
     try {
-      ServedModel next = refusal.status() == Status.NOT_FOUND ? resolve(name, version) : left;
+      ServedModel next = next(name, version, left, refusal);
       boolean isNamed = version.equals(Long.toString(left.version().version()));
       boolean isAnother = next.version().version() != left.version().version();
       if (next.version().equals(left.version()) || (isNamed && isAnother)) {
@@ -130,6 +133,14 @@ public record Backend(
       account.failed(e.status());
       throw e;
     }
+  }
+
+  private ServedModel next(String name, String version, ServedModel left, StatusException refusal) {
+    if (refusal.getCause() instanceof KeptByAnotherVersion keeper) {
+      ServedModel kept = find(name, Long.toString(keeper.version()));
+      return kept == null ? left : kept;
+    }
+    return refusal.status() == Status.NOT_FOUND ? resolve(name, version) : left;
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pipelane.server.observability;
 
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
+import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
@@ -35,12 +36,12 @@ public record SpanCollector(URI endpoint, Optional<Path> headers, Optional<Path>
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when a file cannot be used
    */
-  OtlpHttpSpanExporter exporter() {
+  SpanExporter exporter() {
     OtlpHttpSpanExporterBuilder exporter =
         OtlpHttpSpanExporter.builder().setEndpoint(endpoint.toString());
     headers.map(CollectorHeaders::in).ifPresent(exporter::setHeaders);
     authorities.map(SpanCollector::certificates).ifPresent(exporter::setTrustedCertificates);
-    return exporter.build();
+    return new TellingExporter(exporter.build(), endpoint);
   }
 
   private static byte[] certificates(Path file) {

@@ -32,9 +32,6 @@ public final class Answers {
           "trace",
           "logging");
 
-  /** What every model's metadata says that it runs on. */
-  public static final String PLATFORM = "onnxruntime_onnx";
-
   /** Models of a worker that are told by name. */
   static final int MOST_MODELS = 100;
 
@@ -100,8 +97,8 @@ public final class Answers {
         });
   }
 
-  /** A model's versions, inputs and outputs. */
-  public static void model(ByteBuf target, ServedModel model) {
+  /** A model's versions, inputs and outputs, and what runs it. */
+  public static void model(ByteBuf target, ServedModel model, String platform) {
     Json.write(
         target,
         json -> {
@@ -112,7 +109,7 @@ public final class Answers {
             json.writeString(Long.toString(version));
           }
           json.writeEndArray();
-          json.writeStringField("platform", PLATFORM);
+          json.writeStringField("platform", platform);
           tensors(json, "inputs", model.inputs());
           tensors(json, "outputs", model.outputs());
           json.writeEndObject();

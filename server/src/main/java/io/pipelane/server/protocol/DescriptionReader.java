@@ -84,9 +84,18 @@ final class DescriptionReader {
   private void readMember(JsonParser parser, String member, JsonToken token) throws IOException {
     boolean absent = token == JsonToken.VALUE_NULL;
     switch (member) {
-      case "id" -> id = absent ? null : readId(parser);
-      case "parameters" ->
-          parameters = Parameters.read(parser, "the request", Parameters.OF_REQUEST);
+      case "id" -> {
+        if (id != null) {
+          throw Json.duplicate("id");
+        }
+        id = absent ? null : readId(parser);
+      }
+      case "parameters" -> {
+        if (parameters != Parameters.NONE) {
+          throw Json.duplicate("parameters");
+        }
+        parameters = Parameters.read(parser, "the request", Parameters.OF_REQUEST);
+      }
       case "inputs" -> {
         if (inputs != null) {
           throw Json.duplicate("inputs");

@@ -96,19 +96,32 @@ final class InputReader {
       }
       case "datatype" -> {
         refuseSecond(type, "datatype");
-        type = TensorType.ofName(string(parser, "datatype"));
+        type = datatype(string(parser, "datatype"));
       }
       case "shape" -> {
         refuseSecond(shape, "shape");
         shape = readShape(parser);
       }
-      case "parameters" -> parameters = Parameters.read(parser, place, Parameters.OF_INPUT);
+      case "parameters" -> {
+        if (parameters != Parameters.NONE) {
+          throw Json.duplicate(place + ".parameters");
+        }
+        parameters = Parameters.read(parser, place, Parameters.OF_INPUT);
+      }
       case "data" -> {
         if (token != JsonToken.VALUE_NULL) {
           readData(parser);
         }
       }
       default -> parser.skipChildren();
+    }
+  }
+
+  private TensorType datatype(String text) {
+    try {
+      return TensorType.ofName(text);
+    } catch (StatusException e) {
+      throw e.saying(place + ": " + e.getMessage());
     }
   }
 

@@ -21,6 +21,7 @@ import java.util.List;
 
 /** A model's configuration as the protocol's extension answers it. */
 public final class ModelConfigs {
+  private static final String PLATFORM = "onnxruntime_onnx";
   private static final String BACKEND = "onnxruntime";
 
   private ModelConfigs() {}
@@ -29,11 +30,9 @@ public final class ModelConfigs {
   public static ModelConfig of(ServedModel model, TritonConfig declared) {
     ModelConfig.Builder config = declared.message().toBuilder();
     config.setName(model.version().model());
-    if (declared.isEnsemble()) {
-      config.setPlatform(TritonConfig.ENSEMBLE);
-    } else {
-      config.setPlatform(Answers.PLATFORM).setBackend(BACKEND);
-      config.setDefaultModelFilename(declared.modelFile());
+    config.setPlatform(platform(declared));
+    if (!declared.isEnsemble()) {
+      config.setBackend(BACKEND).setDefaultModelFilename(declared.modelFile());
     }
     if (!declared.isWritten()) {
       config.setVersionPolicy(
@@ -47,6 +46,11 @@ public final class ModelConfigs {
       model.outputs().forEach(output -> config.addOutput(output(output, batched)));
     }
     return config.build();
+  }
+
+  /** What a model is called by what runs it. */
+  public static String platform(TritonConfig declared) {
+    return declared.isEnsemble() ? TritonConfig.ENSEMBLE : PLATFORM;
   }
 
   private static ModelInput input(TensorSpec spec, boolean batched) {

@@ -57,9 +57,17 @@ final class OutputWishes {
           if (token != JsonToken.VALUE_STRING) {
             throw Json.wrong(parser, place + ".name", "a string");
           }
+          if (name != null) {
+            throw Json.duplicate(place + ".name");
+          }
           name = parser.getText();
         }
-        case "parameters" -> parameters = Parameters.read(parser, place, Parameters.OF_OUTPUT);
+        case "parameters" -> {
+          if (parameters != Parameters.NONE) {
+            throw Json.duplicate(place + ".parameters");
+          }
+          parameters = Parameters.read(parser, place, Parameters.OF_OUTPUT);
+        }
         default -> parser.skipChildren();
       }
     }

@@ -211,6 +211,35 @@ class TokensTest {
     return TestTokens.signed(secret, JWSAlgorithm.HS256, c -> c);
   }
 
+  static Stream<Arguments> badClaims() {
+    return Stream.of(
+        Arguments.of("iss", rsa(c -> c.issuer("https://other.example/"))),
+        Arguments.of("aud", rsa(c -> c.audience("other"))),
+        Arguments.of("exp", rsa(c -> c.expirationTime(null))),
+        Arguments.of("nbf", rsa(c -> c.notBeforeTime(Date.from(TestTokens.NOW.plusSeconds(6))))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("badClaims")
+  void token_whoseClaimIsWrong_isToldWhich(String claim, String token) throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      StatusException error =
+          assertThrows(StatusException.class, () -> access.identify("Bearer " + token, null));
+      String message = String.valueOf(error.getMessage());
+      assertTrue(message.contains("is refused for its claim " + claim), message);
+    }
+  }
+
+  /** Clocks differ by seconds. */
+  @Test
+  void token_thatHasJustExpired_isAcceptedFor5Seconds() throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      String just = rsa(c -> c.expirationTime(Date.from(TestTokens.NOW.minusSeconds(4))));
+      assertFalse(access.identify("Bearer " + just, null).equals(Caller.ANYBODY));
+      refused(access, rsa(c -> c.expirationTime(Date.from(TestTokens.NOW.minusSeconds(6)))));
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("badTokens")
   void token_thatIsWrong_isRefused(String token) throws IOException {

@@ -12,6 +12,9 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
@@ -29,11 +32,17 @@ class CatalogModelTest {
           version -> quarantine);
 
   private static VersionEntry ready(String importNote) {
+    return ready(importNote, TritonConfig.NONE);
+  }
+
+  private static VersionEntry ready(String importNote, TritonConfig declared) {
     Plan plan =
         new Plan(
             "structure",
-            List.of(),
-            List.of(),
+            List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, -1))),
+            List.of(
+                new TensorSpec("y", TensorType.FP32, Shape.of(-1, 4)),
+                new TensorSpec("hidden", TensorType.FP32, Shape.of(-1, 8))),
             List.of(),
             List.of(new Plan.Segment(0, 1, 1)),
             1,
@@ -44,7 +53,25 @@ class CatalogModelTest {
     return new VersionEntry.Ready(
         new ImportedModel(new ModelVersion("m", 1), plan, nowhere, nowhere).ofContent("0123"),
         ModelOptions.DEFAULT,
-        TritonConfig.NONE);
+        declared);
+  }
+
+  @Test
+  void served_isWhatTheOwnerDeclares() {
+    model.put(1, ready("not verified"));
+    assertEquals(2, model.resolve("").outputs().size());
+    TritonConfig declared =
+        TritonConfig.ofJson(
+            """
+            {"max_batch_size": 8,
+             "input": [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}],
+             "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [-1]}]}
+            """,
+            "m");
+    model.put(1, ready("not verified", declared));
+    ServedModel served = model.resolve("");
+    assertEquals(List.of(new TensorSpec("x", TensorType.FP32, Shape.of(-1, 4))), served.inputs());
+    assertEquals(List.of(new TensorSpec("y", TensorType.FP32, Shape.of(-1, 4))), served.outputs());
   }
 
   @Test

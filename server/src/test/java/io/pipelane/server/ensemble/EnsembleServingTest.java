@@ -300,7 +300,16 @@ class EnsembleServingTest {
       assertTrue(config.contains("\"platform\":\"ensemble\""), config);
       assertEquals(400, post(client, models + "tritons/infer", rows(9, 0)).statusCode());
 
+      config = get(client, models + "both/config");
+      assertTrue(config.contains("\"platform\":\"ensemble\",\"backend\":\"\""), config);
+      assertTrue(config.contains("\"default_model_filename\":\"\""), config);
+      assertTrue(
+          config.contains(
+              "\"ensemble_scheduling\":{\"step\":[{\"model_name\":\"first\",\"model_version\":-1,"
+                  + "\"input_map\":{\"x\":\"input\"},\"output_map\":{\"y\":\"between\"},"),
+          config);
       String metadata = get(client, models + "both");
+      assertTrue(metadata.contains("\"platform\":\"ensemble\""), metadata);
       assertTrue(metadata.contains("\"name\":\"input\""), metadata);
       assertTrue(metadata.contains("\"name\":\"output\""), metadata);
       assertTrue(get(client, models + "both/ready").startsWith("200"));

@@ -19,8 +19,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -32,9 +30,6 @@ import org.junit.jupiter.api.Timeout;
 class GrpcFramesFuzzTest {
   private static final int CASES = Boolean.getBoolean("pipelane.long") ? 50_000 : 1_000;
   private static final int PREFIX = 5;
-
-  /** Logs all that it refuses, with stack traces. */
-  private static final Logger TALKATIVE = Logger.getLogger("io.grpc.netty");
 
   private static final String UNKNOWN = "2";
 
@@ -142,7 +137,6 @@ class GrpcFramesFuzzTest {
   void damagedFrames_failTheirConnectionAlone() throws IOException {
     long seed = Long.getLong("pipelane.seed", System.nanoTime());
     Random random = new Random(seed);
-    TALKATIVE.setLevel(Level.OFF);
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
       for (int i = 0; i < CASES; i++) {
         String label = "seed " + seed + ", case " + i;
@@ -159,8 +153,6 @@ class GrpcFramesFuzzTest {
       while (conversation.transferMemory.lentBytes() > 0) {
         Thread.onSpinWait(); // What a connection left is given back where it ran.
       }
-    } finally {
-      TALKATIVE.setLevel(null);
     }
   }
 }

@@ -256,7 +256,10 @@ class GrpcInferTest {
     assertRefused(raw("echo", "FP32", four, 1, -4), "must not be negative");
     assertRefused(raw("echo", "FP32", four, 1), "rank");
     assertRefused(raw("echo", "INT32", four, 1, 4), "declares FP32");
-    assertRefused(raw("echo", "float", four, 1, 4), "unknown");
+    assertRefused(raw("echo", "float", four, 1, 4), "input \"x\": datatype \"float\" is unknown");
+    InferTensorContents mixed =
+        InferTensorContents.newBuilder().addIntContents(1).addInt64Contents(1).build();
+    assertRefused(Inferences.typed("echo_INT32", "INT32", mixed, 1), "contents of another type");
     assertRefused(raw("echo_BYTES", "BYTES", ByteString.copyFromUtf8("\7\0\0\0"), 1), "7 bytes");
     assertRefused(Inferences.typed("echo_INT8", "INT8", two, 1), "element 0 is 200");
     assertRefused(Inferences.typed("echo_FP16", "FP16", two, 1), "raw_input_contents");
@@ -272,7 +275,13 @@ class GrpcInferTest {
             .putParameters(
                 "timeout", InferParameter.newBuilder().setUint64Param(Long.MAX_VALUE).build())
             .build(),
-        "within 0 to 86400000000");
+        "within 0 to 86400000000, not 9223372036854775807");
+    assertRefused(
+        raw("echo", 1, 2, 3, 4).toBuilder()
+            .putParameters("sequence_start", InferParameter.newBuilder().setInt64Param(1).build())
+            .putParameters("sequence_id", InferParameter.newBuilder().setInt64Param(1).build())
+            .build(),
+        "must be true or false, not 1");
     assertRefused(
         raw("echo", 1, 2, 3, 4).toBuilder()
             .putParameters("priority", InferParameter.newBuilder().setStringParam("low").build())

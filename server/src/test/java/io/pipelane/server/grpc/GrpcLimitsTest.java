@@ -2,8 +2,10 @@ package io.pipelane.server.grpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Context;
@@ -13,6 +15,7 @@ import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
@@ -33,6 +36,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -54,6 +60,45 @@ class GrpcLimitsTest {
         settings,
         Backends.of(FakeCatalog.usual(), EchoService.inline()),
         new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
+  }
+
+  /** Each would be a line with a trace in the log. */
+  @Test
+  void whatClientsGetWrong_isNotLogged() throws Exception {
+    List<String> logged = new CopyOnWriteArrayList<>();
+    Handler log =
+        new Handler() {
+          @Override
+          public void publish(LogRecord record) {
+            logged.add(record.getLoggerName() + ": " + record.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger root = Logger.getLogger("");
+    root.addHandler(log);
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      ByteString tooMuch = ByteString.copyFrom(new byte[2 * GrpcConversation.LARGEST_MESSAGE]);
+      ModelInferRequest large = ModelInferRequest.newBuilder().addRawInputContents(tooMuch).build();
+      var tooLarge =
+          assertThrows(StatusRuntimeException.class, () -> conversation.client().modelInfer(large));
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED, tooLarge.getStatus().getCode());
+      var impatient = conversation.client().withDeadlineAfter(200, TimeUnit.MILLISECONDS);
+      for (int i = 0; i < 5; i++) {
+        assertThrows(
+            StatusRuntimeException.class,
+            () -> impatient.modelInfer(Inferences.raw("echo", 1, 2, 3, 4)));
+      }
+      service.pending.forEach(EchoService.Pending::complete);
+    } finally {
+      root.removeHandler(log);
+    }
+    assertEquals(List.of(), logged);
   }
 
   private static Socket connect(GrpcServer server) throws IOException {

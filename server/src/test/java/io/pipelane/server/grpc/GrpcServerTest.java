@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import io.grpc.Metadata;
+import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -48,7 +50,9 @@ import io.pipelane.switcher.InferenceService;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -59,6 +63,9 @@ import org.junit.jupiter.api.Timeout;
 /** The calls beside single inferences, streams, and a server's end. */
 @Timeout(60)
 class GrpcServerTest {
+  private static final Metadata.Key<String> PUSHBACK =
+      Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
+
   @Test
   void traceAndLogSettings_areSetAndTold() throws Exception {
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
@@ -153,6 +160,8 @@ class GrpcServerTest {
       assertEquals(ServingStatus.SERVING, watched.next().getStatus());
       conversation.server.beginDrain();
       assertEquals(ServingStatus.NOT_SERVING, watched.next().getStatus());
+      assertEquals(Code.UNAVAILABLE, code(watched::next));
+      assertTrue(conversation.server.drain(Duration.ofSeconds(20)));
     }
   }
 
@@ -253,6 +262,52 @@ class GrpcServerTest {
           List.of("load echo", "unload x", "load echo as {} with 1/model.onnx 3"),
           conversation.catalog.calls);
     }
+  }
+
+  @Test
+  void repositoryParameters_mustHaveTheirTypes() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      RepositoryModelLoadRequest load =
+          RepositoryModelLoadRequest.newBuilder().setModelName("echo").build();
+      ModelRepositoryParameter text =
+          ModelRepositoryParameter.newBuilder().setStringParam("true").build();
+      ModelRepositoryParameter number =
+          ModelRepositoryParameter.newBuilder().setInt64Param(1).build();
+      assertEquals(
+          "parameter \"deadline\" must be int64_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("deadline", text).build())));
+      assertEquals(
+          "parameter \"config\" must be string_param, not int64_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("config", number).build())));
+      assertEquals(
+          "parameter \"file:1/a\" must be bytes_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelLoad(
+                      load.toBuilder().putParameters("file:1/a", text).build())));
+      assertEquals(
+          "parameter \"unload_dependents\" must be bool_param, not string_param",
+          reason(
+              () ->
+                  client.repositoryModelUnload(
+                      RepositoryModelUnloadRequest.newBuilder()
+                          .setModelName("echo")
+                          .putParameters("unload_dependents", text)
+                          .build())));
+    }
+  }
+
+  private static String reason(Runnable call) {
+    Status status = assertThrows(StatusRuntimeException.class, call::run).getStatus();
+    assertEquals(Code.INVALID_ARGUMENT, status.getCode());
+    return String.valueOf(status.getDescription());
   }
 
   @Test
@@ -397,6 +452,73 @@ class GrpcServerTest {
       assertTrue(conversation.server.drain(Duration.ofSeconds(20)));
       assertEquals(
           Code.UNAVAILABLE, code(() -> conversation.client().modelInfer(raw("echo", 1, 2, 3, 4))));
+    }
+  }
+
+  @Test
+  void drain_endsAStreamOnceItHasAnswered() throws Exception {
+    EchoService service = EchoService.holding();
+    try (GrpcConversation conversation = new GrpcConversation(service)) {
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      CompletableFuture<Throwable> end = new CompletableFuture<>();
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .modelStreamInfer(
+                  new StreamObserver<>() {
+                    @Override
+                    public void onNext(ModelStreamInferResponse answer) {
+                      answers.add(answer);
+                    }
+
+                    @Override
+                    public void onError(Throwable error) {
+                      end.complete(error);
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                      end.completeExceptionally(new AssertionError("the stream has completed"));
+                    }
+                  });
+      requests.onNext(named("taken", raw("echo", 1, 1, 1, 1)));
+      while (service.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      conversation.server.beginDrain();
+      requests.onNext(named("late", raw("echo", 2, 2, 2, 2)));
+      Thread.sleep(200); // For the late message to come.
+      assertFalse(end.isDone());
+      assertEquals(1, service.pending.size());
+      service.pending.getFirst().complete();
+      assertEquals("taken", answers.take().getInferResponse().getId());
+      ModelStreamInferResponse late = answers.take();
+      assertEquals("late", late.getInferResponse().getId());
+      assertEquals("the server is shutting down", late.getErrorMessage());
+      assertEquals(Code.UNAVAILABLE, Status.fromThrowable(end.get()).getCode());
+      Metadata trailers = Objects.requireNonNull(Status.trailersFromThrowable(end.get()));
+      assertEquals("1000", trailers.get(PUSHBACK));
+      assertTrue(conversation.server.drain(Duration.ofSeconds(20)));
+    }
+  }
+
+  @Test
+  void drain_endsStreamsThatNothingIsAskedOf() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      CountDownLatch inferences = new CountDownLatch(1);
+      CountDownLatch reflection = new CountDownLatch(1);
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      BlockingQueue<ServerReflectionResponse> services = new LinkedBlockingQueue<>();
+      GRPCInferenceServiceGrpc.newStub(conversation.channel)
+          .modelStreamInfer(collecting(answers, inferences))
+          .onNext(raw("echo", 1, 2, 3, 4));
+      ServerReflectionGrpc.newStub(conversation.channel)
+          .serverReflectionInfo(collecting(services, reflection))
+          .onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+      var _ = answers.take();
+      var _ = services.take();
+      assertTrue(conversation.server.drain(Duration.ofSeconds(20)));
+      inferences.await();
+      reflection.await();
     }
   }
 

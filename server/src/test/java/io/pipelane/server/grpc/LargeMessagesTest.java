@@ -280,7 +280,7 @@ class LargeMessagesTest {
       loops
           .submit(
               () -> {
-                InferStream stream = new InferStream(parts, client);
+                InferStream stream = new InferStream(parts, new LastingCalls(), client);
                 for (int i = 0; i < 3; i++) {
                   stream.onNext(incoming(new Bytes(SMALL_REQUEST.toByteArray())));
                 }

@@ -333,6 +333,23 @@ class Http2Test {
   }
 
   @Test
+  void drain_answersARequestWhoseBodyIsComing() throws Exception {
+    HttpServer server = start(EchoService.inline());
+    try (Http2Client client = new Http2Client(server.address())) {
+      Http2Client.Stream stream =
+          client.open(Http2Client.request("POST", "/v2/models/echo/infer"), false);
+      stream.send(new byte[100], false);
+      assertEquals(200, client.get("/v2/health/live").status()); // It is there by now.
+      CompletableFuture<Boolean> drained =
+          CompletableFuture.supplyAsync(() -> server.drain(Duration.ofSeconds(20)));
+      assertEquals(503, stream.status());
+      assertEquals("1", String.valueOf(stream.head().get("retry-after")));
+      assertTrue(stream.text().contains("the server is shutting down"));
+      assertTrue(drained.get(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
   void curl_isAnsweredInHttp2() throws Exception {
     try (HttpServer server = start(EchoService.inline())) {
       String answer =

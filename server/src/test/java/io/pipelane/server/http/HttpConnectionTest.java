@@ -274,6 +274,20 @@ class HttpConnectionTest {
   }
 
   @Test
+  void unservedHttp_isRefusedWithItsCode() {
+    String post = "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: ";
+    assertEquals(505, status("GET /v2 HTTP/3.0\r\n\r\n"));
+    assertEquals(501, status(post + "gzip, chunked\r\n\r\n"));
+    assertEquals(400, status(post + "chunked\r\n\r\n1;" + "x".repeat(9000) + "\r\n"));
+  }
+
+  private static int status(String request) {
+    try (Conversation conversation = Conversation.usual()) {
+      return conversation.send(request).onlyReply().status();
+    }
+  }
+
+  @Test
   void draining_refusesNewRequestsAndAnswersRunningOnes() {
     EchoService service = EchoService.holding();
     try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {

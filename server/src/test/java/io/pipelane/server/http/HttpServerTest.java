@@ -298,6 +298,27 @@ class HttpServerTest {
     }
   }
 
+  @Test
+  void drain_answersARequestWhoseBodyIsComing() throws Exception {
+    HttpServer server = start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline());
+    byte[] request = Requests.mixed();
+    try (Socket arriving = connect(server)) {
+      arriving.setTcpNoDelay(true);
+      arriving.getOutputStream().write(request, 0, request.length - 8);
+      Thread.sleep(200); // For it to be there.
+      CompletableFuture<Boolean> drained =
+          CompletableFuture.supplyAsync(() -> server.drain(Duration.ofSeconds(20)));
+      Thread.sleep(200);
+      arriving.getOutputStream().write(request, request.length - 8, 8);
+      byte[] bytes = arriving.getInputStream().readAllBytes();
+      String answer = new String(bytes, StandardCharsets.US_ASCII);
+      assertTrue(answer.startsWith("HTTP/1.1 503 Service Unavailable"), answer);
+      assertTrue(answer.contains("Retry-After: "), answer);
+      arriving.shutdownOutput();
+      assertTrue(drained.get(10, TimeUnit.SECONDS));
+    }
+  }
+
   private static boolean canConnect(int port) {
     try (Socket _ = new Socket(InetAddress.getLoopbackAddress(), port)) {
       return true;

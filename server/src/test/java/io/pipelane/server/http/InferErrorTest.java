@@ -67,7 +67,16 @@ class InferErrorTest {
         Arguments.of("echo", input("\"name\":\"x\""), "has no datatype; the model declares FP32"),
         Arguments.of("echo", input("\"name\":1"), "inputs[0].name must be a string, not 1"),
         Arguments.of("echo", input("\"name\":\"x\",\"name\":\"x\""), "inputs[0].name stands"),
-        Arguments.of("echo", input("\"datatype\":\"FP8\""), "datatype 'FP8' is unknown"),
+        Arguments.of("echo", "{\"id\":\"a\",\"id\":\"b\"}", "id stands there twice"),
+        Arguments.of(
+            "echo", "{\"parameters\":{},\"parameters\":{}}", "parameters stands there twice"),
+        Arguments.of(
+            "echo", input("\"parameters\":{},\"parameters\":{}"), "inputs[0].parameters stands"),
+        Arguments.of(
+            "echo",
+            "{\"outputs\":[{\"name\":\"y_x\",\"name\":\"y_x\"}]}",
+            "outputs[0].name stands there twice"),
+        Arguments.of("echo", input("\"datatype\":\"FP8\""), "inputs[0]: datatype 'FP8' is unknown"),
         Arguments.of("echo", input("\"shape\":[1.5]"), "shape[0] must be an integer within 0"),
         Arguments.of("echo", input("\"shape\":[-1]"), "shape[0] must be an integer within 0"),
         Arguments.of("echo", input("\"shape\":[99999999999999999999]"), "shape[0] must be an"),

@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.KeptByAnotherVersion;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.sequence.StepBounds;
@@ -42,6 +43,13 @@ final class MovingSequences implements AutoCloseable {
     static Key of(InferenceRequest request) {
       SequenceStep step = request.sequence().orElseThrow();
       return new Key(request.model(), step.owner(), step.id());
+    }
+
+    boolean isOfAnotherVersion(Key other) {
+      return model.version() != other.model.version()
+          && model.model().equals(other.model.model())
+          && owner.equals(other.owner)
+          && id.equals(other.id);
     }
   }
 
@@ -91,11 +99,21 @@ final class MovingSequences implements AutoCloseable {
     if (found == null) {
       found = new MovingSequence(this, route);
       if (!step.start()) { // Its device says that it has not begun.
+        refuseOfAnotherVersion(key);
         return found;
       }
     }
     use(key, found, now);
     return found;
+  }
+
+  /** Called under the monitor; one device does not know what another has. */
+  private void refuseOfAnotherVersion(Key key) {
+    for (Key other : sequences.keySet()) {
+      if (other.isOfAnotherVersion(key)) {
+        throw KeptByAnotherVersion.refusal(key.model, other.model);
+      }
+    }
   }
 
   /** Called under the monitor. */

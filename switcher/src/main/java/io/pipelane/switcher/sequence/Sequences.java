@@ -9,6 +9,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.KeptByAnotherVersion;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
@@ -54,7 +55,14 @@ public final class Sequences implements AutoCloseable {
   /** In the order of their use, the one that is idle for longest first. */
   private final LinkedHashMap<Key, Sequence> sequences = new LinkedHashMap<>();
 
-  private record Key(ModelVersion model, String owner, String id) {}
+  private record Key(ModelVersion model, String owner, String id) {
+    boolean isOfAnotherVersion(Key other) {
+      return model.version() != other.model.version()
+          && model.model().equals(other.model.model())
+          && owner.equals(other.owner)
+          && id.equals(other.id);
+    }
+  }
 
   /** The way to make room in the working memory, known to whoever knows what else lies there. */
   public interface MakingRoom {
@@ -151,7 +159,8 @@ public final class Sequences implements AutoCloseable {
    * Takes a step.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the request is of no sequence, or
-   *     of one that has not begun; {@link Status#UNAVAILABLE} when there are too many
+   *     of one that has not begun, with {@link KeptByAnotherVersion} as the cause where that has;
+   *     {@link Status#UNAVAILABLE} when there are too many
    */
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
     SequenceStep step =
@@ -180,9 +189,7 @@ public final class Sequences implements AutoCloseable {
     @Nullable Sequence found = sequences.get(key);
     if (found == null) {
       if (!step.start()) {
-        throw invalid(
-            "there is no sequence \"%s\" of model %s: begin it with sequence_start; it goes after %d s without a step"
-                .formatted(shorten(step.id()), model, Duration.ofNanos(IDLE_NANOS).toSeconds()));
+        throw notBegun(key);
       }
       if (sequences.size() >= MOST) {
         throw StatusException.unavailable(
@@ -195,6 +202,19 @@ public final class Sequences implements AutoCloseable {
     }
     use(key, found, now);
     return found;
+  }
+
+  /** Called under the monitor. */
+  private StatusException notBegun(Key key) {
+    for (Key other : sequences.keySet()) {
+      if (other.isOfAnotherVersion(key) && models.containsKey(other.model)) {
+        return KeptByAnotherVersion.refusal(key.model, other.model);
+      }
+    }
+    return invalid(
+        ("there is no sequence \"%s\" of model %s: begin it with sequence_start; it goes after %d s"
+                + " without a step, and with its version's content")
+            .formatted(shorten(key.id), key.model, Duration.ofNanos(IDLE_NANOS).toSeconds()));
   }
 
   /** Called under the monitor. */

@@ -1,10 +1,12 @@
 package io.pipelane.switcher.schedule.queue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -29,6 +31,25 @@ record Deadlines(Estimates estimates) {
         && deadline.getAsLong() - nowNanos
             < estimates.leastStallNanos(queued.key())
                 + estimates.history().of(queued.key()).leastNanos(nowNanos);
+  }
+
+  /** Whether a request whose turn has come has waited longer for it than its model's may. */
+  boolean hasWaitedTooLong(QueuedRequest queued, long nowNanos) {
+    Optional<Duration> longest = queued.line().queueTimeout();
+    return longest.isPresent()
+        && queued.request().priority() == Priority.ONLINE
+        && nowNanos - queued.submittedNanos() > longest.get().toNanos();
+  }
+
+  /** Why a request that {@link #hasWaitedTooLong} is not run. */
+  StatusException waitedTooLong(QueuedRequest queued, long nowNanos) {
+    return StatusException.unavailable(
+        "this request for %s has waited %s ms for its turn, default_timeout_microseconds of its model is %s ms; send it when there is less to do"
+            .formatted(
+                queued.key().model(),
+                milliseconds(nowNanos - queued.submittedNanos()),
+                milliseconds(queued.line().queueTimeout().orElseThrow().toNanos())),
+        RETRY_AFTER);
   }
 
   /** Whether a request that is refused for its deadline might be in time if weights were there. */

@@ -8,6 +8,7 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The refusal of requests that cannot be answered in time: when they come, and when their turn has
@@ -82,11 +83,18 @@ final class Lateness {
 
   /** Refuses a request if it is too late for it. */
   boolean refuse(QueuedRequest request, long nowNanos) {
-    if (!deadlines.isTooLate(request, nowNanos)) {
+    @Nullable StatusException reason = null;
+    if (request.takesTurn() && deadlines.hasWaitedTooLong(request, nowNanos)) {
+      reason = deadlines.waitedTooLong(request, nowNanos);
+    } else if (deadlines.isTooLate(request, nowNanos)) {
+      reason = deadlines.tooLate(request, nowNanos);
+    }
+    if (reason == null) {
       return false;
     }
+    StatusException told = reason;
     counters.late();
-    tell(request, () -> request.handler().failed(deadlines.tooLate(request, nowNanos)));
+    tell(request, () -> request.handler().failed(told));
     return true;
   }
 

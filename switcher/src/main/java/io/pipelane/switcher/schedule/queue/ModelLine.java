@@ -8,6 +8,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -67,6 +68,11 @@ final class ModelLine {
       case ONLINE -> onlineAnswers;
       case OFFLINE -> offlineAnswers;
     };
+  }
+
+  /** The longest that one may wait for its turn; empty where it may for however long. */
+  Optional<Duration> queueTimeout() {
+    return terms.limits().queueTimeout();
   }
 
   /** What its weights take on the device. */

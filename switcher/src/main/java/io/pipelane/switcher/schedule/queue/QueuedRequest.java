@@ -46,6 +46,7 @@ public final class QueuedRequest implements Ticket {
   private volatile @Nullable StatusException withdrawal;
   private volatile Runnable whenUnwanted = () -> {};
   private long neededOfLane; // Of the thread that runs it, as the next.
+  private boolean hasHadItsTurn; // The same.
   private OptionalLong servedNanos = OptionalLong.empty();
   private volatile boolean makesWay;
   private volatile boolean leavesShare;
@@ -316,6 +317,13 @@ public final class QueuedRequest implements Ticket {
   /** What its run is known to need of a lane, beside what others have taken; 0 at first. */
   public long neededOfLane() {
     return neededOfLane;
+  }
+
+  /** Its turn has come; whether it is the first. Runs that begin anew have others. */
+  boolean takesTurn() {
+    boolean first = !hasHadItsTurn;
+    hasHadItsTurn = true;
+    return first;
   }
 
   /** Its run, which is over, has had so long, without what it waited for others. */

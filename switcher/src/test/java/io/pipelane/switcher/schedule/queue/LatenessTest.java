@@ -7,15 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Limits;
+import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import io.pipelane.switcher.schedule.policy.FirstComeFirstServed;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -126,6 +131,41 @@ class LatenessTest {
   private void run(long nanos) {
     QueuedRequest next = Objects.requireNonNull(queue.take());
     estimates.ran(next.key(), 0, 0, nanos, 0);
+  }
+
+  /** However long its run takes, of which nothing is estimated. */
+  @Test
+  void take_waitedLongerThanItsModelsRequestsMay_isRefused() {
+    Requests.learn(estimates, "m", 100 * MILLISECOND);
+    queue.agree(new ModelVersion("m", 1), new Terms(queueing(MILLISECOND), BatchRules.NONE, 0));
+    queue.submit(Requests.request("m", OptionalLong.empty()), due(0).handler());
+    now.set(MILLISECOND);
+    QueuedRequest inTime =
+        queue.submit(Requests.request("m", OptionalLong.empty()), due(0).handler());
+    InferenceRequest offline =
+        Requests.request("m", OptionalLong.empty()).inClass(Priority.OFFLINE);
+    now.set(2 * MILLISECOND);
+
+    assertEquals(inTime, queue.take());
+    StatusException refusal = requireFailure();
+    assertEquals(Status.UNAVAILABLE, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("has waited 2.0 ms for its turn"), message);
+    assertTrue(refusal.retryAfter() != null, "it says when to come back");
+    QueuedRequest held = queue.submit(offline, due(0).handler());
+    now.set(200 * MILLISECOND);
+    assertEquals(held, queue.take(), "offline work waits for as long as online work lasts");
+  }
+
+  private static Limits queueing(long nanos) {
+    return new Limits(
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        OwnTimes.NONE,
+        Optional.of(Duration.ofNanos(nanos)));
   }
 
   private StatusException requireFailure() {
