@@ -221,6 +221,7 @@ final class FetchOnDemand {
     memory.settle(residency);
     turn.waitsForQuota = turn.isOffline() && !quota.admits(residency);
     if (turn.waitsForQuota) {
+      quota.requireFits(residency); // Its model may have become offline work's alone meanwhile.
       return false;
     }
     if (residency.isComplete()) {

@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,6 +14,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -123,6 +125,31 @@ class OfflineWorkTest extends DaemonTest {
     assertTrue(String.valueOf(refusal.getMessage()).contains("sharing.offline-memory-percent"));
     use(large);
     assertEquals(5, residentPages(large), "online it is served");
+  }
+
+  /** The quota is not for it when it comes, and is less than it needs in the end. */
+  @Test
+  void acquire_modelBecomesOfflineWorksWhileItsRunWaits_refusesItAsTheNextOne() throws Exception {
+    ImportedModel large = registered("large", 5);
+    use(large);
+    daemon.evictions().evict(large.version(), 0);
+    ImportedModel held = registered("held", 7);
+    use(held);
+    Lease holding = daemon.acquire(held.version());
+    long waits = daemon.counters().waits();
+    Future<Lease> first = offline(large);
+    awaitWaits(waits + 1);
+    clock.addAndGet(4 * residency().config().halfLife().toNanos() + 1);
+    Future<Lease> second = offline(large);
+    requireTooLarge(second);
+    holding.close();
+    requireTooLarge(first);
+  }
+
+  private static void requireTooLarge(Future<Lease> lease) {
+    ExecutionException refused = assertThrows(ExecutionException.class, lease::get);
+    StatusException refusal = assertInstanceOf(StatusException.class, refused.getCause());
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
   }
 
   @Test
