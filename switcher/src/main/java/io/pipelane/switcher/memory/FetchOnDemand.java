@@ -72,7 +72,9 @@ final class FetchOnDemand {
 
   /** Whether somebody waits whom a run of a model must not pass. */
   boolean isAwaitedBefore(Residency residency, Priority priority) {
-    return isAwaited(priority) || !residency.structure.line.isEmpty();
+    boolean passesForQuota =
+        priority == Priority.OFFLINE && residency.holding.isOffline() && line.isForQuota();
+    return isAwaited(priority) || passesForQuota || !residency.structure.line.isEmpty();
   }
 
   /**

@@ -164,6 +164,21 @@ class OfflineWorkTest extends DaemonTest {
   }
 
   @Test
+  void acquire_offlineRunWaitsForTheQuota_othersOfItsClassDoNotPassIt() throws Exception {
+    ImportedModel small = registered("small", 1);
+    Lease running = brought(offline(small));
+    long waits = daemon.counters().waits();
+    Future<Lease> waiting = offline(registered("large", 4));
+    awaitWaits(waits + 1);
+    Future<Lease> next = offline(small);
+    await(() -> next.isDone() || daemon.counters().waits() == waits + 2);
+    assertFalse(next.isDone(), "as long as others keep coming, the first would wait");
+    running.close();
+    brought(waiting).close();
+    brought(next).close();
+  }
+
+  @Test
   void acquire_offlineIsComingIn_onlineGoesFirst() throws Exception {
     ImportedModel model = registered("offline", 4);
     Future<Lease> offline = offline(model);
