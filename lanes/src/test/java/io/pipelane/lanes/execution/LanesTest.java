@@ -21,6 +21,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -125,6 +126,31 @@ class LanesTest {
     public void giveBack(long bytes) {
       long _ = CompletableFuture.supplyAsync(lanes::freeBytes).orTimeout(5, SECONDS).join();
       givenBack.addAndGet(bytes);
+    }
+  }
+
+  @Test
+  void grow_byMoreThanCanBeCounted_changesNothing() {
+    try (LaneLease lane = lanes.enter(MIB)) {
+      long address = lane.region().allocate(256);
+      assertFalse(lane.grow(Long.MAX_VALUE - 255));
+      assertEquals(MIB, lane.region().limitBytes());
+      lane.region().free(address);
+    }
+  }
+
+  @Test
+  void grow_laneOfAShareByMoreThanCanBeCounted_changesNothing() {
+    Device divided =
+        proxy(
+            Device.class,
+            (_, arguments) -> device.ephemeral((long) Objects.requireNonNull(arguments)[0]));
+    try (ShareLane share = new ShareLane(divided, memory, CAPACITY, 10)) {
+      LaneLease lane = share.enter(MIB);
+      long address = lane.region().allocate(256);
+      assertFalse(lane.grow(Long.MAX_VALUE - 255));
+      assertEquals(MIB, share.heldBytes());
+      lane.region().free(address);
     }
   }
 
