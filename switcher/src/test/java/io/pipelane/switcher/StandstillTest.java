@@ -125,6 +125,32 @@ class StandstillTest {
     }
   }
 
+  @Test
+  void request_needsMemoryThatAStuckRunsWeightsAreIn_isRefusedAndOthersGoOn() throws Exception {
+    try (Switcher switcher = open();
+        AutoCloseable _ = gone::countDown) {
+      ImportedModel stays = registered(switcher, 1);
+      ImportedModel small = registered(switcher, 2);
+      ImportedModel large = BoundSessions.model("3", "structure 3", WEIGHTS);
+      switcher.register(large);
+      sessions.taken =
+          (structure, _) -> {
+            if (structure.equals("structure 1")) {
+              isStuck();
+            }
+          };
+      assertUnavailable(assertThrows(StatusException.class, submit(switcher, stays)::await));
+      assertUnavailable(assertThrows(StatusException.class, submit(switcher, large)::await));
+      assertArrayEquals(new float[] {2, 2}, submit(switcher, small).await());
+      gone.countDown();
+      while (switcher.memory().lanes().stuck() > 0) {
+        Thread.onSpinWait();
+      }
+      assertArrayEquals(new float[] {3, 3}, submit(switcher, large).await());
+      switcher.verify();
+    }
+  }
+
   /** Room is made for one run after another, and kept until that has come to its end. */
   @Test
   void request_needsRoomForItsSession_isNotKeptFromItByAStuckRunThatHadMadeSome() throws Exception {

@@ -284,8 +284,12 @@ final class LaneSpace implements AutoCloseable {
     return Math.max(1, more - table.headroomBytes());
   }
 
+  /** More than anybody can have where the lane's range is too small for it. */
   private static long leastFor(Lane lane, long bytes) {
-    return EphemeralRegion.align(lane.region.peakBytes() + bytes);
+    long peak = lane.region.peakBytes();
+    return bytes > lane.region.maximumBytes() - peak
+        ? Long.MAX_VALUE
+        : EphemeralRegion.align(peak + bytes);
   }
 
   /** What the lanes are like now. */

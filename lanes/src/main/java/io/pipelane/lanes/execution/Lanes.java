@@ -113,19 +113,21 @@ public final class Lanes implements Reservations, AutoCloseable {
    */
   public LaneLease enter(
       long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
+    String iteration;
+    LaneSpace.Lane lane;
     lock.lock();
     try {
       while (reserving > 0 || space.hasPending()) {
         beforeWaiting.run();
         changed.awaitUninterruptibly();
       }
-      String iteration = "iteration " + iterations++;
+      iteration = "iteration " + iterations++;
       space.arrive(iteration, ephemeralBytes, preferredRegions);
-      LaneSpace.Lane lane = awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
-      return leased(lane, iteration, bytes -> grow(lane, iteration, bytes));
+      lane = awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
     } finally {
       lock.unlock();
     }
+    return leased(lane, iteration, bytes -> grow(lane, iteration, bytes));
   }
 
   /**
@@ -136,20 +138,22 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @return null when there is no room
    */
   public @Nullable LaneLease tryEnter(long ephemeralBytes) {
+    String iteration;
+    LaneSpace.Lane lane;
     lock.lock();
     try {
       if (!hasRoom(ephemeralBytes)) {
         return null;
       }
-      String iteration = "iteration " + iterations++;
+      iteration = "iteration " + iterations++;
       space.arrive(iteration, ephemeralBytes, Set.of());
       // Where there is room a lane is opened, so nobody else is in it.
-      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
+      lane = Objects.requireNonNull(space.laneOf(iteration));
       lane.busy = true;
-      return leased(lane, iteration, bytes -> false);
     } finally {
       lock.unlock();
     }
+    return leased(lane, iteration, bytes -> false);
   }
 
   /**
@@ -161,19 +165,21 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @return null when it cannot be had
    */
   public @Nullable LaneLease tryEnter(EphemeralRegion region, long ephemeralBytes) {
+    String iteration;
+    LaneSpace.Lane lane;
     lock.lock();
     try {
       if (!hasRoom(ephemeralBytes) || !space.isParked(region)) {
         return null;
       }
-      String iteration = "iteration " + iterations++;
+      iteration = "iteration " + iterations++;
       space.arrive(iteration, ephemeralBytes, Set.of(region));
-      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
+      lane = Objects.requireNonNull(space.laneOf(iteration));
       lane.busy = true;
-      return leased(lane, iteration, bytes -> growWithin(lane, iteration, bytes));
     } finally {
       lock.unlock();
     }
+    return leased(lane, iteration, bytes -> growWithin(lane, iteration, bytes));
   }
 
   /** Whether nobody is in the lane of a region, which is one of {@link #regions}, or is to be. */
@@ -191,11 +197,14 @@ public final class Lanes implements Reservations, AutoCloseable {
     return space.regions();
   }
 
-  /** A lane that cannot have its memory after all is left at once. */
+  /**
+   * A lane that cannot have its memory after all is left at once: without the lock, as what it had
+   * borrowed goes back then.
+   */
   private LaneLease leased(LaneSpace.Lane lane, String iteration, MemoryTarget.Growth growth) {
     boolean leased = false;
     try {
-      space.limit(lane);
+      limit(lane);
       lane.region.resetPeak();
       leased = true;
       return new LaneLease(
@@ -204,6 +213,15 @@ public final class Lanes implements Reservations, AutoCloseable {
       if (!leased) {
         leave(lane, iteration);
       }
+    }
+  }
+
+  private void limit(LaneSpace.Lane lane) {
+    lock.lock();
+    try {
+      space.limit(lane);
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -70,6 +70,9 @@ public final class ShareLane implements AutoCloseable {
   }
 
   private boolean grow(long bytes) {
+    if (bytes > capacityBytes - region.peakBytes()) {
+      return false;
+    }
     long least = EphemeralRegion.align(region.peakBytes() + bytes);
     if (least > capacityBytes) {
       return false;

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.execution;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -20,14 +21,18 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -79,6 +84,74 @@ class LanesTest {
     }
     assertEquals(CAPACITY, some.freeBytes());
     some.close();
+  }
+
+  /** The reserve's owner asks lanes under its own lock, which giving back takes. */
+  @Test
+  void tryEnter_theMemoryCannotBeHad_givesBackWhatIsSpareWithoutTheLock() {
+    AtomicBoolean fails = new AtomicBoolean();
+    Device failing = limited(fails::get);
+    Lanes some = new Lanes(failing, new DeviceMemory(device.persistent()), 6 * MIB, 3, 4 * MIB);
+    AtomicLong givenBack = new AtomicLong();
+    some.borrowed().from(new AskingReserve(some, givenBack));
+    assertTrue(some.tryReservePersistent(2 * MIB));
+    LaneLease first;
+    try (BorrowedSpace.Borrowing _ = some.borrowed().begin()) {
+      assertTrue(some.borrowed().borrow(6 * MIB));
+      first = some.enter(6 * MIB);
+    }
+    some.releasePersistent(2 * MIB);
+    fails.set(true);
+    StatusException refused = assertThrows(StatusException.class, () -> some.tryEnter(MIB));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refused.status());
+    assertEquals(2 * MIB, givenBack.get());
+    fails.set(false);
+    first.close();
+    some.close();
+  }
+
+  /** Lends all that is asked for; what comes back has another thread ask the lanes. */
+  private record AskingReserve(Lanes lanes, AtomicLong givenBack) implements Reserve {
+    @Override
+    public long unitBytes() {
+      return MIB;
+    }
+
+    @Override
+    public long lend(long bytes) {
+      return Math.ceilDiv(bytes, MIB) * MIB;
+    }
+
+    @Override
+    public void giveBack(long bytes) {
+      long _ = CompletableFuture.supplyAsync(lanes::freeBytes).orTimeout(5, SECONDS).join();
+      givenBack.addAndGet(bytes);
+    }
+  }
+
+  @Test
+  void grow_byMoreThanCanBeCounted_changesNothing() {
+    try (LaneLease lane = lanes.enter(MIB)) {
+      long address = lane.region().allocate(256);
+      assertFalse(lane.grow(Long.MAX_VALUE - 255));
+      assertEquals(MIB, lane.region().limitBytes());
+      lane.region().free(address);
+    }
+  }
+
+  @Test
+  void grow_laneOfAShareByMoreThanCanBeCounted_changesNothing() {
+    Device divided =
+        proxy(
+            Device.class,
+            (_, arguments) -> device.ephemeral((long) Objects.requireNonNull(arguments)[0]));
+    try (ShareLane share = new ShareLane(divided, memory, CAPACITY, 10)) {
+      LaneLease lane = share.enter(MIB);
+      long address = lane.region().allocate(256);
+      assertFalse(lane.grow(Long.MAX_VALUE - 255));
+      assertEquals(MIB, share.heldBytes());
+      lane.region().free(address);
+    }
   }
 
   /** The device, but that raising a region's limit fails when that is said. */

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.switcher.memory.PageContents.Content;
 import io.pipelane.switcher.memory.SharedPages.Offer;
 import java.util.ArrayList;
@@ -8,6 +9,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Pages that models miss and others have, held so that they stay while room is made for the rest.
@@ -62,6 +64,14 @@ final class Claim implements AutoCloseable {
   /** Pages that are claimed and that no model has been given yet. */
   int pages() {
     return pages;
+  }
+
+  /** How many of them are among some. */
+  long pagesAmong(Set<Page> some) {
+    return claims.values().stream()
+        .flatMap(claimed -> claimed.held.values().stream())
+        .filter(offer -> some.contains(offer.page()))
+        .count();
   }
 
   /** Whether a model's page is, or was, claimed: nothing need be copied to it. */

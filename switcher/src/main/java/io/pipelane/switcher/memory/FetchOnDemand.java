@@ -28,7 +28,8 @@ final class FetchOnDemand {
    * else is under way (FetchAhead), so what a run sends for online waits for one page at most.
    * Offline runs keep no pages back that are fetched ahead for online work, nor runs that find
    * theirs there. Runs that hold what an online run waits for make way, where that goes before them
-   * (OpenLeases).
+   * (OpenLeases). Who could only ever have what stuck runs keep is refused, as all others would
+   * wait behind it (StuckLeases).
    */
   private final Condition changed;
   private final WeightMemory memory;
@@ -37,6 +38,7 @@ final class FetchOnDemand {
   private final FetchAhead fetchAhead;
   private final OfflineQuota quota;
   private final OpenLeases openLeases;
+  private final StuckLeases stuck;
   private final WaitingLine line = new WaitingLine(true);
 
   /**
@@ -52,7 +54,8 @@ final class FetchOnDemand {
       Transfers transfers,
       FetchAhead fetchAhead,
       OfflineQuota quota,
-      OpenLeases openLeases) {
+      OpenLeases openLeases,
+      StuckLeases stuck) {
     this.changed = changed;
     this.memory = memory;
     this.structures = structures;
@@ -60,6 +63,7 @@ final class FetchOnDemand {
     this.fetchAhead = fetchAhead;
     this.quota = quota;
     this.openLeases = openLeases;
+    this.stuck = stuck;
   }
 
   /**
@@ -72,7 +76,9 @@ final class FetchOnDemand {
 
   /** Whether somebody waits whom a run of a model must not pass. */
   boolean isAwaitedBefore(Residency residency, Priority priority) {
-    return isAwaited(priority) || !residency.structure.line.isEmpty();
+    boolean passesForQuota =
+        priority == Priority.OFFLINE && residency.holding.isOffline() && line.isForQuota();
+    return isAwaited(priority) || passesForQuota || !residency.structure.line.isEmpty();
   }
 
   /**
@@ -156,6 +162,9 @@ final class FetchOnDemand {
       long missing = memory.missingBytes(together, claim);
       Set<Residency> spared = Set.copyOf(together);
       boolean fits = memory.makeRoom(missing, spared);
+      if (!fits) {
+        stuck.requireRoom(together, claim);
+      }
       if (!fits && !turn.isOffline()) {
         openLeases.makeWay(run, cleared -> memory.wouldHaveRoom(missing, spared, cleared));
       }
@@ -170,6 +179,9 @@ final class FetchOnDemand {
 
   private boolean mount(Residency residency, Turn turn, AtomicBoolean waited, RunControl run) {
     boolean mounted = structures.mount(residency, waited.getAndSet(true));
+    if (!mounted) {
+      stuck.requireRange(residency.structure);
+    }
     if (!mounted && !turn.isOffline()) {
       openLeases.makeWayIn(residency.structure, run);
     }
@@ -221,6 +233,8 @@ final class FetchOnDemand {
     memory.settle(residency);
     turn.waitsForQuota = turn.isOffline() && !quota.admits(residency);
     if (turn.waitsForQuota) {
+      quota.requireFits(residency); // Its model may have become offline work's alone meanwhile.
+      quota.requireNotKept(residency);
       return false;
     }
     if (residency.isComplete()) {
@@ -253,6 +267,11 @@ final class FetchOnDemand {
               : 0;
       memory.counters.offline(sent, residency.isComplete());
     } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
+    if (!residency.isComplete()) {
+      try (Claim claim = memory.claim(List.of(residency))) {
+        stuck.requireRoom(List.of(residency), claim);
+      }
+    }
     return residency.isComplete();
   }
 }

@@ -28,6 +28,7 @@ public final class LaneLoans implements Reserve {
   private final Device device;
   private final WeightMemory memory;
   private final FetchOnDemand fetchOnDemand;
+  private final StuckLeases stuck;
   private final Runnable signal;
 
   /**
@@ -41,11 +42,13 @@ public final class LaneLoans implements Reserve {
       Device device,
       WeightMemory memory,
       FetchOnDemand fetchOnDemand,
+      StuckLeases stuck,
       Runnable signal) {
     this.lock = lock;
     this.device = device;
     this.memory = memory;
     this.fetchOnDemand = fetchOnDemand;
+    this.stuck = stuck;
     this.signal = signal;
   }
 
@@ -87,7 +90,8 @@ public final class LaneLoans implements Reserve {
    * @param held the caller's weights, which stay
    * @param beforeWaiting called, perhaps several times, before the caller waits; under the daemon's
    *     lock
-   * @throws io.pipelane.config.StatusException when the model goes meanwhile
+   * @throws io.pipelane.config.StatusException when the model goes meanwhile, or runs that do not
+   *     end keep what is lacking
    */
   public long await(LongSupplier bytes, Lease held, Runnable beforeWaiting) {
     lock.lock();
@@ -97,6 +101,7 @@ public final class LaneLoans implements Reserve {
           () -> {
             memory.settleAll();
             long lacking = bytes.getAsLong();
+            stuck.requireRoomForLanes(lacking, held.residency());
             return isTooMuch(lacking, held)
                 ? !memory.isUsedBeside(held.residency()) // Sessions that are idle then give way.
                 : memory.makeRoomForLanes(lacking);

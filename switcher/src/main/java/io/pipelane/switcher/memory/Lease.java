@@ -118,6 +118,16 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     control.makeWay(makesWayAtOnce);
   }
 
+  /**
+   * Says that the run was ended, and that its process does not end and keeps the weights: until the
+   * lease is closed, nobody is kept waiting for it.
+   *
+   * @param reason why it was ended
+   */
+  public void markStuck(String reason) {
+    daemon.stuck(this, reason);
+  }
+
   /** Whether its run has been told to make way. */
   boolean makesWay() {
     return makesWay;

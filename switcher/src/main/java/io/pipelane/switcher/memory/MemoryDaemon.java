@@ -63,6 +63,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
   private final OpenLeases openLeases = new OpenLeases();
+  private final StuckLeases stuck;
   private final Evictions evictions;
   private final UnitParts parts;
   private final LaneLoans loans;
@@ -109,7 +110,8 @@ public final class MemoryDaemon implements AutoCloseable {
             residency.zeroPages(),
             this::transferOver,
             nanoClock);
-    this.quota = new OfflineQuota(memory, capacityBytes, residency.offlineShare());
+    this.stuck = new StuckLeases(capacityBytes, pages.pageBytes());
+    this.quota = new OfflineQuota(memory, stuck, capacityBytes, residency.offlineShare());
     IdleMoves idleMoves =
         new IdleMoves(
             holdings,
@@ -135,12 +137,13 @@ public final class MemoryDaemon implements AutoCloseable {
             new Transfers(copies, memory, peers, grouping, this::transferOver),
             fetchAhead,
             quota,
-            openLeases);
+            openLeases,
+            stuck);
     this.idleLink =
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
     this.evictions = new Evictions(lock, changed, this::known, memory, fetchAhead, openLeases);
-    this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, this::signal);
+    this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, stuck, this::signal);
     this.parts =
         new UnitParts(
             lock, changed, this::known, this::lease, memory, holdings, fetchOnDemand, nanoClock);
@@ -220,7 +223,7 @@ public final class MemoryDaemon implements AutoCloseable {
    * @param run leaves, perhaps several times, before the caller waits, says who makes way to it,
    *     and makes way itself; asked and told under this object's lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
-   *     much
+   *     much, {@link Status#UNAVAILABLE} when it would wait for processes that do not end
    */
   public Lease acquire(ModelVersion version, Priority priority, RunControl run) {
     lock.lock();
@@ -306,6 +309,7 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       openLeases.remove(lease);
+      stuck.remove(lease);
       residency.leases--;
       linkIsFree = idleLink.runEnds();
       memory.settle(residency);
@@ -320,6 +324,18 @@ public final class MemoryDaemon implements AutoCloseable {
     }
     if (linkIsFree) {
       idleLink.tell();
+    }
+  }
+
+  /** A lease's run does not end: it makes way to nobody, and nobody waits for it. */
+  void stuck(Lease lease, String reason) {
+    lock.lock();
+    try {
+      openLeases.remove(lease);
+      stuck.add(lease, reason);
+      changed.signalAll();
+    } finally {
+      lock.unlock();
     }
   }
 

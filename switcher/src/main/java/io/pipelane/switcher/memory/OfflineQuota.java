@@ -11,6 +11,7 @@ import io.pipelane.modelstore.ModelVersion;
  */
 final class OfflineQuota {
   private final WeightMemory memory;
+  private final StuckLeases stuck;
   private final long capacityBytes;
   private final double share;
 
@@ -19,8 +20,9 @@ final class OfflineQuota {
    *
    * @param share of it, above 0, at most 1
    */
-  OfflineQuota(WeightMemory memory, long capacityBytes, double share) {
+  OfflineQuota(WeightMemory memory, StuckLeases stuck, long capacityBytes, double share) {
     this.memory = memory;
+    this.stuck = stuck;
     this.capacityBytes = capacityBytes;
     this.share = share;
   }
@@ -45,6 +47,22 @@ final class OfflineQuota {
           "offline work of model %s needs %s of device memory for its weights; all offline work together may hold %s (sharing.offline-memory-percent, of %s): raise that or device.memory, or ask online"
               .formatted(
                   model, new ByteSize(needed), new ByteSize(bytes()), new ByteSize(capacityBytes)));
+    }
+  }
+
+  /**
+   * Refuses offline work of a model that would wait for runs that do not end.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE}
+   */
+  void requireNotKept(Residency residency) {
+    long kept =
+        memory.residencies.values().stream()
+            .filter(other -> isCounted(other) && stuck.keep(other))
+            .mapToLong(this::wholeBytes)
+            .sum();
+    if (kept > 0 && kept + wholeBytes(residency) > bytes()) {
+      throw stuck.refusal("device memory for offline work");
     }
   }
 

@@ -75,6 +75,11 @@ final class WaitingLine {
         && (priority == Priority.OFFLINE || !first().offline);
   }
 
+  /** Whether the first waits for other work of its class alone, which is not to pass it. */
+  boolean isForQuota() {
+    return !turns.isEmpty() && first().waitsForQuota;
+  }
+
   /** Whether it is a turn's time. */
   boolean isFirst(Turn turn) {
     return turn == first();

@@ -308,7 +308,9 @@ public final class SessionWorker implements Worker {
             "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
             RETRY_AFTER,
             stuck);
-    lane.markStuck(String.valueOf(failure.getMessage()));
+    String reason = String.valueOf(failure.getMessage());
+    lane.markStuck(reason);
+    lease.markStuck(reason);
     caller.failed(failure);
     lease.control().computesNoMore();
     stuck.awaitGone();

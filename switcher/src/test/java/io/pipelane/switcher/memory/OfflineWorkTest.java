@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,6 +14,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -125,6 +127,31 @@ class OfflineWorkTest extends DaemonTest {
     assertEquals(5, residentPages(large), "online it is served");
   }
 
+  /** The quota is not for it when it comes, and is less than it needs in the end. */
+  @Test
+  void acquire_modelBecomesOfflineWorksWhileItsRunWaits_refusesItAsTheNextOne() throws Exception {
+    ImportedModel large = registered("large", 5);
+    use(large);
+    daemon.evictions().evict(large.version(), 0);
+    ImportedModel held = registered("held", 7);
+    use(held);
+    Lease holding = daemon.acquire(held.version());
+    long waits = daemon.counters().waits();
+    Future<Lease> first = offline(large);
+    awaitWaits(waits + 1);
+    clock.addAndGet(4 * residency().config().halfLife().toNanos() + 1);
+    Future<Lease> second = offline(large);
+    requireTooLarge(second);
+    holding.close();
+    requireTooLarge(first);
+  }
+
+  private static void requireTooLarge(Future<Lease> lease) {
+    ExecutionException refused = assertThrows(ExecutionException.class, lease::get);
+    StatusException refusal = assertInstanceOf(StatusException.class, refused.getCause());
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+  }
+
   @Test
   void acquire_otherOfflineRunsHoldTheQuota_waitsForThem() throws Exception {
     Lease first = brought(offline(registered("first", 3)));
@@ -134,6 +161,21 @@ class OfflineWorkTest extends DaemonTest {
     assertTrue(!second.isDone(), "three and two are more than four");
     first.close();
     brought(second).close();
+  }
+
+  @Test
+  void acquire_offlineRunWaitsForTheQuota_othersOfItsClassDoNotPassIt() throws Exception {
+    ImportedModel small = registered("small", 1);
+    Lease running = brought(offline(small));
+    long waits = daemon.counters().waits();
+    Future<Lease> waiting = offline(registered("large", 4));
+    awaitWaits(waits + 1);
+    Future<Lease> next = offline(small);
+    await(() -> next.isDone() || daemon.counters().waits() == waits + 2);
+    assertFalse(next.isDone(), "as long as others keep coming, the first would wait");
+    running.close();
+    brought(waiting).close();
+    brought(next).close();
   }
 
   @Test
