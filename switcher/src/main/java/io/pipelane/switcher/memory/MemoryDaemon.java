@@ -402,13 +402,20 @@ public final class MemoryDaemon implements AutoCloseable {
   /** Takes everything back; no lease may be open. */
   @Override
   public void close() {
-    for (ModelVersion version : List.copyOf(memory.residencies.keySet())) {
-      deregister(version);
-    }
+    registered().forEach(this::deregister);
     pagesFromDisk.close();
     lock.lock();
     try {
       pagesAhead.close();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private List<ModelVersion> registered() {
+    lock.lock();
+    try {
+      return List.copyOf(memory.residencies.keySet());
     } finally {
       lock.unlock();
     }
