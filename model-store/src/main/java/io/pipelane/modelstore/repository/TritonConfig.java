@@ -125,7 +125,10 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
   public void check(List<TensorSpec> inputs, List<TensorSpec> outputs) {
     if (message.getMaxBatchSize() > 0) {
       inputs.forEach(input -> requireBatch("input", input));
-      outputs.forEach(output -> requireBatch("output", output));
+      List<String> shown = outputNames();
+      outputs.stream()
+          .filter(output -> shown.isEmpty() || shown.contains(output.name()))
+          .forEach(output -> requireBatch("output", output));
     }
     for (ModelInput input : message.getInputList()) {
       requireNoReshape("input", input.getName(), input.hasReshape());

@@ -222,6 +222,16 @@ class TritonConfigTest {
     parse("max_batch_size: 0").check(fixed, scalar);
   }
 
+  /** Clients do not see it. */
+  @Test
+  void check_ofAnOutputWithoutABatchThatIsNotNamed_holds() {
+    TensorSpec shown = new TensorSpec("y", TensorType.FP32, Shape.of(-1, 1000));
+    TensorSpec other = new TensorSpec("loss", TensorType.FP32, Shape.of());
+
+    parse("max_batch_size: 8 output { name: \"y\" dims: 1000 }")
+        .check(INPUTS, List.of(shown, other));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',

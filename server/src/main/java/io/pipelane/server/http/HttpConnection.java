@@ -203,11 +203,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
           lastRequestSeen = true;
           return;
         }
-        offerContinue();
-        updateReading();
         if (activity.isDraining() && (head.isChunked() || head.contentLength() > 0)) {
           refuseArriving();
         }
+        offerContinue();
+        updateReading();
       }
       case Refused(Response response, boolean keeps) when keeps -> refuseEarly(head, response);
       case Refused(Response response, boolean _) -> refuse(response);
