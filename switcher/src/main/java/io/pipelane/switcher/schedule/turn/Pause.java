@@ -1,8 +1,10 @@
 package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.switcher.sharing.OfflineGate;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 import java.util.concurrent.locks.Condition;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The latest pause of a {@link Turn}'s run: since when it has waited for a turn to go on with, and
@@ -15,7 +17,7 @@ final class Pause {
   private final Condition given;
   private long beganNanos;
   private long remainingNanos;
-  private @Nullable RunProgress ahead;
+  private final Set<RunProgress> ahead = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /** None yet. */
   Pause(Turns turns, Turn turn) {
@@ -36,19 +38,17 @@ final class Pause {
 
   /** The run is about to wait for another one, which it goes before no more. */
   void goesBehind(RunProgress other) {
-    ahead = other;
+    ahead.add(other);
   }
 
   /** Whether it does so still: that has neither ended nor waited since. */
   boolean isBehind(RunProgress other) {
-    return ahead == other;
+    return ahead.contains(other);
   }
 
   /** Another run waits for something itself. */
   void noLongerBehind(RunProgress other) {
-    if (ahead == other) {
-      ahead = null;
-    }
+    ahead.remove(other);
   }
 
   /** Until when the run has computed, which may not be paused. */
@@ -96,7 +96,7 @@ final class Pause {
   /** It waits no longer. */
   void end() {
     turns.paused.remove(turn);
-    ahead = null;
+    ahead.clear();
     long waited = turns.nanoClock.getAsLong() - beganNanos;
     turn.progress().waited(waited);
     if (turn.isOffline()) {
