@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
 public final class StatusException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
+  /** Another server may be there by then. */
+  private static final Duration RETRY_WHILE_SHUTTING_DOWN = Duration.ofSeconds(1);
+
   private final Status status;
   private final @Nullable Duration retryAfter;
 
@@ -38,6 +41,11 @@ public final class StatusException extends RuntimeException {
   /** The same, with what has led to it. */
   public static StatusException unavailable(String message, Duration retryAfter, Throwable cause) {
     return new StatusException(Status.UNAVAILABLE, message, retryAfter, cause);
+  }
+
+  /** The {@link Status#UNAVAILABLE} error of a server that stops: it takes nothing more. */
+  public static StatusException shuttingDown() {
+    return unavailable("the server is shutting down", RETRY_WHILE_SHUTTING_DOWN);
   }
 
   /** A {@link Status#RATE_LIMITED} error that says when the next request may come. */

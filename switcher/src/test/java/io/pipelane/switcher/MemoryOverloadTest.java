@@ -10,12 +10,6 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.monitor.DeviceError;
-import io.pipelane.lanes.monitor.DeviceMonitor;
-import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.lanes.monitor.DeviceSample.Health;
-import io.pipelane.lanes.monitor.DeviceSample.Memory;
-import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
@@ -23,14 +17,11 @@ import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
-import java.util.List;
+import io.pipelane.switcher.sharing.WatchedMemory;
 import java.util.Map;
-import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,41 +39,10 @@ class MemoryOverloadTest {
   private final BoundSessions sessions = new BoundSessions(memory, MIB);
   private final ImportedModel first = BoundSessions.model("7", "one structure", 192 << 10);
   private final ImportedModel second = BoundSessions.model("8", "another", 192 << 10);
-  private final Watched watched = new Watched();
+  private final WatchedMemory watched = new WatchedMemory();
   private final AtomicInteger runs = new AtomicInteger();
   private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch mayGoOn = new CountDownLatch(1);
-
-  private static final class Watched implements DeviceMonitor {
-    final AtomicInteger looks = new AtomicInteger();
-    volatile BooleanSupplier isFull = () -> false;
-
-    @Override
-    public DeviceSample sample() {
-      looks.incrementAndGet();
-      double taken = isFull.getAsBoolean() ? 1 : 0.5;
-      return new DeviceSample(
-          Work.UNKNOWN, Memory.ofDevice(OptionalDouble.of(taken)), Health.UNKNOWN);
-    }
-
-    @Override
-    public List<DeviceError> errors() {
-      return List.of();
-    }
-
-    @Override
-    public OptionalLong memoryBytes() {
-      return OptionalLong.empty();
-    }
-
-    @Override
-    public String source() {
-      return "a test";
-    }
-
-    @Override
-    public void close() {}
-  }
 
   private Switcher open(String protection, String share) {
     SwitcherSettings settings =
@@ -130,7 +90,7 @@ class MemoryOverloadTest {
   /** A run takes as long as some looks at the device, which has memory again after too many. */
   private void takesAWhile() {
     if (runs.incrementAndGet() > TOO_MANY) {
-      watched.isFull = () -> false;
+      watched.taken = () -> WatchedMemory.HALF;
       return;
     }
     int until = watched.looks.get() + 4;
@@ -162,7 +122,7 @@ class MemoryOverloadTest {
   }
 
   private void close(Switcher switcher, Call... calls) {
-    watched.isFull = () -> false;
+    watched.taken = () -> WatchedMemory.HALF;
     for (Call call : calls) {
       float[] _ = call.await();
     }
@@ -172,7 +132,7 @@ class MemoryOverloadTest {
 
   private void runWhileFull(String protection, Consumer<Switcher> then) {
     Switcher switcher = open(protection, "off");
-    watched.isFull = () -> true;
+    watched.taken = () -> WatchedMemory.FULL;
     await(switcher, SharingState.OVERLIMIT);
     sessions.beforeRun = this::takesAWhile;
     Call call = new Call();
@@ -209,7 +169,8 @@ class MemoryOverloadTest {
     while (gate.runs().counts().running() < 2) {
       Thread.onSpinWait();
     }
-    watched.isFull = () -> gate.runs().counts().madeWay() == 0;
+    watched.taken =
+        () -> gate.runs().counts().madeWay() == 0 ? WatchedMemory.FULL : WatchedMemory.HALF;
     await(switcher, SharingState.OVERLIMIT);
     mayGoOn.countDown();
     online.completed(new InferenceTimings(0, 0, 0));
@@ -226,7 +187,11 @@ class MemoryOverloadTest {
     Call stands = new Call();
     switcher.submit(Call.request(first.version(), 1f).offline(), stands);
     await(begun);
-    watched.isFull = () -> device.pages().free() < device.pages().total();
+    watched.taken =
+        () ->
+            device.pages().free() < device.pages().total()
+                ? WatchedMemory.FULL
+                : WatchedMemory.HALF;
     await(switcher, SharingState.OVERLIMIT);
     mayGoOn.countDown();
     boolean isAnswered = isAnswered(stands);

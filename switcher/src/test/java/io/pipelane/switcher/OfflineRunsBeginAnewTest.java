@@ -11,12 +11,6 @@ import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.monitor.DeviceError;
-import io.pipelane.lanes.monitor.DeviceMonitor;
-import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.lanes.monitor.DeviceSample.Health;
-import io.pipelane.lanes.monitor.DeviceSample.Memory;
-import io.pipelane.lanes.monitor.DeviceSample.Work;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
@@ -25,10 +19,8 @@ import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
-import java.util.List;
+import io.pipelane.switcher.sharing.WatchedMemory;
 import java.util.Map;
-import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -50,7 +42,7 @@ class OfflineRunsBeginAnewTest {
   private final AtomicInteger runs = new AtomicInteger();
   private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch mayGoOn = new CountDownLatch(1);
-  private final Watched watched = new Watched();
+  private final WatchedMemory watched = new WatchedMemory();
   private final Switcher switcher = open();
 
   private Switcher open() {
@@ -90,35 +82,6 @@ class OfflineRunsBeginAnewTest {
     while (watching.sharing().overview().seen().state() != state) {
       Thread.onSpinWait();
     }
-  }
-
-  /** A device that is as full as the test says. */
-  private static final class Watched implements DeviceMonitor {
-    volatile double taken = 0.5;
-
-    @Override
-    public DeviceSample sample() {
-      return new DeviceSample(
-          Work.UNKNOWN, Memory.ofDevice(OptionalDouble.of(taken)), Health.UNKNOWN);
-    }
-
-    @Override
-    public List<DeviceError> errors() {
-      return List.of();
-    }
-
-    @Override
-    public OptionalLong memoryBytes() {
-      return OptionalLong.empty();
-    }
-
-    @Override
-    public String source() {
-      return "a test";
-    }
-
-    @Override
-    public void close() {}
   }
 
   @AfterEach
@@ -166,7 +129,7 @@ class OfflineRunsBeginAnewTest {
     Call call = new Call();
     switcher.submit(Call.request(offline.version(), 1f).offline(), call);
     begun.await();
-    watched.taken = 1;
+    watched.taken = () -> WatchedMemory.FULL;
     await(switcher, SharingState.OVERLIMIT);
     mayGoOn.countDown();
     while (switcher.sharing().overview().evictions().memoryReturns() == 0) {
@@ -179,7 +142,7 @@ class OfflineRunsBeginAnewTest {
     assertEquals(device.pages().total(), device.pages().free());
     assertEquals(0, call.answers());
     switcher.verify();
-    watched.taken = 0.5;
+    watched.taken = () -> WatchedMemory.HALF;
     assertArrayEquals(new float[] {7, 7}, call.await());
     assertEquals(2, runs.get(), "the second time from its begin to its end");
     assertEquals(1, call.answers());

@@ -112,7 +112,7 @@ final class CatalogLoads {
       carried.keep(name, files);
     }
     if (threads.isStopping()) {
-      throw CatalogThreads.stopped();
+      throw StatusException.shuttingDown();
     }
     outcome.orThrow();
     ServedModel served = model.resolve("");

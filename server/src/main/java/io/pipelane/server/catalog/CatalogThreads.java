@@ -18,7 +18,6 @@ import java.util.function.Supplier;
  * imports. Safe for any thread.
  */
 final class CatalogThreads {
-  private static final Duration RETRY_AFTER_STOP = Duration.ofSeconds(1);
   private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Duration NOTES = Duration.ofMinutes(1);
 
@@ -55,7 +54,7 @@ final class CatalogThreads {
     try {
       return CompletableFuture.runAsync(operation, operations);
     } catch (RejectedExecutionException e) {
-      return CompletableFuture.failedFuture(stopped());
+      return CompletableFuture.failedFuture(StatusException.shuttingDown());
     }
   }
 
@@ -64,7 +63,7 @@ final class CatalogThreads {
     try {
       return CompletableFuture.supplyAsync(question, operations);
     } catch (RejectedExecutionException e) {
-      return CompletableFuture.failedFuture(stopped());
+      return CompletableFuture.failedFuture(StatusException.shuttingDown());
     }
   }
 
@@ -76,11 +75,6 @@ final class CatalogThreads {
 
   boolean isStopping() {
     return stopping;
-  }
-
-  /** What a request is told that comes too late. */
-  static StatusException stopped() {
-    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_STOP);
   }
 
   /** Begins no more work, and interrupts what runs; returns at once. */

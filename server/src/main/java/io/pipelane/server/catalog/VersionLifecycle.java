@@ -61,7 +61,7 @@ final class VersionLifecycle {
     VersionEntry before = model.versions().get(version.version());
     try {
       if (threads.isStopping()) {
-        throw CatalogThreads.stopped();
+        throw StatusException.shuttingDown();
       }
       if (!(before instanceof Ready)) {
         model.put(version.version(), new Importing());

@@ -141,7 +141,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
 
   private synchronized void checkTaken() {
     if (draining) {
-      throw LastingCalls.stopping();
+      throw StatusException.shuttingDown();
     }
   }
 
@@ -233,7 +233,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
         return null;
       }
       ended = true;
-      error = failure == null && !halfClosed ? LastingCalls.stopping() : failure;
+      error = failure == null && !halfClosed ? StatusException.shuttingDown() : failure;
     }
     lasting.remove(this);
     if (error == null) {

@@ -10,7 +10,6 @@ import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
-import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -23,8 +22,6 @@ import java.util.concurrent.ConcurrentHashMap;
  * calls are looked at: so one of them sees the other.
  */
 final class LastingCalls implements ServerInterceptor {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final Set<Lasting> calls = ConcurrentHashMap.newKeySet();
   private volatile boolean draining;
 
@@ -32,11 +29,6 @@ final class LastingCalls implements ServerInterceptor {
   interface Lasting {
     /** Takes nothing more, and ends; on any thread, more than once. */
     void beginDrain();
-  }
-
-  /** Why nothing more is taken. */
-  static StatusException stopping() {
-    return StatusException.unavailable("the server is shutting down", RETRY_AFTER);
   }
 
   void add(Lasting call) {
@@ -115,7 +107,7 @@ final class LastingCalls implements ServerInterceptor {
 
     @Override
     public void beginDrain() {
-      StatusException reason = stopping();
+      StatusException reason = StatusException.shuttingDown();
       close(GrpcStatusMapping.status(reason), GrpcStatusMapping.trailers(reason));
     }
   }

@@ -37,7 +37,6 @@ import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.sharing.SampleTrace;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -50,7 +49,6 @@ import org.jspecify.annotations.Nullable;
  * The handler of requests: does what each {@link Route} says. Stateless; safe for any event loop.
  */
 final class Api {
-  private static final Duration RETRY_AFTER_DRAIN = Duration.ofSeconds(1);
 
   private final Backend backend;
   private final ModelCatalog catalog;
@@ -164,15 +162,10 @@ final class Api {
    */
   private void begin(Exchange exchange) {
     if (!activity.begin()) {
-      throw stopping();
+      throw StatusException.shuttingDown();
     }
     exchange.setCounted();
     exchange.beginForCaller();
-  }
-
-  /** Why nothing more is taken. */
-  static StatusException stopping() {
-    return StatusException.unavailable("the server is shutting down", RETRY_AFTER_DRAIN);
   }
 
   /** The executor for what would hold an event loop for too long. */

@@ -17,6 +17,7 @@ import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.AttributeKey;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.Admission.Admitted;
 import io.pipelane.server.http.Admission.Refused;
@@ -279,7 +280,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       Channel channel = context().channel();
       Channel connection = channel.parent() instanceof DuplexChannel parent ? parent : channel;
       connection.attr(CUT_SHORT).set(true);
-      refuse(Response.error(Api.stopping(), allocator()));
+      refuse(Response.error(StatusException.shuttingDown(), allocator()));
     }
   }
 

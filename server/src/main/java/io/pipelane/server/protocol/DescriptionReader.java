@@ -91,9 +91,7 @@ final class DescriptionReader {
         id = absent ? null : readId(parser);
       }
       case "parameters" -> {
-        if (parameters != Parameters.NONE) {
-          throw Json.duplicate("parameters");
-        }
+        parameters.requireNone("parameters");
         parameters = Parameters.read(parser, "the request", Parameters.OF_REQUEST);
       }
       case "inputs" -> {

@@ -103,9 +103,7 @@ final class InputReader {
         shape = readShape(parser);
       }
       case "parameters" -> {
-        if (parameters != Parameters.NONE) {
-          throw Json.duplicate(place + ".parameters");
-        }
+        parameters.requireNone(place + ".parameters");
         parameters = Parameters.read(parser, place, Parameters.OF_INPUT);
       }
       case "data" -> {

@@ -63,9 +63,7 @@ final class OutputWishes {
           name = parser.getText();
         }
         case "parameters" -> {
-          if (parameters != Parameters.NONE) {
-            throw Json.duplicate(place + ".parameters");
-          }
+          parameters.requireNone(place + ".parameters");
           parameters = Parameters.read(parser, place, Parameters.OF_OUTPUT);
         }
         default -> parser.skipChildren();

@@ -59,6 +59,13 @@ final class Parameters {
 
   private Parameters() {}
 
+  /** Refuses a second member of a name, where these are the parameters that the first one had. */
+  void requireNone(String member) {
+    if (this != NONE) {
+      throw Json.duplicate(member);
+    }
+  }
+
   /** Whether binary output is wanted; null where nothing was said. */
   @Nullable Boolean binaryData() {
     return binaryData;

@@ -180,7 +180,7 @@ public final class RequestQueue {
 
   private void admit(QueuedRequest request) {
     if (takers.areClosed()) {
-      throw StatusException.unavailable("the server is shutting down", RETRY_AFTER);
+      throw StatusException.shuttingDown();
     }
     inLine.admit(request);
   }
