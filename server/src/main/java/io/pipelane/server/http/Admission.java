@@ -77,8 +77,8 @@ final class Admission {
 
   Verdict judge(RequestHead head, ByteBufAllocator allocator) {
     try {
-      Asked asked = asked(head);
       checkPage(head);
+      Asked asked = asked(head);
       if (asked.terms().isEmpty()) {
         return new Refused(Response.methodNotAllowed(allocator, asked.resource().allowed()), true);
       }
@@ -119,10 +119,7 @@ final class Admission {
   }
 
   private void checkPage(RequestHead head) {
-    if (head.hasSeveralHosts()) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, "the request has several Host fields; send one");
-    }
+    head.checkHosts();
     String host = head.host();
     if (host != null && !host.equals(knownHost)) {
       foreign.checkHost(host);

@@ -207,16 +207,16 @@ class ApiTest {
     assertEquals("POST", reply.header("allow"));
     assertEquals("{\"error\":\"Method Not Allowed; use POST\"}", reply.text());
     assertEquals("GET, HEAD", post("/v2/health/live", "").header("allow"));
-    assertEquals(405, ask("DELETE /v2/models/echo HTTP/1.1\r\n\r\n").status());
+    assertEquals(405, ask(Requests.head("DELETE /v2/models/echo", "")).status());
   }
 
   @Test
   void jobs_withoutAFolder_areNotServed() {
     assertEquals(501, get("/v2/jobs").status());
     assertEquals(501, post("/v2/jobs", "{}").status());
-    assertEquals(501, ask("DELETE /v2/jobs/a HTTP/1.1\r\n\r\n").status());
+    assertEquals(501, ask(Requests.head("DELETE /v2/jobs/a", "")).status());
     assertEquals("GET, HEAD, DELETE", post("/v2/jobs/a", "").header("allow"));
-    Reply listing = ask("DELETE /v2/jobs HTTP/1.1\r\n\r\n");
+    Reply listing = ask(Requests.head("DELETE /v2/jobs", ""));
     assertEquals(405, listing.status());
     assertEquals("GET, HEAD, POST", listing.header("allow"));
     assertEquals(404, get("/v2/jobs/a/b").status());

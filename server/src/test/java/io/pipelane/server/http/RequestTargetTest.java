@@ -52,6 +52,18 @@ class RequestTargetTest {
     assertEquals(400, reply.status());
     assertTrue(reply.text().contains("several Host fields"), reply.text());
     assertEquals(400, ask("/v2", "Host: localhost\r\nHost: localhost\r\n").status());
-    assertEquals(200, ask("/v2", "").status());
+  }
+
+  @Test
+  void noHost_isRefused_butInHttp10() {
+    for (String target : new String[] {"/v2", "http://localhost/v2", "/nothing"}) {
+      Reply reply = ask(target, "");
+      assertEquals(400, reply.status());
+      assertTrue(reply.text().contains("no Host field; send one"), reply.text());
+    }
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.send("GET /v2 HTTP/1.0\r\n\r\n");
+      assertEquals(200, conversation.onlyReply().status());
+    }
   }
 }
