@@ -77,11 +77,16 @@ public final class TestModels {
    * one takes as {@code s}.
    */
   public static ModelProto recurrent(int width) {
+    return recurrent(width, 1);
+  }
+
+  /** The same with weights that follow from a seed. */
+  public static ModelProto recurrent(int width, long seed) {
     return model(
         GraphProto.newBuilder()
             .addInput(batch("x", width))
             .addInput(batch("s", width))
-            .addInitializer(weight("w", new Random(1), width, width))
+            .addInitializer(weight("w", new Random(seed), width, width))
             .addNode(node("MatMul", List.of("x", "w"), "h"))
             .addNode(node("Add", List.of("h", "s"), "y"))
             .addNode(node("Identity", List.of("y"), "t"))

@@ -119,6 +119,45 @@ class SequencesOverHttpTest {
     awaitSequences(0);
   }
 
+  @Test
+  void sequence_goesOnWithItsContentWhereThatIsReplaced() throws Exception {
+    String infer = "/v2/models/replaced/infer";
+    String load = "/v2/repository/models/replaced/load";
+    owned.text("replaced/pipelane.yaml", "state: {t: s}\n");
+    owned.text(
+        "stateful/pipelane.yaml",
+        """
+        ensemble:
+          steps:
+            - {model: replaced, inputs: {x: x}, outputs: {y: y}}
+        """);
+    content(1);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(200, post("/v2/repository/models/stateful/load", "").statusCode());
+    assertEquals(1, steps(post(infer, body("r", START))));
+    assertEquals(1, steps(post("/v2/models/stateful/infer", body("e", START))));
+    content(2);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(2, steps(post(infer, body("r", ""))));
+    assertEquals(3, steps(post("/v2/models/replaced/versions/1/infer", body("r", ""))));
+    assertEquals(2, steps(post("/v2/models/stateful/infer", body("e", END))));
+    double next = number(post(infer, body("s", START)).body());
+    assertTrue(Math.abs(next - once) > 0.01, "it began with the next content");
+    assertEquals(2 * next, number(post(infer, body("s", END)).body()), 0.01);
+    checkRefused(400, "begin it with sequence_start", post(infer, body("never", "")));
+    content(3);
+    assertEquals(200, post(load, "").statusCode());
+    checkRefused(400, "with its version's content", post(infer, body("r", "")));
+    assertEquals(200, post("/v2/repository/models/stateful/unload", "").statusCode());
+    assertEquals(200, post("/v2/repository/models/replaced/unload", "").statusCode());
+    awaitSequences(0);
+  }
+
+  private static void content(long seed) throws IOException {
+    TestModels.write(
+        TestModels.recurrent(OwnedRepository.WIDTH, seed), owned.path("replaced/1/model.onnx"));
+  }
+
   private static void awaitSequences(int count) {
     while (server.switcher().states().sequences() != count) {
       Thread.onSpinWait();

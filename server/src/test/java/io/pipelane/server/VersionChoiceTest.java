@@ -149,7 +149,7 @@ class VersionChoiceTest {
         io.grpc.Status unknown =
             assertThrows(StatusRuntimeException.class, () -> client.modelInfer(request("canary")))
                 .getStatus();
-        assertEquals(Code.INVALID_ARGUMENT, unknown.getCode());
+        assertEquals(Code.NOT_FOUND, unknown.getCode());
         assertTrue(String.valueOf(unknown.getDescription()).contains("labels [stable]"));
         assertFalse(client.modelReady(ready("canary")).getReady());
         client.repositoryModelLoad(
@@ -195,8 +195,11 @@ class VersionChoiceTest {
               .body()
               .contains("\"version\":\"1\""));
       HttpResponse<String> unknown = owned.ask(server, "small/versions/canary");
-      assertEquals(400, unknown.statusCode());
+      assertEquals(404, unknown.statusCode());
       assertTrue(unknown.body().contains("labels [stable]"), unknown.body());
+      for (String none : List.of("abc", "0", "-1", "1.0", "9999999999999999999")) {
+        assertEquals(404, owned.ask(server, "small/versions/" + none).statusCode());
+      }
       String notes = OwnedRepository.index(server, "small").getFirst().notes().toString();
       assertTrue(notes.contains("label \\\"stable\\\"") || notes.contains("label \"stable\""));
       assertTrue(notes.contains("answers requests that name no version"), notes);

@@ -213,7 +213,7 @@ final class CatalogModel {
   private long number(Snapshot now, String version) {
     if (!VERSION.matcher(version).matches()) {
       throw new StatusException(
-          Status.INVALID_ARGUMENT,
+          Status.NOT_FOUND,
           "version \"%s\" is neither a positive integer of at most 18 digits nor a label of model"
                   .formatted(version)
               + " \"%s\", which has the labels %s".formatted(name, sortedLabels(now)));

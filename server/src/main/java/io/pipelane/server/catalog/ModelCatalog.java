@@ -39,10 +39,9 @@ public interface ModelCatalog {
    *
    * @param version a positive integer as text, or a label; empty where nobody has given one: that
    *     picks what its owner has chosen, or else the highest that is READY
-   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name or version and for one out
-   *     of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while it is
-   *     being imported, {@link Status#INVALID_ARGUMENT} for what is neither a positive integer nor
-   *     a label
+   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name, version or label and for
+   *     one out of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while
+   *     it is being imported
    */
   ServedModel resolve(String name, String version);
 

@@ -130,6 +130,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         .forEach(found -> models.exclusively(found.version().model(), announce(found)));
     scanned = true;
     threads.nowAndThen(this::keepPopularity);
+    threads.nowAndThen(this::endIdle);
     Map<ModelVersion, Double> uses = popularity.all();
     ToDoubleFunction<Registered> popular =
         found -> uses.getOrDefault(found.version(), Double.NEGATIVE_INFINITY);
@@ -347,6 +348,15 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           Optional<CatalogModel> model = models.find(version.model());
           return model.isPresent() && model.get().versions().containsKey(version.version());
         });
+  }
+
+  /** Takes out contents that were kept for sequences which have ended. */
+  private void endIdle() {
+    for (ModelVersion latest : devices.besideIdle()) {
+      CompletableFuture<Void> _ =
+          threads.operate(
+              () -> models.exclusively(latest.model(), _ -> devices.deregisterIdle(latest)));
+    }
   }
 
   private static String joined(List<String> reasons) {

@@ -62,6 +62,16 @@ sealed interface VersionEntry {
           .ofContent(imported.content());
     }
 
+    /** Whether it keeps state, and a step of another content's sequence can be one of its own. */
+    boolean keepsStateAs(Ready other) {
+      ServedModel ours = served(List.of());
+      ServedModel others = other.served(List.of());
+      return ours.keepsState()
+          && options.state().equals(other.options.state())
+          && ours.inputs().equals(others.inputs())
+          && ours.outputs().equals(others.outputs());
+    }
+
     private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {
       return specs.stream().filter(spec -> !state.contains(spec.name())).toList();
     }

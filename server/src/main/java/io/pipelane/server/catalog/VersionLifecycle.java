@@ -96,10 +96,30 @@ final class VersionLifecycle {
       devices.agree(same, found.options());
       model.put(identity.version(), new Ready(same, found.options(), found.declared()));
     } else {
-      ImportedModel next = imported.as(identity.nextEdition());
-      serve(model, new Ready(next, found.options(), found.declared()), devices::register);
-      devices.deregister(identity);
+      ImportedModel edition = imported.as(identity.nextEdition());
+      replace(model, current, new Ready(edition, found.options(), found.declared()));
     }
+  }
+
+  /**
+   * Sequences that run go on with the content that they began with, where clients can tell the two
+   * apart by their answers alone.
+   */
+  private void replace(CatalogModel model, Ready current, Ready next) {
+    ModelVersion before = current.imported().version();
+    if (!current.keepsStateAs(next)) {
+      serve(model, next, devices::register);
+      devices.deregister(before);
+      return;
+    }
+    devices.keepForSequences(before, next.imported().version());
+    try {
+      serve(model, next, devices::register);
+    } catch (RuntimeException | Error e) {
+      devices.keepNoLonger(next.imported().version());
+      throw e;
+    }
+    devices.deregisterEarlier(before);
   }
 
   private void serve(CatalogModel model, Ready next, Registration registration) {

@@ -43,6 +43,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for any thread; what blocks in {@link Switcher} blocks here.
  */
 public final class ServingDevices implements InferenceService, AutoCloseable {
+  private static final String GOES_ON =
+      "the content before answers the sequences that began with it; unload ends them";
+
   private final List<Place> places;
   private final SwitcherGroup group;
   private final HostTier hostTier;
@@ -50,6 +53,8 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** The latest editions of versions whose content was replaced, by what clients call them. */
   private final Map<ModelVersion, ModelVersion> editions = new ConcurrentHashMap<>();
+
+  private final EarlierContents earlier = new EarlierContents(System::nanoTime);
 
   /**
    * A device and what serves from it.
@@ -144,13 +149,44 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   }
 
   /**
-   * Takes a model out; blocks until its runs have ended.
+   * Takes a model out, and the content that is kept beside it; blocks until its runs have ended.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
+    deregisterEarlier(version);
     boolean _ = editions.remove(version.anyEdition(), version);
     group.deregister(version);
+  }
+
+  /**
+   * From now on a content goes on with the sequences that it has begun, beside the one that follows
+   * it, until {@link #deregisterEarlier} is called for that.
+   */
+  public void keepForSequences(ModelVersion current, ModelVersion next) {
+    earlier.keep(current, next);
+  }
+
+  /** A content that was to follow another one does not. */
+  public void keepNoLonger(ModelVersion next) {
+    Optional<ModelVersion> _ = earlier.remove(next);
+  }
+
+  /** Takes out the content that is kept beside a model, if one is; blocks. */
+  public void deregisterEarlier(ModelVersion latest) {
+    earlier.remove(latest).ifPresent(group::deregister);
+  }
+
+  /** The same for one that no sequence may have any more. */
+  public void deregisterIdle(ModelVersion latest) {
+    if (earlier.isIdleBeside(latest)) {
+      deregisterEarlier(latest);
+    }
+  }
+
+  /** Models beside which a content is kept that no sequence may have any more. */
+  public List<ModelVersion> besideIdle() {
+    return earlier.idle();
   }
 
   /** What answers for a version that was named without saying which content of it. */
@@ -208,12 +244,32 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   @Override
   public Ticket submit(InferenceRequest request, ResultHandler handler) {
-    return group.submit(request, handler);
+    return earlier.submit(request, handler, group::submit, group::submit);
   }
 
   @Override
   public Hold hold(ModelVersion version) {
-    return group.hold(version);
+    Hold latest = group.hold(version);
+    return earlier.hasOneBeside(version) ? new HoldOfLatest(latest) : latest;
+  }
+
+  /** A version that is held beside the content before it. */
+  private final class HoldOfLatest implements Hold {
+    private final Hold latest;
+
+    HoldOfLatest(Hold latest) {
+      this.latest = latest;
+    }
+
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      return earlier.submit(request, handler, latest, group::submit);
+    }
+
+    @Override
+    public void close() {
+      latest.close();
+    }
   }
 
   @Override
@@ -288,7 +344,9 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */
   public List<String> notes(ModelVersion version) {
-    return group.notes(version);
+    return earlier.hasOneBeside(version)
+        ? Stream.concat(group.notes(version).stream(), Stream.of(GOES_ON)).toList()
+        : group.notes(version);
   }
 
   /** Who holds what of each device's memory, now, by the devices' names. */

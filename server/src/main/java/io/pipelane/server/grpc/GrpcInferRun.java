@@ -56,7 +56,10 @@ final class GrpcInferRun implements ResultHandler {
 
   /** The receiver of a run's end; called once, on an event loop or a codec thread. */
   interface Receiver {
-    /** The request's id, as soon as the message could be read; before its answer or error. */
+    /**
+     * The request's id, as soon as it could be read, if only that could; before its answer or
+     * error.
+     */
     default void parsed(String id) {}
 
     /** Serializes the answer before it returns: it reads memory that is given back then. */
@@ -96,14 +99,23 @@ final class GrpcInferRun implements ResultHandler {
       IncomingMessage message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
     if (message.isLarge()) {
-      run.onCodecs(message::parse, message::close);
+      run.onCodecs(() -> parse(message, receiver), message::close);
       return run;
     }
     try {
-      return start(message.parse(), parts, origin, receiver);
+      return start(parse(message, receiver), parts, origin, receiver);
     } catch (StatusException e) {
       receiver.failed(e);
       return run;
+    }
+  }
+
+  private static ModelInferRequest parse(IncomingMessage message, Receiver receiver) {
+    try {
+      return message.parse();
+    } catch (StatusException e) {
+      receiver.parsed(message.id());
+      throw e;
     }
   }
 

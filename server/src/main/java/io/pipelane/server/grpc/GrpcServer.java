@@ -45,8 +45,12 @@ public final class GrpcServer implements AutoCloseable {
    */
   private static final Logger LIBRARY = Logger.getLogger("io.grpc.netty");
 
+  /** Each frame that comes behind the end of a call would have its line. */
+  private static final Logger FRAMES = Logger.getLogger("io.netty.handler.codec.http2");
+
   static {
     LIBRARY.setLevel(java.util.logging.Level.SEVERE);
+    FRAMES.setLevel(java.util.logging.Level.WARNING);
   }
 
   /** What a message may have beside its tensors' bytes. */

@@ -1,5 +1,7 @@
 package io.pipelane.server.grpc;
 
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.WireFormat;
 import io.grpc.Detachable;
 import io.grpc.KnownLength;
 import io.grpc.MethodDescriptor.Marshaller;
@@ -21,10 +23,14 @@ import org.jspecify.annotations.Nullable;
 final class IncomingMessage {
   private static final System.Logger LOG = System.getLogger(IncomingMessage.class.getName());
 
+  /** What a model's name, its version and an id may take. */
+  private static final int LONGEST_BEFORE_ID = 1 << 13;
+
   private final Marshaller<ModelInferRequest> parser;
   private @Nullable InputStream unread;
   private @Nullable ModelInferRequest parsed;
   private @Nullable StatusException refusal;
+  private String refusedId = "";
 
   /**
    * Takes what has come; parses it here if it is small.
@@ -58,6 +64,7 @@ final class IncomingMessage {
     try {
       parsed = parser.parse(stream);
     } catch (StatusRuntimeException e) {
+      refusedId = LazyGzip.anew(stream).map(IncomingMessage::idIn).orElse("");
       refusal =
           e.getStatus().getCode() == Code.RESOURCE_EXHAUSTED
               ? new StatusException(
@@ -69,6 +76,29 @@ final class IncomingMessage {
                   "the message is not of protocol buffers, or of another type",
                   e);
     }
+  }
+
+  /**
+   * The id in a message that cannot be read as a whole, as far as it can; empty where there is
+   * none. The fields of a message lie in the order of their numbers.
+   */
+  private static String idIn(InputStream message) {
+    CodedInputStream fields = CodedInputStream.newInstance(message);
+    int _ = fields.setSizeLimit(LONGEST_BEFORE_ID);
+    try {
+      for (int tag = fields.readTag(); tag != 0; tag = fields.readTag()) {
+        int number = WireFormat.getTagFieldNumber(tag);
+        if (number == ModelInferRequest.ID_FIELD_NUMBER) {
+          return fields.readStringRequireUtf8();
+        }
+        if (number > ModelInferRequest.ID_FIELD_NUMBER || !fields.skipField(tag)) {
+          return "";
+        }
+      }
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "a refused message without an id that can be read", e);
+    }
+    return "";
   }
 
   /** Whether parsing it would hold an event loop for too long. */
@@ -100,9 +130,12 @@ final class IncomingMessage {
     return parsed;
   }
 
-  /** The request's own name; empty where it has none, or the message has not been parsed. */
+  /**
+   * The request's own name; empty where it has none, the message has not been parsed, or could not
+   * be as far as there.
+   */
   String id() {
-    return parsed == null ? "" : parsed.getId();
+    return parsed == null ? refusedId : parsed.getId();
   }
 
   /** Gives the bytes back of one that nobody has parsed. */

@@ -5,6 +5,7 @@ import io.grpc.Status;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
@@ -13,9 +14,9 @@ final class LazyGzip implements Decompressor {
   /*
    * gRPC closes a message's stream as soon as it has been handed over, and calls the decompressor
    * on the thread that first touches the stream. So who wants to read a message later touches the
-   * stream, and takes what that has made. It holds nothing but the heap's memory until it is read,
-   * and can be read after gRPC has closed its own. Where a touch makes nothing, the message is read
-   * at once.
+   * stream, and takes a stream of its own for what that has made: gRPC closes its own at any moment
+   * from then on, while another thread may be reading. Both hold nothing but the heap's memory until
+   * they are read. Where a touch makes nothing, the message is read at once.
    *
    * A thread knows a touch only while one goes on there, so it keeps no message of those that are
    * read without one.
@@ -56,6 +57,13 @@ final class LazyGzip implements Decompressor {
     }
   }
 
+  /** A decompressed message from its beginning, however far it was read; empty for others. */
+  static Optional<InputStream> anew(InputStream message) {
+    return message instanceof Inflating made
+        ? Optional.of(new Inflating(made.compressed, made.maxBytes))
+        : Optional.empty();
+  }
+
   @Override
   public String getMessageEncoding() {
     return "gzip";
@@ -63,12 +71,12 @@ final class LazyGzip implements Decompressor {
 
   @Override
   public InputStream decompress(InputStream compressed) throws IOException {
-    Inflating stream = new Inflating(compressed.readAllBytes(), maxBytes);
+    byte[] bytes = compressed.readAllBytes();
     @Nullable Touch touch = TOUCH.get();
     if (touch != null) {
-      touch.made = stream;
+      touch.made = new Inflating(bytes, maxBytes);
     }
-    return stream;
+    return new Inflating(bytes, maxBytes);
   }
 
   private static final class Inflating extends InputStream {

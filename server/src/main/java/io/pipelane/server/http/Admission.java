@@ -12,11 +12,16 @@ import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The decision, from a request's head, whether its body is wanted. Belongs to one connection. */
 final class Admission {
   private static final AsciiString API_KEY = AsciiString.cached("X-API-Key");
+
+  /** A name or an address in brackets, then a port, as RFC 3986 has them. */
+  private static final Pattern HOST =
+      Pattern.compile("(\\[[0-9A-Za-z:.%]+]|[0-9A-Za-z\\-._~%!$&'()*+,;=]*)(:[0-9]*)?");
 
   private final AccessControl access;
   private final ServedPort port;
@@ -77,8 +82,8 @@ final class Admission {
 
   Verdict judge(RequestHead head, ByteBufAllocator allocator) {
     try {
-      Asked asked = asked(head);
       checkPage(head);
+      Asked asked = asked(head);
       if (asked.terms().isEmpty()) {
         return new Refused(Response.methodNotAllowed(allocator, asked.resource().allowed()), true);
       }
@@ -119,12 +124,15 @@ final class Admission {
   }
 
   private void checkPage(RequestHead head) {
-    if (head.hasSeveralHosts()) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, "the request has several Host fields; send one");
-    }
+    head.checkHosts();
     String host = head.host();
     if (host != null && !host.equals(knownHost)) {
+      if (!HOST.matcher(host).matches()) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "Host \"%s\" is not a host and perhaps a port; send one such as \"localhost:8000\""
+                .formatted(UriPath.shorten(host)));
+      }
       foreign.checkHost(host);
       knownHost = host;
     }

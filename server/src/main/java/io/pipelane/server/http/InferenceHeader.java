@@ -18,7 +18,7 @@ final class InferenceHeader {
    * is nothing but one tensor's bytes.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the value is no length or beyond
-   *     the body
+   *     the body, or promises a tensor where there is no body
    */
   static int jsonLength(HttpHeaders headers, int bodyLength) {
     String value = headers.get(NAME);
@@ -35,6 +35,13 @@ final class InferenceHeader {
               + "\", it must lie within 0 to the body's "
               + bodyLength
               + " bytes");
+    }
+    if (bodyLength == 0) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          NAME
+              + " is 0, so the body is one tensor's bytes, and it is empty; send them, or leave the"
+              + " header out and describe the inputs in JSON");
     }
     return (int) length;
   }

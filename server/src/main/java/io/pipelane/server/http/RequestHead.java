@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param target path and query
  * @param host that the request is for; null where it does not say
  * @param contentLength -1 where the head gives none
- * @param statesKeepAlive whether the client wants to be told that the connection stays open
+ * @param isOld whether it is of HTTP/1.0, which knows neither hosts nor expectations, and whose
+ *     connections stay open only where both sides say so
  * @param expectation what it says after {@code Expect}, null where nothing
  * @param encoding of the body, null where nothing is said
  */
@@ -30,7 +31,7 @@ record RequestHead(
     long contentLength,
     boolean isChunked,
     boolean keepsAlive,
-    boolean statesKeepAlive,
+    boolean isOld,
     @Nullable String expectation,
     @Nullable String encoding) {
   private static final String ZIP = "application/zip";
@@ -49,7 +50,7 @@ record RequestHead(
         length == null || request.decoderResult().isFailure() ? -1 : parseLength(length),
         HttpUtil.isTransferEncodingChunked(request),
         keepsAlive,
-        old && keepsAlive,
+        old,
         old ? null : headers.get(HttpHeaderNames.EXPECT),
         headers.get(HttpHeaderNames.CONTENT_ENCODING));
   }
@@ -58,13 +59,31 @@ record RequestHead(
     return method.equals(HttpMethod.HEAD);
   }
 
-  /** Whether it names its host more than once, so that who looks at one may miss the other. */
-  boolean hasSeveralHosts() {
+  /** Whether the client wants to be told that the connection stays open. */
+  boolean statesKeepAlive() {
+    return isOld && keepsAlive;
+  }
+
+  /**
+   * Checks that it names one host, as RFC 9112 demands in section 3.2: where it names several, who
+   * looks at one may miss the other.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when it does not
+   */
+  void checkHosts() {
     Iterator<String> hosts = headers.valueStringIterator(HttpHeaderNames.HOST);
     if (hosts.hasNext()) {
       hosts.next();
+    } else if (!isOld) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "the request has no Host field; send one, such as \"Host: localhost\" (:authority in"
+              + " HTTP/2)");
     }
-    return hosts.hasNext();
+    if (hosts.hasNext()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "the request has several Host fields; send one");
+    }
   }
 
   /** Whether the body is said to be a ZIP file. */

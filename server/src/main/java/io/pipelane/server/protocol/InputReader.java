@@ -134,6 +134,7 @@ final class InputReader {
     } else {
       deferredStart = parser.currentTokenLocation().getByteOffset();
       parser.skipChildren();
+      parser.finishToken(); // A string may end further on.
       deferredEnd = parser.currentLocation().getByteOffset();
     }
   }

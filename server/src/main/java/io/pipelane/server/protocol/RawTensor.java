@@ -117,6 +117,10 @@ final class RawTensor {
                 .formatted(spec.name(), spec.type(), spec.shape(), known, bodyLength));
       }
       dimensions[open] = bodyLength / known;
+    } else if (bodyLength != known) {
+      throw Json.invalid(
+          "input \"%s\" is %s %s: it has %d bytes, the body has %d"
+              .formatted(spec.name(), spec.type(), spec.shape(), known, bodyLength));
     }
     return Shape.of(dimensions);
   }

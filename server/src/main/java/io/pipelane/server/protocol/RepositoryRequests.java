@@ -173,8 +173,18 @@ public final class RepositoryRequests {
     try {
       return parser.getBinaryValue();
     } catch (JsonParseException e) {
-      throw Json.wrong(parser, "parameters." + Json.shorten(name), "a file in base 64");
+      throw Json.invalid(
+          "parameters.%s must be a file in base 64 (A-Z, a-z, 0-9, + and /, padded with =): %s"
+              .formatted(Json.shorten(name), base64Fault(e)));
     }
+  }
+
+  /** What is wrong, without how the library might have been set. */
+  private static String base64Fault(JsonParseException fault) {
+    return fault
+        .getOriginalMessage()
+        .replaceAll("^Failed to decode [^:]*: ", "")
+        .replaceAll("\\. This Base64Variant might .*", "");
   }
 
   private static String readConfig(JsonParser parser) throws IOException {

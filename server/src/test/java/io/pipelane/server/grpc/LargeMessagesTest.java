@@ -170,6 +170,31 @@ class LargeMessagesTest {
   }
 
   @Test
+  void streamsMessageThatIsTooLargeDecompressed_isAnsweredByItsId_andOthersGoOn() throws Exception {
+    byte[] zeros = new byte[GrpcConversation.LARGEST_MESSAGE + (2 << 20)];
+    ModelInferRequest request =
+        Inferences.raw("echo", "FP32", ByteString.copyFrom(zeros), zeros.length / 16, 4);
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+      StreamObserver<ModelInferRequest> requests =
+          GRPCInferenceServiceGrpc.newStub(conversation.channel)
+              .withCompression("gzip")
+              .withDeadlineAfter(30, TimeUnit.SECONDS)
+              .modelStreamInfer(into(answers));
+      for (String id : List.of("large", "")) {
+        requests.onNext(request.toBuilder().setId(id).build());
+        ModelStreamInferResponse refused = answers.take();
+        String reason = refused.getErrorMessage();
+        assertTrue(reason.contains("server.max-request-size"), reason);
+        assertEquals(id, refused.getInferResponse().getId());
+      }
+      requests.onNext(SMALL_REQUEST);
+      assertEquals("echo", answers.take().getInferResponse().getModelName());
+      requests.onCompleted();
+    }
+  }
+
+  @Test
   void streamsMessageThatIsNone_isAnsweredWithItsError() {
     MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
         GRPCInferenceServiceGrpc.getModelStreamInferMethod();

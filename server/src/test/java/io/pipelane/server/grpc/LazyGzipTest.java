@@ -12,6 +12,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
@@ -22,6 +25,7 @@ class LazyGzipTest {
       "a message, a message, a message".getBytes(java.nio.charset.StandardCharsets.US_ASCII);
 
   private final LazyGzip gzip = new LazyGzip(MESSAGE.length);
+  private final List<InputStream> made = new ArrayList<>();
 
   private static InputStream compressed(byte[] message) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -36,7 +40,7 @@ class LazyGzipTest {
     return new InputStream() {
       @Override
       public int available() throws IOException {
-        gzip.decompress(compressed(message));
+        made.add(gzip.decompress(compressed(message)));
         return 1;
       }
 
@@ -61,6 +65,14 @@ class LazyGzipTest {
     StatusRuntimeException refusal =
         assertThrows(StatusRuntimeException.class, large::readAllBytes);
     assertEquals(Code.RESOURCE_EXHAUSTED, refusal.getStatus().getCode());
+  }
+
+  @Test
+  void detached_isReadOn_whenGrpcClosesItsOwn() throws IOException {
+    InputStream message = Objects.requireNonNull(LazyGzip.detached(touchable(MESSAGE)));
+    assertEquals(MESSAGE[0], message.read());
+    made.getFirst().close();
+    assertArrayEquals(Arrays.copyOfRange(MESSAGE, 1, MESSAGE.length), message.readAllBytes());
   }
 
   @Test

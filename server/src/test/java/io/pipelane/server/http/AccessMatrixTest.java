@@ -89,7 +89,7 @@ class AccessMatrixTest {
         new Conversation(
             Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
       conversation.send(
-          "%s %s HTTP/1.1\r\nContent-Length: %d\r\n%s\r\n%s"
+          "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n%s"
               .formatted(method, path, body.length(), fields, body));
       boolean isStream = path.endsWith("/events");
       List<Reply> replies = isStream ? List.of(head(conversation)) : conversation.replies();
@@ -221,7 +221,7 @@ class AccessMatrixTest {
   private static Reply ask(EchoService service, AccessControl access, String path, String fields) {
     try (Conversation conversation =
         new Conversation(Backends.of(FakeCatalog.usual(), service, access), Runnable::run)) {
-      return conversation.send("GET " + path + " HTTP/1.1\r\n" + fields + "\r\n").onlyReply();
+      return conversation.send(Requests.head("GET " + path, fields)).onlyReply();
     }
   }
 
@@ -245,7 +245,7 @@ class AccessMatrixTest {
         Conversation conversation =
             new Conversation(Backends.of(FakeCatalog.usual(), service, access), Runnable::run)) {
       String infer =
-          "POST /v2/models/echo/infer HTTP/1.1\r\nContent-Length: %d\r\n%s\r\n%s"
+          "POST /v2/models/echo/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n%s"
               .formatted(INFER.length(), bearer("one"), INFER);
       conversation.send(infer).send(infer);
       service.pending.getFirst().complete();
@@ -263,7 +263,8 @@ class AccessMatrixTest {
             new Conversation(
                 Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
       conversation.send(
-          "POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 900000\r\nExpect: 100-continue\r\n\r\n");
+          Requests.head(
+              "POST /v2/models/m/infer", "Content-Length: 900000\r\nExpect: 100-continue\r\n"));
       assertEquals(401, conversation.onlyReply().status());
       assertFalse(conversation.channel.isActive());
     }

@@ -207,16 +207,16 @@ class ApiTest {
     assertEquals("POST", reply.header("allow"));
     assertEquals("{\"error\":\"Method Not Allowed; use POST\"}", reply.text());
     assertEquals("GET, HEAD", post("/v2/health/live", "").header("allow"));
-    assertEquals(405, ask("DELETE /v2/models/echo HTTP/1.1\r\n\r\n").status());
+    assertEquals(405, ask(Requests.head("DELETE /v2/models/echo", "")).status());
   }
 
   @Test
   void jobs_withoutAFolder_areNotServed() {
     assertEquals(501, get("/v2/jobs").status());
     assertEquals(501, post("/v2/jobs", "{}").status());
-    assertEquals(501, ask("DELETE /v2/jobs/a HTTP/1.1\r\n\r\n").status());
+    assertEquals(501, ask(Requests.head("DELETE /v2/jobs/a", "")).status());
     assertEquals("GET, HEAD, DELETE", post("/v2/jobs/a", "").header("allow"));
-    Reply listing = ask("DELETE /v2/jobs HTTP/1.1\r\n\r\n");
+    Reply listing = ask(Requests.head("DELETE /v2/jobs", ""));
     assertEquals(405, listing.status());
     assertEquals("GET, HEAD, POST", listing.header("allow"));
     assertEquals(404, get("/v2/jobs/a/b").status());
@@ -325,14 +325,20 @@ class ApiTest {
     Reply alone = post("/v2/repository/models/a/load", "{\"parameters\":{" + file + "}}");
     assertEquals(400, alone.status());
     assertTrue(alone.text().contains("config"), alone.text());
-    for (String wrong : List.of("7", "\"*\"", "{}")) {
-      Reply reply =
-          post(
-              "/v2/repository/models/a/load",
-              "{\"parameters\":{\"config\":\"{}\",\"file:1/m\":" + wrong + "}}");
-      assertEquals(400, reply.status());
-      assertTrue(reply.text().contains("file:1/m"), reply.text());
-    }
+    assertRefusedFile("parameters.file:1/m must be a file in base 64, not 7", "7");
+    assertRefusedFile("parameters.file:1/m must be a file in base 64, not an object", "{}");
+    String text = "parameters.file:1/m must be a file in base 64 (A-Z, a-z, 0-9, + and /, padded";
+    assertRefusedFile(text + " with =): Illegal character '*' (code 0x2a)", "\"AAEC*\"");
+    assertRefusedFile(text + " with =): Illegal character '-' (code 0x2d)", "\"AA-_\"");
+    assertRefusedFile(text + " with =): Unexpected end of base64-encoded String", "\"AAE\"");
+  }
+
+  private void assertRefusedFile(String message, String value) {
+    String body = "{\"parameters\":{\"config\":\"{}\",\"file:1/m\":" + value + "}}";
+    Reply reply = post("/v2/repository/models/a/load", body);
+    assertEquals(400, reply.status());
+    assertTrue(reply.text().contains(message), reply.text());
+    assertFalse(reply.text().contains("Base64Variant"), reply.text());
   }
 
   @Test

@@ -19,7 +19,7 @@ class BodyLimitTest {
   private static Reply ask(String start, byte[] body, String fields) {
     String length = "Content-Length: " + body.length + "\r\n";
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send(Requests.bytes(start + " HTTP/1.1\r\n" + fields + length + "\r\n", body));
+      conversation.send(Requests.bytes(Requests.head(start, fields + length), body));
       return conversation.onlyReply();
     }
   }
@@ -63,7 +63,7 @@ class BodyLimitTest {
   @Test
   void bodyThatNobodyReads_isShort_thoughItSaysNoLength() {
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("GET /v2/health/live HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+      conversation.send(Requests.head("GET /v2/health/live", "Transfer-Encoding: chunked\r\n"));
       for (int sent = 0; sent <= UNREAD; sent += 1024) {
         conversation.send(
             Requests.bytes("400\r\n", Requests.bytes("x".repeat(1024) + "\r\n", new byte[0])));

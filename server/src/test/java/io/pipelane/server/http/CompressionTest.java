@@ -99,9 +99,7 @@ class CompressionTest {
   void smallAnswers_areSentAsTheyAre() {
     try (Conversation conversation = Conversation.usual()) {
       Reply reply =
-          conversation
-              .send("GET /v2 HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n")
-              .onlyReply();
+          conversation.send(Requests.head("GET /v2", "Accept-Encoding: gzip\r\n")).onlyReply();
       assertEquals("", reply.header("content-encoding"));
       assertTrue(reply.text().startsWith("{"));
     }

@@ -392,8 +392,9 @@ class ForwardedRequestTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v2/models/far/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
-                  .getBytes(StandardCharsets.US_ASCII));
+              Requests.bytes(
+                  Requests.head("POST /v2/models/far/infer", "Content-Length: 2\r\n"),
+                  "{}".getBytes(StandardCharsets.US_ASCII)));
       asked.await();
     }
     closed.await();
@@ -419,7 +420,7 @@ class ForwardedRequestTest {
     List<Socket> scrapes = new ArrayList<>();
     try (Socket other = send("")) {
       for (int i = 0; i < CODEC_THREADS; i++) {
-        scrapes.add(send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        scrapes.add(send(Requests.head("GET /metrics", "Connection: close\r\n")));
       }
       gathering.await();
       Socket client =

@@ -93,7 +93,8 @@ class FuzzTest {
               "Content-Encoding: gzip\r\n"),
           Requests.get("/v2/models/%65cho/versions/1/ready").getBytes(StandardCharsets.UTF_8),
           Requests.bytes(
-              "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"inp"
+              Requests.head("POST /v2/models/echo/infer", "Transfer-Encoding: chunked\r\n")
+                  + "5\r\n{\"inp"
                   + "\r\n7\r\nuts\":[]\r\n1\r\n}\r\n0\r\n\r\n",
               new byte[0]));
 

@@ -118,13 +118,13 @@ class HttpConnectionTest {
     }
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(
-          "POST /v2/nothing HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+          Requests.head("POST /v2/nothing", "Expect: 100-continue\r\nContent-Length: 9\r\n"));
       assertEquals(404, conversation.onlyReply().status());
       assertFalse(conversation.channel.isOpen());
     }
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(
-          "POST /v2/repository/index HTTP/1.1\r\nExpect: tea\r\nContent-Length: 9\r\n\r\n");
+          Requests.head("POST /v2/repository/index", "Expect: tea\r\nContent-Length: 9\r\n"));
       assertEquals(417, conversation.onlyReply().status());
     }
   }
@@ -135,7 +135,8 @@ class HttpConnectionTest {
     try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
       conversation.send(echo("0"));
       conversation.send(
-          "POST /v2/repository/index HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+          Requests.head(
+              "POST /v2/repository/index", "Expect: 100-continue\r\nContent-Length: 2\r\n"));
       assertEquals(0, conversation.received().length);
       service.pending.getFirst().complete();
       assertEquals(List.of(200, 100), conversation.replies().stream().map(Reply::status).toList());
@@ -147,7 +148,7 @@ class HttpConnectionTest {
   @Test
   void announcedBodyBeyondLimit_isRefusedBeforeItComes() {
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("POST /v2/models/echo/infer HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n");
+      conversation.send(Requests.head("POST /v2/models/echo/infer", "Content-Length: 1048577\r\n"));
       Reply reply = conversation.onlyReply();
       assertEquals(413, reply.status());
       assertEquals("close", reply.header("connection"));
@@ -164,7 +165,7 @@ class HttpConnectionTest {
   void chunkedBody_beyondLimit_isRefused() {
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(
-          "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+          Requests.head("POST /v2/models/echo/infer", "Transfer-Encoding: chunked\r\n"));
       byte[] chunk = Requests.bytes("10000\r\n" + "x".repeat(0x10000) + "\r\n", new byte[0]);
       for (int i = 0; i < 16; i++) {
         conversation.send(chunk);
@@ -181,7 +182,7 @@ class HttpConnectionTest {
     String json = ECHO.formatted("chunks");
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(
-          "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+          Requests.head("POST /v2/models/echo/infer", "Transfer-Encoding: chunked\r\n"));
       for (int i = 0; i < json.length(); i += 7) {
         String piece = json.substring(i, Math.min(json.length(), i + 7));
         conversation.send(Integer.toHexString(piece.length()) + "\r\n" + piece + "\r\n");
@@ -209,16 +210,16 @@ class HttpConnectionTest {
       assertFalse(conversation.channel.isOpen());
     }
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("GET /" + "x".repeat(9000) + " HTTP/1.1\r\n\r\n");
+      conversation.send(Requests.head("GET /" + "x".repeat(9000), ""));
       assertEquals(414, conversation.onlyReply().status());
     }
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("GET /v2 HTTP/1.1\r\nA: " + "x".repeat(40_000) + "\r\n\r\n");
+      conversation.send(Requests.head("GET /v2", "A: " + "x".repeat(40_000) + "\r\n"));
       assertEquals(431, conversation.onlyReply().status());
     }
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(
-          "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
+          Requests.head("POST /v2/models/echo/infer", "Transfer-Encoding: chunked\r\n") + "zz\r\n");
       assertEquals(400, conversation.onlyReply().status());
     }
   }
@@ -226,7 +227,7 @@ class HttpConnectionTest {
   @Test
   void connectionHeader_decidesWhetherItStaysOpen() {
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("GET /v2 HTTP/1.1\r\nConnection: close\r\n\r\n");
+      conversation.send(Requests.head("GET /v2", "Connection: close\r\n"));
       assertEquals("close", conversation.onlyReply().header("connection"));
       assertFalse(conversation.channel.isOpen());
     }
@@ -244,7 +245,7 @@ class HttpConnectionTest {
   @Test
   void head_isAnsweredWithoutBody() {
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("HEAD /v2/health/live HTTP/1.1\r\n\r\n");
+      conversation.send(Requests.head("HEAD /v2/health/live", ""));
       String text = new String(conversation.received(), StandardCharsets.US_ASCII);
       assertTrue(text.startsWith("HTTP/1.1 200 OK\r\n"), text);
       assertTrue(text.endsWith("Content-Length: 13\r\n\r\n"), text);
@@ -275,7 +276,7 @@ class HttpConnectionTest {
 
   @Test
   void unservedHttp_isRefusedWithItsCode() {
-    String post = "POST /v2/models/echo/infer HTTP/1.1\r\nTransfer-Encoding: ";
+    String post = "POST /v2/models/echo/infer HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ";
     assertEquals(505, status("GET /v2 HTTP/3.0\r\n\r\n"));
     assertEquals(501, status(post + "gzip, chunked\r\n\r\n"));
     assertEquals(400, status(post + "chunked\r\n\r\n1;" + "x".repeat(9000) + "\r\n"));

@@ -92,7 +92,7 @@ class HttpServerTest {
   }
 
   private static byte[] lastGet(String path) {
-    return Requests.bytes("GET " + path + " HTTP/1.1\r\nConnection: close\r\n\r\n", new byte[0]);
+    return Requests.bytes(Requests.head("GET " + path, "Connection: close\r\n"), new byte[0]);
   }
 
   private static byte[] largeRequest(float[] values) {
@@ -203,8 +203,9 @@ class HttpServerTest {
       socket
           .getOutputStream()
           .write(
-              "POST /v2/repository/index HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"
-                  .getBytes(StandardCharsets.US_ASCII));
+              Requests.bytes(
+                  Requests.head("POST /v2/repository/index", "Content-Length: 9\r\n"),
+                  "{".getBytes(StandardCharsets.US_ASCII)));
       Reply reply = Reply.all(socket.getInputStream().readAllBytes()).getFirst();
       assertEquals(408, reply.status());
     }

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class InferErrorTest {
   private static final String X = "\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4]";
@@ -34,6 +35,34 @@ class InferErrorTest {
   private static String typed(String type, String data) {
     return input(
         "\"name\":\"x\",\"shape\":[1],\"datatype\":\"" + type + "\",\"data\":[" + data + "]");
+  }
+
+  /** Nobody is to be told anything else because the members stand in another order. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "7",
+        "\"a\"",
+        "{}",
+        "[1,2,3]",
+        "[1,2,3,4,5]",
+        "[[1,2],[3,4]]",
+        "[[1,2,3],4]",
+        "[1,2,3,\"4\"]",
+        "[1,2,3,1e400]",
+        "[1,2,3,null]",
+        "[true,2,3,4]"
+      })
+  void dataBeforeShape_isRefusedInTheSameWords(String data) {
+    assertEquals(error(input(X + ",\"data\":" + data)), error(input("\"data\":" + data + "," + X)));
+  }
+
+  private static String error(String json) {
+    try (Conversation conversation = Conversation.usual()) {
+      Reply reply = conversation.send(Requests.infer("echo", json)).onlyReply();
+      assertEquals(400, reply.status(), reply.text());
+      return reply.text();
+    }
   }
 
   static Stream<Arguments> badRequests() {

@@ -81,7 +81,7 @@ class LargeTransferTest {
                   .getOutputStream()
                   .write(
                       Requests.bytes(
-                          "GET /v2/health/live HTTP/1.1\r\nConnection: close\r\n\r\n",
+                          Requests.head("GET /v2/health/live", "Connection: close\r\n"),
                           new byte[0]));
             } catch (IOException e) {
               throw new AssertionError(e);

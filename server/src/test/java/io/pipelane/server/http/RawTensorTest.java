@@ -51,7 +51,7 @@ class RawTensorTest {
     assertRefused("multiples of 16", send("echo", new byte[17]));
     assertRefused("does not follow", send("three", new byte[4]));
     assertRefused("models with one input", send("pair", new byte[4]));
-    assertRefused("binary_data_size is 5", send("scalar", new byte[5]));
-    assertRefused("the body is empty", send("echo", new byte[0]));
+    assertRefused("has 4 bytes, the body has 5", send("scalar", new byte[5]));
+    assertRefused("Length is 0, so the body is one tensor's bytes", send("echo", new byte[0]));
   }
 }

@@ -3,10 +3,17 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Keys;
+import io.pipelane.server.net.Backends;
+import java.io.IOException;
+import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Targets of every form, and the hosts that requests name. */
 class RequestTargetTest {
@@ -52,6 +59,42 @@ class RequestTargetTest {
     assertEquals(400, reply.status());
     assertTrue(reply.text().contains("several Host fields"), reply.text());
     assertEquals(400, ask("/v2", "Host: localhost\r\nHost: localhost\r\n").status());
-    assertEquals(200, ask("/v2", "").status());
+  }
+
+  /** Of a server, too, that does not know its names. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"a b", "localhost:x", "[::1", "user@localhost", "a/b", "local\"host", "a:1:2"})
+  void hostThatIsNone_isRefused(String host, @TempDir Path folder) throws IOException {
+    assertRefused(host, ask("/v2", "Host: " + host + "\r\n"));
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        Conversation conversation =
+            new Conversation(
+                Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
+      conversation.send("GET /v2 HTTP/1.1\r\nX-API-Key: manage\r\nHost: front.example:80\r\n\r\n");
+      conversation.send("GET /v2 HTTP/1.1\r\nX-API-Key: manage\r\nHost: " + host + "\r\n\r\n");
+      assertEquals(200, conversation.replies().getFirst().status());
+      assertRefused(host, conversation.replies().getLast());
+    }
+  }
+
+  private static void assertRefused(String host, Reply reply) {
+    assertEquals(400, reply.status(), reply.text());
+    String message = "Host '%s' is not a host".formatted(host);
+    assertTrue(
+        reply.text().replace("\\\"", "'").contains(message.replace("\"", "'")), reply.text());
+  }
+
+  @Test
+  void noHost_isRefused_butInHttp10() {
+    for (String target : new String[] {"/v2", "http://localhost/v2", "/nothing"}) {
+      Reply reply = ask(target, "");
+      assertEquals(400, reply.status());
+      assertTrue(reply.text().contains("no Host field; send one"), reply.text());
+    }
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.send("GET /v2 HTTP/1.0\r\n\r\n");
+      assertEquals(200, conversation.onlyReply().status());
+    }
   }
 }

@@ -24,14 +24,22 @@ final class Requests {
   }
 
   static byte[] post(String path, byte[] body, String headers) {
-    String head =
-        "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n"
-            .formatted(path, headers, body.length);
-    return bytes(head, body);
+    return bytes(
+        head("POST " + path, headers + "Content-Length: %d\r\n".formatted(body.length)), body);
   }
 
   static String get(String path) {
-    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    return head("GET " + path, "");
+  }
+
+  /**
+   * The head of a request.
+   *
+   * @param start its method and target
+   * @param fields beside its host
+   */
+  static String head(String start, String fields) {
+    return start + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
   }
 
   static byte[] bytes(String text, byte[] more) {

@@ -62,7 +62,7 @@ class StateEventsTest {
   @Test
   void headRequest_isToldTheHeadAlone() {
     try (Conversation conversation = Conversation.usual()) {
-      conversation.send("HEAD /v2/pipelane/events HTTP/1.1\r\n\r\n");
+      conversation.send(Requests.head("HEAD /v2/pipelane/events", ""));
       assertEquals(0, events(conversation));
       assertFalse(conversation.channel.isOpen());
     }
@@ -89,7 +89,7 @@ class StateEventsTest {
             new Conversation(
                 Backends.of(FakeCatalog.usual(), EchoService.inline(), access), Runnable::run)) {
       conversation.channel.freezeTime();
-      conversation.send("GET /v2/pipelane/events HTTP/1.1\r\nX-API-Key: observe\r\n\r\n");
+      conversation.send(Requests.head("GET /v2/pipelane/events", "X-API-Key: observe\r\n"));
       assertEquals(1, events(conversation));
       Keys.replace(access, folder, Keys.entry("other", "roles: [observe]"));
       passSecond(conversation);

@@ -189,7 +189,7 @@ class StrainTest {
     for (int i = 0; i < REQUESTS; i++) {
       try (Socket socket = connect(server)) {
         String head =
-            "POST /v2/models/echo/infer HTTP/1.1\r\nContent-Length: " + (LIMIT + 1) + "\r\n\r\n";
+            Requests.head("POST /v2/models/echo/infer", "Content-Length: " + (LIMIT + 1) + "\r\n");
         socket.getOutputStream().write(Requests.bytes(head, new byte[100]));
         assertTrue(answer(socket).startsWith("HTTP/1.1 413 "));
       }

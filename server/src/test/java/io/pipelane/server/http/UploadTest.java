@@ -121,7 +121,7 @@ class UploadTest {
   void uploadsThatAreNotAllowed_areRefusedBeforeTheBody() throws Exception {
     try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
       String head =
-          "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
+          Requests.head("PUT /v2/repository/models/m/versions/1", "Content-Length: %d\r\n")
               .formatted(LIMIT.bytes() + 1);
       socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
       socket.shutdownOutput();
@@ -174,7 +174,8 @@ class UploadTest {
   void progress_isToldUntilItIsStored() throws Exception {
     assertEquals(404, progress("1").statusCode());
     try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
-      String head = "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: 9\r\n\r\n";
+      String head =
+          Requests.head("PUT /v2/repository/models/m/versions/1", "Content-Length: 9\r\n");
       socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
       awaitProgress("1", "\"phase\":\"RECEIVING\",\"bytes\":4,\"of\":9");
       socket.getOutputStream().write(" more".getBytes(StandardCharsets.US_ASCII));
@@ -186,7 +187,8 @@ class UploadTest {
     String told = progress("1").body();
     assertTrue(told.endsWith("\"state\":\"LOADING\",\"reason\":\"it is being imported\"}"), told);
     try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
-      String head = "PUT /v2/repository/models/m/versions/2 HTTP/1.1\r\nContent-Length: 9\r\n\r\n";
+      String head =
+          Requests.head("PUT /v2/repository/models/m/versions/2", "Content-Length: 9\r\n");
       socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
       awaitProgress("2", "RECEIVING");
     }
@@ -197,7 +199,7 @@ class UploadTest {
   void clientThatGoesAway_leavesNothing() throws Exception {
     try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
       String head =
-          "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nContent-Length: 999\r\n\r\n";
+          Requests.head("PUT /v2/repository/models/m/versions/1", "Content-Length: 999\r\n");
       socket.getOutputStream().write((head + "some").getBytes(StandardCharsets.US_ASCII));
       while (entries().isEmpty()) {
         Thread.onSpinWait();
