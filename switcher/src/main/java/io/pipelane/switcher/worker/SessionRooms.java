@@ -95,11 +95,20 @@ final class SessionRooms {
 
   private boolean reserve(long bytes, Runnable beforeWaiting) {
     boolean possible = bytes <= lanes.capacityBytes();
-    while (possible && !lanes.reservePersistent(bytes)) {
+    while (possible && !reserveOrWait(bytes, beforeWaiting)) {
       // What was in the way may have gone in between.
       possible = evictOrWait(Priority.ONLINE, beforeWaiting) || lanes.beyondOwnBytes(bytes) == 0;
     }
     return possible;
+  }
+
+  /** Waits for lanes that have what is lacking; false where sessions and states have it. */
+  private boolean reserveOrWait(long bytes, Runnable beforeWaiting) {
+    if (lanes.tryReservePersistent(bytes)) {
+      return true;
+    }
+    beforeWaiting.run();
+    return lanes.reservePersistent(bytes);
   }
 
   /**

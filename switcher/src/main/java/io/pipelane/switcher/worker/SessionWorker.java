@@ -23,6 +23,7 @@ import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionBuilder.Wanted;
 import java.time.Duration;
 import java.util.List;
@@ -108,12 +109,12 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void prepare(
-      ImportedModel model, StructureRange range, Priority priority, Runnable beforeWaiting) {
+      ImportedModel model, StructureRange range, Priority priority, MemoryWait wait) {
     table.join(model, range.structure());
     boolean built = false;
     try {
       Wanted variant = new Wanted(model, range, priority);
-      builder.build(variant, retries.preparing(model.version(), priority), beforeWaiting);
+      builder.build(variant, retries.preparing(model.version(), priority), wait);
       models.put(model.version(), variant);
       built = true;
     } finally {
@@ -161,11 +162,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void makeReady(ModelVersion version, Lease lease, Runnable beforeWaiting) {
+  public void makeReady(ModelVersion version, Lease lease, MemoryWait wait) {
     Wanted variant = known(version);
     Priority priority = variant.priority();
     Wanted wanted = new Wanted(variant.model(), lease.range(), priority);
-    builder.build(wanted, work -> retries.build(version, priority, work), beforeWaiting);
+    builder.build(wanted, work -> retries.build(version, priority, work), wait);
   }
 
   @Override
