@@ -296,6 +296,7 @@ public final class RequestQueue {
     lock.lock();
     try {
       claimed = inLine.dropAgain();
+      takers.lookAgain(); // They may have been what others waited for.
     } finally {
       lock.unlock();
     }
