@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -257,15 +258,22 @@ final class Sequence {
         return;
       }
       bounds.leave(following.request);
-      if (needsMemory(following)) {
-        mover.execute(() -> beginOrFail(following));
-        return;
-      }
-      @Nullable StatusException failure = begin(following);
+      @Nullable StatusException failure =
+          needsMemory(following) ? beginOnMover(following) : begin(following);
       if (failure == null) {
         return;
       }
       following.handler.failed(failure);
+    }
+  }
+
+  /** Has a step be begun where memory is taken; answers why it will not be. */
+  private @Nullable StatusException beginOnMover(Step step) {
+    try {
+      mover.execute(() -> beginOrFail(step));
+      return null;
+    } catch (RejectedExecutionException e) { // The service stops, and those that wait are told.
+      return StatusException.shuttingDown();
     }
   }
 
