@@ -159,7 +159,7 @@ public final class Jobs implements AutoCloseable {
     lock.lock();
     try {
       if (closed) {
-        throw new StatusException(Status.UNAVAILABLE, "the server is shutting down");
+        throw StatusException.shuttingDown();
       }
       if (jobs.size() >= settings.maxJobs()) {
         throw new StatusException(
