@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -83,14 +82,13 @@ final class Sequence {
     synchronized (this) {
       if (ended) {
         throw StatusException.unavailable(
-            "sequence \"%s\" is just going; try again".formatted(of.id()), Duration.ofSeconds(1));
+            "sequence \"%s\" is just going; try again".formatted(of.id()));
       }
       if (running) {
         if (waiting.size() >= MOST_WAITING) {
           throw StatusException.unavailable(
               "%d steps of sequence \"%s\" wait, which is the limit"
-                  .formatted(waiting.size(), of.id()),
-              Duration.ofSeconds(1));
+                  .formatted(waiting.size(), of.id()));
         }
         bounds.enter(request);
         waiting.add(step);

@@ -9,7 +9,6 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -176,8 +175,7 @@ final class SessionRooms {
   private static StatusException held(String holder, String run, long bytes) {
     return StatusException.unavailable(
         "%s hold what %s needs of device.working-memory, %s; try again"
-            .formatted(holder, run, new ByteSize(bytes)),
-        Duration.ofSeconds(1));
+            .formatted(holder, run, new ByteSize(bytes)));
   }
 
   private StatusException tooLarge(ModelVersion model, long bytes) {

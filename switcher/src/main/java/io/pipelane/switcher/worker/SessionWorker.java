@@ -25,7 +25,6 @@ import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionBuilder.Wanted;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,7 +45,6 @@ import org.jspecify.annotations.Nullable;
  * loses its process is done once more.
  */
 public final class SessionWorker implements Worker {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** What a session on a GPU takes with its captures, where none has shown otherwise. */
   private static final ByteSize USUAL_SESSION = ByteSize.ofMebibytes(32);
@@ -307,7 +305,6 @@ public final class SessionWorker implements Worker {
     StatusException failure =
         StatusException.unavailable(
             "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
-            RETRY_AFTER,
             stuck);
     String reason = String.valueOf(failure.getMessage());
     lane.markStuck(reason);
@@ -351,7 +348,7 @@ public final class SessionWorker implements Worker {
     @Nullable PooledSession session = pool.takeReady(lease.range(), lane.region());
     if (session == null) {
       throw StatusException.unavailable(
-          "no session of %s stands ready in the lane".formatted(model.version()), RETRY_AFTER);
+          "no session of %s stands ready in the lane".formatted(model.version()));
     }
     return session;
   }

@@ -7,7 +7,6 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.LaneTimes;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +33,6 @@ public final class RequestQueue {
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
-  static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final SchedulingPolicy policy;
@@ -303,7 +301,7 @@ public final class RequestQueue {
     } finally {
       lock.unlock();
     }
-    StatusException refusal = StatusException.unavailable(reason, RETRY_AFTER);
+    StatusException refusal = StatusException.unavailable(reason);
     claimed.forEach(request -> Lateness.tell(request, () -> request.handler().failed(refusal)));
     List<QueuedRequest> first = first(Integer.MAX_VALUE);
     while (!first.isEmpty()) { // Policies name the first of each kind alone.
