@@ -14,8 +14,9 @@ public record SchedulingConfig(
         Policy policy,
     @Key(
             about =
-                "How much of a request's waiting time srtf takes off its remaining time, in"
-                    + " percent; with 0 long requests may wait for ever",
+                "How much of the waiting time of a request, or of a job that has not begun, srtf"
+                    + " takes off its remaining time, in percent; with 0 long ones may wait for"
+                    + " ever",
             standard = "10",
             min = "0",
             max = "1000")

@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
 public final class StatusException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
-  /** Another server may be there by then. */
-  private static final Duration RETRY_WHILE_SHUTTING_DOWN = Duration.ofSeconds(1);
+  private static final Duration SOON = Duration.ofSeconds(1);
 
   private final Status status;
   private final @Nullable Duration retryAfter;
@@ -33,6 +32,19 @@ public final class StatusException extends RuntimeException {
     this.retryAfter = retryAfter;
   }
 
+  /**
+   * An {@link Status#UNAVAILABLE} error of what may be over soon: it says that trying again makes
+   * sense in a second.
+   */
+  public static StatusException unavailable(String message) {
+    return unavailable(message, SOON);
+  }
+
+  /** The same, with what has led to it. */
+  public static StatusException unavailable(String message, Throwable cause) {
+    return unavailable(message, SOON, cause);
+  }
+
   /** An {@link Status#UNAVAILABLE} error that says when trying again makes sense. */
   public static StatusException unavailable(String message, Duration retryAfter) {
     return new StatusException(Status.UNAVAILABLE, message, retryAfter, null);
@@ -43,9 +55,12 @@ public final class StatusException extends RuntimeException {
     return new StatusException(Status.UNAVAILABLE, message, retryAfter, cause);
   }
 
-  /** The {@link Status#UNAVAILABLE} error of a server that stops: it takes nothing more. */
+  /**
+   * The {@link Status#UNAVAILABLE} error of a server that stops: it takes nothing more, and another
+   * one may be there soon.
+   */
   public static StatusException shuttingDown() {
-    return unavailable("the server is shutting down", RETRY_WHILE_SHUTTING_DOWN);
+    return unavailable("the server is shutting down");
   }
 
   /** A {@link Status#RATE_LIMITED} error that says when the next request may come. */

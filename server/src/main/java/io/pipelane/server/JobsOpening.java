@@ -21,11 +21,14 @@ import java.security.SecureRandom;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 
 /** The opening of what a configuration says of jobs: their folder, and who places them. */
 final class JobsOpening {
   private static final Duration RETRY_PAUSE = Duration.ofSeconds(1);
+
+  private static final double PERCENT = 100;
 
   private final PipelaneConfig config;
   private final ServingDevices devices;
@@ -102,9 +105,18 @@ final class JobsOpening {
         config.jobs().checkpointIterations(),
         config.jobs().maxJobs(),
         Math.toIntExact(config.server().maxRequestSize().bytes()),
+        ageing(),
         RETRY_PAUSE,
         config.sharing().offlineNice(),
         config.sharing().offlineProcessors());
+  }
+
+  /** Of policies srtf alone goes by what a job needs that has not begun. */
+  private OptionalDouble ageing() {
+    return switch (config.scheduling().policy()) {
+      case SRTF -> OptionalDouble.of(config.scheduling().ageingPercent() / PERCENT);
+      case EDF, FAIR, PACK, FIFO -> OptionalDouble.empty();
+    };
   }
 
   /** The cause with its class: the message of a refused access is no more than the path. */

@@ -92,9 +92,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public void register(ImportedModel model, ModelOptions options) {
     try (OnlineWork.MemoryWait wait = memoryWait()) {
       parts.registration.register(
-          model,
-          options,
-          range -> parts.worker.prepare(model, range, options.priority(), wait::begin));
+          model, options, range -> parts.worker.prepare(model, range, options.priority(), wait));
     }
   }
 
@@ -183,7 +181,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   public void makeReady(ModelVersion version) {
     try (Lease lease = parts.daemon.acquire(version)) {
       try (OnlineWork.MemoryWait wait = memoryWait()) {
-        parts.worker.makeReady(version, lease, wait::begin);
+        parts.worker.makeReady(version, lease, wait);
       }
       lease.awaitAll();
     }

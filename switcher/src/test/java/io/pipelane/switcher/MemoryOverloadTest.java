@@ -5,17 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.sharing.WatchedMemory;
 import java.util.Map;
@@ -45,34 +39,19 @@ class MemoryOverloadTest {
   private final CountDownLatch mayGoOn = new CountDownLatch(1);
 
   private Switcher open(String protection, String share) {
-    SwitcherSettings settings =
-        new SwitcherSettings(
-            WEIGHTS,
-            64 * MIB,
-            0,
-            0,
-            1,
-            1_000,
-            1 << 20,
-            new EqualBytesGrouping(8, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.defaults().scheduling(),
-            new SharingSettings(
-                PipelaneConfig.of(
-                        Map.of(
-                            "sharing.protection",
-                            protection,
-                            "sharing.multiprocessors",
-                            share,
-                            "sharing.offline-memory-percent",
-                            "100",
-                            "sharing.period",
-                            "2ms",
-                            "sharing.overlimit-period",
-                            "10ms"))
-                    .sharing(),
-                watched));
+    Map<String, String> sharing =
+        Map.of(
+            "sharing.protection",
+            protection,
+            "sharing.multiprocessors",
+            share,
+            "sharing.offline-memory-percent",
+            "100",
+            "sharing.period",
+            "2ms",
+            "sharing.overlimit-period",
+            "10ms");
+    SwitcherSettings settings = SharedLane.settings(WEIGHTS, sharing, watched);
     Switcher switcher = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     switcher.register(first);
     switcher.register(second);

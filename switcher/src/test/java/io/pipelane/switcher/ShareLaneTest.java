@@ -8,8 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.BytesSource;
@@ -22,11 +20,7 @@ import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.sharing.OfflineGate;
-import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -70,20 +64,7 @@ class ShareLaneTest {
     Map<String, String> config = new HashMap<>(sharing);
     config.putIfAbsent("sharing.multiprocessors", "always");
     SwitcherSettings settings =
-        new SwitcherSettings(
-            WEIGHTS,
-            64 * MIB,
-            0,
-            0,
-            1,
-            1_000,
-            1 << 20,
-            new EqualBytesGrouping(8, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.defaults().scheduling(),
-            new SharingSettings(
-                PipelaneConfig.of(config).sharing(), DeviceMonitor.none("nobody looks")));
+        SharedLane.settings(WEIGHTS, config, DeviceMonitor.none("nobody looks"));
     Switcher opened =
         new Switcher(device, memory, sessions, settings, ShareLaneTest::weights, this::now);
     opened.register(model);

@@ -8,7 +8,6 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
@@ -50,8 +49,7 @@ final class SpanningRun implements Ticket {
       BiFunction<HeldSteps, ResultHandler, EnsembleRun> runs) {
     if (!bound.tryAcquire()) {
       throw StatusException.unavailable(
-          "too many requests for ensembles that span devices are under way; try again",
-          Duration.ofSeconds(1));
+          "too many requests for ensembles that span devices are under way; try again");
     }
     SpanningRun spanning =
         new SpanningRun(request, handler.andThen(steps::close).andThen(bound::release));
@@ -91,8 +89,7 @@ final class SpanningRun implements Ticket {
     if (request.isLate(System.nanoTime())) {
       throw StatusException.unavailable(
           "the timeout of this request for %s passed while it waited for device memory"
-              .formatted(request.model()),
-          Duration.ofSeconds(1));
+              .formatted(request.model()));
     }
   }
 

@@ -4,7 +4,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.hosts.Forward.Answer;
 import io.pipelane.server.hosts.Forward.Failure;
 import io.pipelane.server.hosts.HostChoice.Plan;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * does. Belongs to the request's event loop.
  */
 public final class ForwardingAttempts implements Forward.Receiver {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final Hosts hosts;
   private final boolean once;
@@ -79,7 +77,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
     } else {
       end.failed(
           StatusException.unavailable(
-              "the hosts that have this model cannot be reached at present", RETRY_AFTER));
+              "the hosts that have this model cannot be reached at present"));
     }
   }
 
@@ -119,7 +117,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private void end(String message) {
     release(refusal);
     refusal = null;
-    end.failed(StatusException.unavailable("host " + message, RETRY_AFTER));
+    end.failed(StatusException.unavailable("host " + message));
   }
 
   /** Gives the request up; nobody is told anything any more. */

@@ -12,7 +12,6 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.sharing.SampleRing;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,7 +29,6 @@ import java.util.function.ToLongFunction;
  */
 public final class LocalLoad implements InferenceService {
   private static final int SMOOTHING = 16;
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final InferenceService devices;
   private final ToLongFunction<ModelVersion> stallNanos;
@@ -125,9 +123,7 @@ public final class LocalLoad implements InferenceService {
         };
     return mayBeOfDevices && !devices.isUsable()
         ? StatusException.unavailable(
-            "every device of this host is lost, restart its server: " + error.getMessage(),
-            RETRY_AFTER,
-            error)
+            "every device of this host is lost, restart its server: " + error.getMessage(), error)
         : error;
   }
 

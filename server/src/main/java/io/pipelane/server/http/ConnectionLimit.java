@@ -4,13 +4,11 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.pipelane.config.StatusException;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Counts open connections and turns away those beyond a limit. Safe for any thread. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 final class ConnectionLimit {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final int limit;
   private final AtomicInteger open = new AtomicInteger();
@@ -34,7 +32,7 @@ final class ConnectionLimit {
     Response response =
         Response.error(
             StatusException.unavailable(
-                "the server has reached its limit of " + limit + " connections", RETRY_AFTER),
+                "the server has reached its limit of " + limit + " connections"),
             allocator);
     ResponseHead.prepend(response, ResponseHead.Persistence.CLOSED);
     channel.writeAndFlush(response.body()).addListener(ChannelFutureListener.CLOSE);

@@ -9,7 +9,6 @@ import io.pipelane.server.metrics.Metrics;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -17,7 +16,6 @@ import java.util.function.Consumer;
 
 /** An answer whose writing takes locks: written on a codec thread, sent on the event loop. */
 final class GatheredAnswer {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private GatheredAnswer() {}
 
@@ -31,7 +29,7 @@ final class GatheredAnswer {
     try {
       codecs.execute(() -> write(exchange, content, writer));
     } catch (RejectedExecutionException e) {
-      throw StatusException.unavailable("the server is busy; ask again", RETRY_AFTER);
+      throw StatusException.unavailable("the server is busy; ask again");
     }
   }
 

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The jobs that wait for a thread. Some also wait until a model that has gone is back, and offline
- * ones for a device. Online jobs come before offline ones, each in the order in which they came.
- * Safe for any thread.
+ * ones for a device. Online jobs come before offline ones, each class in an order of its own. Safe
+ * for any thread.
  */
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */
@@ -34,6 +34,7 @@ final class JobLine {
   private final Set<Job> ofModelsAway = new HashSet<>();
   private final Function<JobSpec, Optional<String>> modelAway;
   private final Duration pause;
+  private final JobOrder order;
   private boolean closed;
 
   /**
@@ -43,14 +44,17 @@ final class JobLine {
    * @param modelAway why a job's model is not in service, if it is not; quick, and called with the
    *     line's lock
    * @param pause after which it is asked again
+   * @param order of the jobs of one class
    */
   JobLine(
       Optional<JobPlacement> placement,
       Function<JobSpec, Optional<String>> modelAway,
-      Duration pause) {
+      Duration pause,
+      JobOrder order) {
     this.placement = placement;
     this.modelAway = modelAway;
     this.pause = pause;
+    this.order = order;
   }
 
   /** A job that has come. */
@@ -64,7 +68,9 @@ final class JobLine {
     }
   }
 
-  /** A job whose model has gone; it goes on once that is back, before those that came later. */
+  /**
+   * A job whose model has gone; it goes on once that is back, as if it had waited since it came.
+   */
   void awaitModel(Job job) {
     lock.lock();
     try {
@@ -138,9 +144,8 @@ final class JobLine {
       return null;
     }
     for (Priority wanted : classes) {
-      for (Job job : waiting) {
-        boolean isWanted = job.spec().priority() == wanted;
-        if (isWanted && (job.isStopped() || (mayRun(job) && hasPlace(job)))) {
+      for (Job job : order.of(waitingOf(wanted))) {
+        if (job.isStopped() || (mayRun(job) && hasPlace(job))) {
           waiting.remove(job);
           ofModelsAway.remove(job);
           return job;
@@ -148,6 +153,10 @@ final class JobLine {
       }
     }
     return null;
+  }
+
+  private List<Job> waitingOf(Priority wanted) {
+    return waiting.stream().filter(job -> job.spec().priority() == wanted).toList();
   }
 
   /** Not before its model is back, if that was away when it last ran. */

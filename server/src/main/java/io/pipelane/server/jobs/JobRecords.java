@@ -16,6 +16,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Jobs as their files say they are: what is asked for becomes a job on disk, and what is on disk
@@ -24,6 +25,8 @@ import java.util.random.RandomGenerator;
 final class JobRecords {
   static final String ITEMS = "items.jsonl";
   static final String PROGRESS = "progress";
+
+  private static final int MOST_LOOKED_AT = 1 << 20;
 
   private static final System.Logger LOG = System.getLogger(JobRecords.class.getName());
 
@@ -70,6 +73,8 @@ final class JobRecords {
     Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
     if (end.state().isEnd()) {
       job.ended(end.state(), end.reason());
+    } else {
+      estimate(job, progress);
     }
     return job;
   }
@@ -138,6 +143,36 @@ final class JobRecords {
     WholeFile.write(draft.resolve(JobFiles.SPEC), JobJson.write(JobJson.of(spec)));
     hook.before(JobStep.PUBLISH);
     files.publish(spec.id());
+    estimate(job, Progress.NONE);
+  }
+
+  /** Says how many items a job that waits has left: by the length of those behind, or the first. */
+  private void estimate(Job job, Progress progress) {
+    JobSpec spec = job.spec();
+    if (progress.rows() > 0) {
+      job.work().left(spec.unread(progress.rows(), progress.inputBytes()));
+      return;
+    }
+    try (ItemFile items = new ItemFile(input(spec), firstBytes(spec), 0, 0, 1)) {
+      ItemFile.@Nullable Item first = items.next();
+      if (first != null) {
+        job.work().left(1 + spec.unread(1, first.next()));
+      }
+    } catch (IOException | StatusException e) {
+      LOG.log(System.Logger.Level.DEBUG, "the length of job " + spec.id() + " is unknown", e);
+    }
+  }
+
+  /** How much is looked at to find the first item, which may be any length. */
+  private static long firstBytes(JobSpec spec) {
+    return Math.min(spec.inputBytes(), MOST_LOOKED_AT);
+  }
+
+  /** Where a job's items are. */
+  private Path input(JobSpec spec) throws IOException {
+    return spec.inputFile().isPresent()
+        ? files.input(spec.inputFile().get())
+        : files.of(spec.id()).resolve(ITEMS);
   }
 
   /** A job that no thread has, or will have, has ended. */

@@ -231,7 +231,7 @@ final class JobRun {
         return;
       }
       window.add(new JobItem(nextNumber++, item));
-      job.work().left(window.size() + unread(item.next()));
+      job.work().left(window.size() + spec.unread(nextNumber, item.next()));
       if (!isAskedFor(window.getLast(), begin)) {
         return;
       }
@@ -244,21 +244,6 @@ final class JobRun {
       start(item, begin);
     }
     return item.isStarted();
-  }
-
-  /**
-   * How many items are left to be read: as the job's owner has said, or else as many as lines of
-   * the length of those so far.
-   *
-   * @param position where the next one begins, with all passes before
-   */
-  private long unread(long position) {
-    long byHint = spec.sizeHint().orElse(0) - nextNumber;
-    if (byHint > 0) {
-      return byHint;
-    }
-    double total = (double) spec.inputBytes() * spec.repeat();
-    return (long) (Math.max(0, total - position) * nextNumber / Math.max(1, position));
   }
 
   /**

@@ -28,4 +28,21 @@ public record JobSpec(
     OptionalLong sizeHint,
     long repeat,
     String group,
-    long createdMillis) {}
+    long createdMillis) {
+
+  /**
+   * How many items are left to be read: as the job's owner has said, or else as many as lines of
+   * the length of those so far.
+   *
+   * @param read how many there were so far
+   * @param position where the next one begins, with all passes before
+   */
+  long unread(long read, long position) {
+    long byHint = sizeHint.orElse(0) - read;
+    if (byHint > 0) {
+      return byHint;
+    }
+    double total = (double) inputBytes * repeat;
+    return (long) (Math.max(0, total - position) * read / Math.max(1, position));
+  }
+}

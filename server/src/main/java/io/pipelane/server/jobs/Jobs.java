@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The service that runs jobs: inference over the items of a file, one after another into a file of
- * rows. They wait for one another, online ones before offline ones and else in the order in which
- * they came, and go on where they were after a restart.
+ * rows. They wait for one another, online ones before offline ones and else as {@link JobOrder}
+ * says, and go on where they were after a restart.
  *
  * <p>Safe for any thread; {@link #submit} and {@link #remove} write files, and belong off the event
  * loops.
@@ -57,7 +57,11 @@ public final class Jobs implements AutoCloseable {
     this.hook = hook;
     this.line =
         new JobLine(
-            placement, spec -> JobRun.modelAway(parts.catalog(), spec), settings.retryPause());
+            placement,
+            spec -> JobRun.modelAway(parts.catalog(), spec),
+            settings.retryPause(),
+            new JobOrder(
+                settings.ageing(), JobOrder.itemNanos(parts.statistics()), System::nanoTime));
     this.records = new JobRecords(files, parts.random(), parts.clock(), hook);
     recover();
     List<Thread> started = new ArrayList<>();
@@ -155,7 +159,7 @@ public final class Jobs implements AutoCloseable {
     lock.lock();
     try {
       if (closed) {
-        throw new StatusException(Status.UNAVAILABLE, "the server is shutting down");
+        throw StatusException.shuttingDown();
       }
       if (jobs.size() >= settings.maxJobs()) {
         throw new StatusException(

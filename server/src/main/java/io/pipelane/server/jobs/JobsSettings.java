@@ -4,6 +4,7 @@ import io.pipelane.config.ProcessorList;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
  * The settings by which jobs are run.
@@ -14,6 +15,8 @@ import java.util.Optional;
  * @param checkpointItems items of a job whose model keeps state, from one checkpoint to the next
  * @param maxJobs that are remembered
  * @param maxItemBytes the longest line of an input
+ * @param ageing the part of its waiting time that is taken off what a job needs, where the one that
+ *     needs least begins first; empty where jobs begin as they came
  * @param retryPause until something that was not available is asked for again
  * @param nice how much less urgent the jobs' threads are to the processor than others, 0 to 19
  * @param processors that the jobs' threads keep to; empty for all
@@ -25,6 +28,7 @@ public record JobsSettings(
     int checkpointItems,
     int maxJobs,
     int maxItemBytes,
+    OptionalDouble ageing,
     Duration retryPause,
     int nice,
     Optional<ProcessorList> processors) {}

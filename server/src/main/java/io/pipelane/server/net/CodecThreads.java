@@ -19,7 +19,6 @@ public final class CodecThreads implements Executor {
   public static final int LARGEST_ON_LOOP = 256 << 10;
 
   private static final System.Logger LOG = System.getLogger(CodecThreads.class.getName());
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
   private static final int THREADS = 2;
   private static final int MAXIMUM_WAITING = 64;
 
@@ -52,7 +51,7 @@ public final class CodecThreads implements Executor {
    * @param with what could not be begun, like {@code decoding}
    */
   public static StatusException busy(String with) {
-    return StatusException.unavailable("the server is busy " + with + "; try again", RETRY_AFTER);
+    return StatusException.unavailable("the server is busy " + with + "; try again");
   }
 
   /**

@@ -51,6 +51,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
@@ -302,7 +303,17 @@ class EventLoopsTest {
   private Jobs jobs(FakeCatalog catalog, InferenceService service) throws IOException {
     Path files = Files.createDirectory(folder.resolve("jobs"));
     JobsSettings settings =
-        new JobsSettings(files, 1, 3, 1, 3, 1 << 10, Duration.ofMillis(1), 0, Optional.empty());
+        new JobsSettings(
+            files,
+            1,
+            3,
+            1,
+            3,
+            1 << 10,
+            OptionalDouble.empty(),
+            Duration.ofMillis(1),
+            0,
+            Optional.empty());
     JobParts parts =
         new JobParts(
             settings,

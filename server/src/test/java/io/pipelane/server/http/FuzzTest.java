@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
@@ -195,7 +196,17 @@ class FuzzTest {
   private Jobs jobs() throws IOException {
     Files.writeString(folder.resolve("in.jsonl"), "{}\n");
     JobsSettings settings =
-        new JobsSettings(folder, 1, 1, 1, 0, 1 << 10, Duration.ofSeconds(1), 0, Optional.empty());
+        new JobsSettings(
+            folder,
+            1,
+            1,
+            1,
+            0,
+            1 << 10,
+            OptionalDouble.empty(),
+            Duration.ofSeconds(1),
+            0,
+            Optional.empty());
     JobParts parts =
         new JobParts(
             settings,

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 
 /** Jobs in a folder, whose model answers its input. */
@@ -26,6 +27,9 @@ final class JobsFixture {
   final FakeCatalog catalog = FakeCatalog.usual();
 
   final InferenceStatistics statistics = new InferenceStatistics();
+
+  /** Jobs begin as they came. */
+  OptionalDouble ageing = OptionalDouble.empty();
 
   /** Until something is asked for again. */
   Duration retryPause = Duration.ofMillis(1);
@@ -48,7 +52,16 @@ final class JobsFixture {
       throws IOException {
     JobsSettings settings =
         new JobsSettings(
-            folder, threads, 3, CHECKPOINT, 3, MOST_ITEM_BYTES, retryPause, 0, Optional.empty());
+            folder,
+            threads,
+            3,
+            CHECKPOINT,
+            3,
+            MOST_ITEM_BYTES,
+            ageing,
+            retryPause,
+            0,
+            Optional.empty());
     JobParts parts =
         new JobParts(settings, catalog, service, statistics, new Random(), Clock.systemUTC());
     return Jobs.open(parts, placement, hook);

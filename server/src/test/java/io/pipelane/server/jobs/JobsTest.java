@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
@@ -257,6 +258,24 @@ class JobsTest {
       while (!jobs.show(second).state().isEnd()) {
         if (jobs.show(second).state() == JobState.RUNNING) {
           assertEquals(JobState.DONE, jobs.show(first).state());
+        }
+        completeAll(service);
+      }
+    }
+  }
+
+  /** By the length of their input alone: nothing is known of the model yet, and nobody ages. */
+  @Test
+  void jobs_thatWait_beginWithTheShortest() throws IOException {
+    fixture.ageing = OptionalDouble.of(0);
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
+      String longer = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      String shorter = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
+      while (!jobs.show(longer).state().isEnd()) {
+        if (jobs.show(longer).state() == JobState.RUNNING) {
+          assertEquals(JobState.DONE, jobs.show(shorter).state());
         }
         completeAll(service);
       }

@@ -56,16 +56,14 @@ public final class Evictions implements OfflineMemory {
   /**
    * The same for a caller that others may wait for.
    *
-   * @param beforeWaiting called before it waits for runs; under the daemon's lock
+   * @param beforeWaiting called, perhaps several times, before it waits for runs; under the
+   *     daemon's lock
    */
   public void evict(ModelVersion version, long keptBytes, Runnable beforeWaiting) {
     lock.lock();
     try {
       Residency residency = known.apply(version);
-      if (residency.leases > 0) {
-        beforeWaiting.run();
-      }
-      emptyOut(residency, keptBytes);
+      emptyOut(residency, keptBytes, beforeWaiting);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -73,8 +71,11 @@ public final class Evictions implements OfflineMemory {
   }
 
   /** The same under the daemon's lock, which is given up meanwhile. */
-  void emptyOut(Residency residency, long keptBytes) {
+  void emptyOut(Residency residency, long keptBytes, Runnable beforeWaiting) {
     while (residency.leases > 0 || residency.isBeingCopied()) {
+      if (residency.leases > 0) { // Of runs that may have begun while copies were waited for.
+        beforeWaiting.run();
+      }
       changed.awaitUninterruptibly();
     }
     memory.settle(residency); // What has failed to arrive is not kept.

@@ -194,7 +194,8 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       residency = known(version);
       residency.retired = true;
-      evictions.emptyOut(residency, 0);
+      changed.signalAll(); // Those that wait for it are refused, whatever it waits for itself.
+      evictions.emptyOut(residency, 0, () -> {});
       memory.remove(residency);
       appraisal.forget(version);
       structures.leave(residency);

@@ -10,7 +10,6 @@ import io.pipelane.runtime.TensorSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -168,7 +167,7 @@ final class KeptState {
       }
     } catch (StatusException e) {
       throw e.status() == Status.INSUFFICIENT_MEMORY
-          ? StatusException.unavailable(String.valueOf(e.getMessage()), Duration.ofSeconds(1))
+          ? StatusException.unavailable(String.valueOf(e.getMessage()))
           : e;
     }
   }

@@ -16,7 +16,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -26,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -82,14 +82,13 @@ final class Sequence {
     synchronized (this) {
       if (ended) {
         throw StatusException.unavailable(
-            "sequence \"%s\" is just going; try again".formatted(of.id()), Duration.ofSeconds(1));
+            "sequence \"%s\" is just going; try again".formatted(of.id()));
       }
       if (running) {
         if (waiting.size() >= MOST_WAITING) {
           throw StatusException.unavailable(
               "%d steps of sequence \"%s\" wait, which is the limit"
-                  .formatted(waiting.size(), of.id()),
-              Duration.ofSeconds(1));
+                  .formatted(waiting.size(), of.id()));
         }
         bounds.enter(request);
         waiting.add(step);
@@ -257,15 +256,22 @@ final class Sequence {
         return;
       }
       bounds.leave(following.request);
-      if (needsMemory(following)) {
-        mover.execute(() -> beginOrFail(following));
-        return;
-      }
-      @Nullable StatusException failure = begin(following);
+      @Nullable StatusException failure =
+          needsMemory(following) ? beginOnMover(following) : begin(following);
       if (failure == null) {
         return;
       }
       following.handler.failed(failure);
+    }
+  }
+
+  /** Has a step be begun where memory is taken; answers why it will not be. */
+  private @Nullable StatusException beginOnMover(Step step) {
+    try {
+      mover.execute(() -> beginOrFail(step));
+      return null;
+    } catch (RejectedExecutionException e) { // The service stops, and those that wait are told.
+      return StatusException.shuttingDown();
     }
   }
 

@@ -194,8 +194,7 @@ public final class Sequences implements AutoCloseable {
       if (sequences.size() >= MOST) {
         throw StatusException.unavailable(
             "there are %d sequences, which is the limit; end some with sequence_end"
-                .formatted(MOST),
-            Duration.ofSeconds(1));
+                .formatted(MOST));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
       found = new Sequence(memory, pairs, queue, mover, bounds, () -> used(key), () -> idle(key));

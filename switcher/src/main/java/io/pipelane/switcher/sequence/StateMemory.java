@@ -6,7 +6,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
@@ -151,8 +150,7 @@ final class StateMemory {
     if (!tryReserve(bytes, togetherBytes)) {
       throw StatusException.unavailable(
           "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
-              .formatted(new ByteSize(bytes)),
-          Duration.ofSeconds(1));
+              .formatted(new ByteSize(bytes)));
     }
     if (!device.areOnDevice()) {
       host.giveBack(bytes);

@@ -5,7 +5,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
-import java.time.Duration;
 
 /**
  * The bounds on steps that wait for those before them in their sequences, and on the bytes of their
@@ -71,8 +70,7 @@ public final class StepBounds {
       throw StatusException.unavailable(
           "%d steps with %s wait for those before them: queue.max-requests is %d, queue.max-bytes is %s%s"
               .formatted(
-                  part.steps, new ByteSize(part.bytes), mostSteps, new ByteSize(mostBytes), share),
-          Duration.ofSeconds(1));
+                  part.steps, new ByteSize(part.bytes), mostSteps, new ByteSize(mostBytes), share));
     }
   }
 

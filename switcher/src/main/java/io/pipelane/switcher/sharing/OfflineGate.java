@@ -16,6 +16,10 @@ public final class OfflineGate {
    * share. A share is kept by a pause after each segment, in proportion to its time. Last, a
    * segment that would run into an online request that is expected waits for that.
    *
+   * Whatever opens or closes it tells the listeners. What a time alone opens, the end of a stretch
+   * in which online work is measured alone, is told by an alarm: runs in other processes have
+   * nobody who would ask again then, and who looks at the device may come back no more.
+   *
    * The run in the lane that keeps to a share of the device passes the ShareGate alone.
    */
 
@@ -33,6 +37,7 @@ public final class OfflineGate {
   private final OfflineRuns runs = new OfflineRuns();
   private final RunTime runTime = new RunTime();
   private final LongSupplier nanoClock;
+  private final Alarm alarm;
   private volatile Runnable whenOpened = () -> {};
   private volatile Runnable whenClosed = () -> {};
 
@@ -61,12 +66,25 @@ public final class OfflineGate {
       OnlineWork online,
       ShareTrial trial,
       LongSupplier nanoClock) {
+    this(active, leastShare, mostRuns, online, trial, nanoClock, Alarm.SYSTEM);
+  }
+
+  /** The same with an alarm of the clock's. */
+  OfflineGate(
+      boolean active,
+      double leastShare,
+      int mostRuns,
+      OnlineWork online,
+      ShareTrial trial,
+      LongSupplier nanoClock,
+      Alarm alarm) {
     this.active = active;
     this.leastShare = leastShare;
     this.mostRuns = mostRuns;
     this.online = online;
     this.trial = trial;
     this.nanoClock = nanoClock;
+    this.alarm = alarm;
     this.allowance = new DeviceAllowance(trial, nanoClock);
     this.share = new ShareGate(!active, trial, allowance, online, runs);
     this.cost = new OnlineCost(online, runs, trial, nanoClock);
@@ -268,7 +286,16 @@ public final class OfflineGate {
   void lookAtTrial(long nowNanos) {
     if (trial.look(nowNanos)) {
       tellClosed();
-      tell();
+      tellAsTimePasses();
+    }
+  }
+
+  /** Tells now, and when the time is over for which all offline work stands. */
+  private void tellAsTimePasses() {
+    tell();
+    long holds = allowance.holdsNanos();
+    if (holds > 0) {
+      alarm.after(holds, this::tellAsTimePasses);
     }
   }
 

@@ -119,24 +119,30 @@ public final class OnlineWork {
 
   /** Somebody online who has no run yet and may have to wait for memory; of one thread. */
   public final class MemoryWait implements AutoCloseable {
-    private boolean begun;
+    private boolean waits;
 
     /** He has to wait, from the first call on. */
     public void begin() {
-      if (!begun) {
-        begun = true;
+      if (!waits) {
+        waits = true;
         inFlight.incrementAndGet();
         waitsForMemory();
       }
     }
 
-    /** He has what he wanted, or wants it no longer. */
+    /** He has what he waited for, if he waited; he may have to wait again. */
+    public void end() {
+      if (waits) {
+        waits = false;
+        inFlight.decrementAndGet();
+        gotMemory();
+      }
+    }
+
+    /** He wants nothing more. */
     @Override
     public void close() {
-      if (begun) {
-        gotMemory();
-        end();
-      }
+      end();
     }
   }
 

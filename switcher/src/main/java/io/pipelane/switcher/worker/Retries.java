@@ -9,7 +9,6 @@ import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.RunControl;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -45,7 +44,6 @@ final class Retries {
    * turn to others meanwhile, and takes a turn again once it has the lock. If it is paused then,
    * those who have a turn have the lock already or wait for it without a turn.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** Losses for which others are to blame that one request bears, and shortages a suspicion. */
   private static final int PATIENCE = 4;
@@ -180,9 +178,7 @@ final class Retries {
         if (retried && !forOthers) {
           lost.increment();
           throw StatusException.unavailable(
-              "the run of %s was interrupted again: %s".formatted(model, e.getMessage()),
-              RETRY_AFTER,
-              e);
+              "the run of %s was interrupted again: %s".formatted(model, e.getMessage()), e);
         }
         if (late.getAsBoolean()) {
           throw tooLate(model, e);
@@ -197,7 +193,7 @@ final class Retries {
   private static Runnable unlessLate(BooleanSupplier late, Runnable work) {
     return () -> {
       if (late.getAsBoolean()) {
-        throw StatusException.unavailable("it has waited for others", RETRY_AFTER);
+        throw StatusException.unavailable("it has waited for others");
       }
       work.run();
     };
@@ -206,9 +202,7 @@ final class Retries {
   private StatusException tooLate(ModelVersion model, WorkerLostException loss) {
     tooLate.increment();
     return StatusException.unavailable(
-        "the run of %s was interrupted, and its deadline has passed".formatted(model),
-        RETRY_AFTER,
-        loss);
+        "the run of %s was interrupted, and its deadline has passed".formatted(model), loss);
   }
 
   /** Its process lives, whether it succeeded or failed. */
@@ -327,7 +321,7 @@ final class Retries {
     String reason = String.valueOf(loss.getMessage());
     if (isGuilty(kind, suspect, loss.blame(), reason)) {
       count(lost, isRetry);
-      throw StatusException.unavailable(refusal(kind.model, reason), RETRY_AFTER, loss);
+      throw StatusException.unavailable(refusal(kind.model, reason), loss);
     }
   }
 
@@ -401,8 +395,7 @@ final class Retries {
         throw StatusException.unavailable(
             "model %s cannot be built: %s"
                 .formatted(
-                    model, ownLosses == 2 ? described(reason) : describedAmongOthers(reason)),
-            RETRY_AFTER);
+                    model, ownLosses == 2 ? described(reason) : describedAmongOthers(reason)));
       }
     }
   }
@@ -422,7 +415,7 @@ final class Retries {
   private void requireTrusted(ModelVersion model) {
     String reason = quarantined.get(model);
     if (reason != null) {
-      throw StatusException.unavailable(refusal(model, reason), RETRY_AFTER);
+      throw StatusException.unavailable(refusal(model, reason));
     }
   }
 

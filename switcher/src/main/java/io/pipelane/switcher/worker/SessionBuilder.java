@@ -7,6 +7,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -46,33 +47,35 @@ final class SessionBuilder {
    *
    * @param attempts does what may lose its worker process, perhaps several times, and has others
    *     wait for it: they hold lanes, so all that is waited for is waited for before
-   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
+   * @param wait begun, perhaps several times, while it waits for what runs have, and no longer
    */
-  void build(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
-    boolean built = tryBuild(wanted, attempts, beforeWaiting);
+  void build(Wanted wanted, Consumer<Runnable> attempts, MemoryWait wait) {
+    boolean built = tryBuild(wanted, attempts, wait);
     while (!built) { // What room was made for may be lost with a process, or turn out larger.
       try (SessionRoom _ =
-          rooms.makeRoom(wanted.range.structure(), 0, Priority.ONLINE, beforeWaiting)) {
-        built = tryBuild(wanted, attempts, beforeWaiting);
+          rooms.makeRoom(wanted.range.structure(), 0, Priority.ONLINE, wait::begin)) {
+        wait.end();
+        built = tryBuild(wanted, attempts, wait);
       }
     }
   }
 
   /** Returns false when there is no room for the session. */
-  private boolean tryBuild(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
+  private boolean tryBuild(Wanted wanted, Consumer<Runnable> attempts, MemoryWait wait) {
     try {
-      buildInLane(wanted, attempts, beforeWaiting);
+      buildInLane(wanted, attempts, wait);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  private void buildInLane(Wanted wanted, Consumer<Runnable> attempts, Runnable beforeWaiting) {
+  private void buildInLane(Wanted wanted, Consumer<Runnable> attempts, MemoryWait wait) {
     if (!sessions.boundToLane()) {
       attempts.accept(() -> take(wanted, null));
     } else if (table.lanesOf(wanted.range).isEmpty()) {
-      try (LaneLease lane = lanes.enter(0, Set.of(), beforeWaiting)) {
+      try (LaneLease lane = lanes.enter(0, Set.of(), wait::begin)) {
+        wait.end();
         attempts.accept(() -> take(wanted, lane.region()));
       }
     }

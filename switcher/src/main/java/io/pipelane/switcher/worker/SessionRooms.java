@@ -9,7 +9,6 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -95,11 +94,20 @@ final class SessionRooms {
 
   private boolean reserve(long bytes, Runnable beforeWaiting) {
     boolean possible = bytes <= lanes.capacityBytes();
-    while (possible && !lanes.reservePersistent(bytes)) {
+    while (possible && !reserveOrWait(bytes, beforeWaiting)) {
       // What was in the way may have gone in between.
       possible = evictOrWait(Priority.ONLINE, beforeWaiting) || lanes.beyondOwnBytes(bytes) == 0;
     }
     return possible;
+  }
+
+  /** Waits for lanes that have what is lacking; false where sessions and states have it. */
+  private boolean reserveOrWait(long bytes, Runnable beforeWaiting) {
+    if (lanes.tryReservePersistent(bytes)) {
+      return true;
+    }
+    beforeWaiting.run();
+    return lanes.reservePersistent(bytes);
   }
 
   /**
@@ -167,8 +175,7 @@ final class SessionRooms {
   private static StatusException held(String holder, String run, long bytes) {
     return StatusException.unavailable(
         "%s hold what %s needs of device.working-memory, %s; try again"
-            .formatted(holder, run, new ByteSize(bytes)),
-        Duration.ofSeconds(1));
+            .formatted(holder, run, new ByteSize(bytes)));
   }
 
   private StatusException tooLarge(ModelVersion model, long bytes) {

@@ -23,8 +23,8 @@ import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionBuilder.Wanted;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,7 +45,6 @@ import org.jspecify.annotations.Nullable;
  * loses its process is done once more.
  */
 public final class SessionWorker implements Worker {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** What a session on a GPU takes with its captures, where none has shown otherwise. */
   private static final ByteSize USUAL_SESSION = ByteSize.ofMebibytes(32);
@@ -108,12 +107,12 @@ public final class SessionWorker implements Worker {
 
   @Override
   public void prepare(
-      ImportedModel model, StructureRange range, Priority priority, Runnable beforeWaiting) {
+      ImportedModel model, StructureRange range, Priority priority, MemoryWait wait) {
     table.join(model, range.structure());
     boolean built = false;
     try {
       Wanted variant = new Wanted(model, range, priority);
-      builder.build(variant, retries.preparing(model.version(), priority), beforeWaiting);
+      builder.build(variant, retries.preparing(model.version(), priority), wait);
       models.put(model.version(), variant);
       built = true;
     } finally {
@@ -161,11 +160,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void makeReady(ModelVersion version, Lease lease, Runnable beforeWaiting) {
+  public void makeReady(ModelVersion version, Lease lease, MemoryWait wait) {
     Wanted variant = known(version);
     Priority priority = variant.priority();
     Wanted wanted = new Wanted(variant.model(), lease.range(), priority);
-    builder.build(wanted, work -> retries.build(version, priority, work), beforeWaiting);
+    builder.build(wanted, work -> retries.build(version, priority, work), wait);
   }
 
   @Override
@@ -306,7 +305,6 @@ public final class SessionWorker implements Worker {
     StatusException failure =
         StatusException.unavailable(
             "the run of %s was interrupted: %s".formatted(request.model(), stuck.getMessage()),
-            RETRY_AFTER,
             stuck);
     String reason = String.valueOf(failure.getMessage());
     lane.markStuck(reason);
@@ -350,7 +348,7 @@ public final class SessionWorker implements Worker {
     @Nullable PooledSession session = pool.takeReady(lease.range(), lane.region());
     if (session == null) {
       throw StatusException.unavailable(
-          "no session of %s stands ready in the lane".formatted(model.version()), RETRY_AFTER);
+          "no session of %s stands ready in the lane".formatted(model.version()));
     }
     return session;
   }

@@ -11,6 +11,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -26,11 +27,10 @@ public interface Worker extends AutoCloseable {
    *
    * @param range where its weights will lie
    * @param priority the class of requests that name none
-   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
+   * @param wait begun, perhaps several times, while it waits for what runs have
    * @throws StatusException when ONNX Runtime refuses the model, or its constants can never fit
    */
-  void prepare(
-      ImportedModel model, StructureRange range, Priority priority, Runnable beforeWaiting);
+  void prepare(ImportedModel model, StructureRange range, Priority priority, MemoryWait wait);
 
   /**
    * Makes a model known; its session is built when it is needed first, or {@link #buildAhead
@@ -88,10 +88,10 @@ public interface Worker extends AutoCloseable {
   /**
    * Builds a session for the model of a lease where there is none. Called outside of lanes.
    *
-   * @param beforeWaiting called, perhaps several times, before it waits for what runs have
+   * @param wait begun, perhaps several times, while it waits for what runs have
    * @throws StatusException when there is no room for it, and never can be
    */
-  void makeReady(ModelVersion version, Lease lease, Runnable beforeWaiting);
+  void makeReady(ModelVersion version, Lease lease, MemoryWait wait);
 
   /**
    * Whether a model's runs compute on the thread that calls, for a time that its inputs' shapes

@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -206,6 +207,45 @@ class MemoryDaemonTest extends DaemonTest {
     lease.close();
     gone.get();
     assertEquals(0, daemon.ledger().lentBytes());
+  }
+
+  /** They need not wait for the run that the owner waits for. */
+  @Test
+  void deregister_whileLeased_refusesThoseThatWaitAtOnce() throws Exception {
+    ImportedModel model = registered("a", 2);
+    ImportedModel large = registered("large", PAGES);
+    Lease lease = daemon.acquire(model.version());
+    device.completeAll();
+    Future<?> first = threads.submit(() -> daemon.acquire(large.version()).close());
+    awaitWaits(2);
+    Future<?> behind = threads.submit(() -> daemon.acquire(model.version()).close());
+    awaitWaits(3);
+    Future<?> gone = threads.submit(() -> daemon.deregister(model.version()));
+    Exception refusal = assertThrows(ExecutionException.class, behind::get);
+    assertEquals(
+        Status.NOT_FOUND, assertInstanceOf(StatusException.class, refusal.getCause()).status());
+    assertFalse(gone.isDone());
+    lease.close();
+    gone.get();
+    first.get();
+  }
+
+  /** That may be an offline run, which is held while online work is in flight. */
+  @Test
+  void evict_runBeginsWhileItWaitsForCopies_saysThatItWaits() throws Exception {
+    ImportedModel model = registered("a", 2);
+    daemon.acquire(model.version()).close();
+    CountDownLatch told = new CountDownLatch(1);
+    Thread evicting =
+        Thread.ofPlatform()
+            .start(() -> daemon.evictions().evict(model.version(), 0, told::countDown));
+    await(() -> evicting.getState() == Thread.State.WAITING);
+    Lease lease = daemon.acquire(model.version());
+    device.completeAll();
+    told.await();
+    lease.close();
+    evicting.join();
+    assertEquals(0, residentPages(model));
   }
 
   @Test

@@ -16,6 +16,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -25,6 +26,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
@@ -176,6 +178,32 @@ class StepBoundsTest {
     first.cancel();
     Ticket _ = online("a");
     requireFull("a", Priority.ONLINE);
+  }
+
+  /** Whoever takes memory for what begins a sequence takes no more as the service stops. */
+  @Test
+  void stepsThatWaitAsTheServiceStops_areToldSo() {
+    Ticket _ = online("a");
+    begun.clear();
+    List<StatusException> failures = new ArrayList<>();
+    Ticket _ =
+        sequences.submit(
+            request("a", Priority.ONLINE, 1),
+            new ForwardingHandler() {
+              @Override
+              public ResultHandler handler() {
+                return new Discarding();
+              }
+
+              @Override
+              public void failed(StatusException error) {
+                failures.add(error);
+              }
+            });
+    sequences.close();
+    endOne();
+    assertEquals(
+        List.of(Status.UNAVAILABLE), failures.stream().map(StatusException::status).toList());
   }
 
   @Test

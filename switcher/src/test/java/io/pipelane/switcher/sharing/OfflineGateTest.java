@@ -13,7 +13,9 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.sharing.trial.ShareTrial;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -373,6 +375,24 @@ class OfflineGateTest {
     assertFalse(measured.holdsOffline());
     assertEquals(0, shared.share().holdsNanos());
     assertFalse(measured.isOpen());
+  }
+
+  /** A run in another process has no time by which to go on. */
+  @Test
+  void runsThatStandForATime_areToldWhenItIsOver_thoughNobodyLooksAnyMore() {
+    ShareTrial measured = ShareTrial.of(Multiprocessors.MEASURED, List.of(10), 10, 1);
+    Map<Long, Runnable> alarms = new HashMap<>();
+    OfflineGate shared =
+        new OfflineGate(true, 0, 1, new OnlineWork(), measured, now::get, alarms::put);
+    answer(shared, 6, 1);
+    long holds = shared.share().holdsNanos();
+    assertTrue(holds > 0);
+    assertEquals(0, shared.allowed());
+    AtomicInteger allowed = new AtomicInteger();
+    shared.onOpened(() -> allowed.set((int) shared.allowed()));
+    now.addAndGet(holds);
+    List.copyOf(alarms.values()).forEach(Runnable::run);
+    assertEquals(1, allowed.get());
   }
 
   /**

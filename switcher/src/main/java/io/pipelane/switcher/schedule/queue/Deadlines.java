@@ -48,8 +48,7 @@ record Deadlines(Estimates estimates) {
             .formatted(
                 queued.key().model(),
                 milliseconds(nowNanos - queued.submittedNanos()),
-                milliseconds(queued.line().queueTimeout().orElseThrow().toNanos())),
-        RETRY_AFTER);
+                milliseconds(queued.line().queueTimeout().orElseThrow().toNanos())));
   }
 
   /** Whether a request that is refused for its deadline might be in time if weights were there. */

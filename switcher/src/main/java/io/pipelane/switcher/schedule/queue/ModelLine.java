@@ -23,8 +23,6 @@ final class ModelLine {
   /** So many choices after a batch was too large one of twice the bound may be tried again. */
   private static final int CHOICES_BEFORE_LARGER = 16 * CHOICES_A_TRIAL;
 
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   /** A size that is run to learn its time: a neighbour of the best, or none. */
   enum Trial {
     NONE,
@@ -149,8 +147,7 @@ final class ModelLine {
   StatusException leaves() {
     return StatusException.unavailable(
         "model %s leaves service, and runs no more offline requests; ask again for what follows it"
-            .formatted(model),
-        RETRY_AFTER);
+            .formatted(model));
   }
 
   /** Which size of batch the next choice is to be of. */

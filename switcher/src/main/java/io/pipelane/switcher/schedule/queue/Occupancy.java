@@ -4,14 +4,12 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import java.time.Duration;
 
 /**
  * The number of requests that wait somewhere, and the bytes of their inputs. Offline ones may take
  * half of either bound, so that they never keep online ones out. Guarded by the queue's lock.
  */
 final class Occupancy {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /** One of so many places may be an offline request's. */
   private static final int OFFLINE_PART = 2;
@@ -119,7 +117,7 @@ final class Occupancy {
     }
 
     private StatusException full(String reason) {
-      return StatusException.unavailable("%s is full: %s".formatted(where, reason), RETRY_AFTER);
+      return StatusException.unavailable("%s is full: %s".formatted(where, reason));
     }
 
     void entered(QueuedRequest request) {

@@ -220,8 +220,7 @@ public final class QueuedRequest implements Ticket {
 
   private static StatusException madeWay() {
     return StatusException.unavailable(
-        "a run made way to one that goes before it and needed its memory",
-        RequestQueue.RETRY_AFTER);
+        "a run made way to one that goes before it and needed its memory");
   }
 
   /** Whether it is offline work of a model that leaves service. */

@@ -7,7 +7,6 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.LaneTimes;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +33,6 @@ public final class RequestQueue {
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
-  static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final SchedulingPolicy policy;
@@ -49,6 +47,7 @@ public final class RequestQueue {
   private final QueueCounters counters = new QueueCounters();
   private final Lateness lateness;
   private final ReturnedRequests returned;
+  private final RequestsBeforeRuns beforeRuns;
 
   /**
    * An empty queue.
@@ -77,6 +76,8 @@ public final class RequestQueue {
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
     this.takers = new Takers(lock, inLine, gathering, nanoClock);
     this.returned = new ReturnedRequests(lock, inLine, takers, counters, this::refuseAll);
+    this.beforeRuns =
+        new RequestsBeforeRuns(lock, policy, inLine, lateness, this::ended, nanoClock);
   }
 
   /** Has a model's requests wait on other terms from now on. */
@@ -296,10 +297,11 @@ public final class RequestQueue {
     lock.lock();
     try {
       claimed = inLine.dropAgain();
+      takers.lookAgain(); // They may have been what others waited for.
     } finally {
       lock.unlock();
     }
-    StatusException refusal = StatusException.unavailable(reason, RETRY_AFTER);
+    StatusException refusal = StatusException.unavailable(reason);
     claimed.forEach(request -> Lateness.tell(request, () -> request.handler().failed(refusal)));
     List<QueuedRequest> first = first(Integer.MAX_VALUE);
     while (!first.isEmpty()) { // Policies name the first of each kind alone.
@@ -322,63 +324,9 @@ public final class RequestQueue {
     }
   }
 
-  /**
-   * The request for which a run gives way, if there is one; it stays in line.
-   *
-   * @param remainingNanos what the run still needs
-   */
-  public @Nullable QueuedRequest before(QueuedRequest run, long remainingNanos) {
-    lock.lock();
-    try {
-      return policy.interrupting(run, remainingNanos, nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** See {@link SchedulingPolicy#goesBeforeRun}. */
-  public boolean goesBeforeRun(
-      QueuedRequest waiting, long waitingNanos, QueuedRequest run, long remainingNanos) {
-    lock.lock();
-    try {
-      return policy.goesBeforeRun(
-          waiting, waitingNanos, run, remainingNanos, nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** See {@link SchedulingPolicy#makesWay}. */
-  public boolean makesWay(
-      QueuedRequest run, long remainingNanos, long hadNanos, QueuedRequest first) {
-    lock.lock();
-    try {
-      return policy.makesWay(run, remainingNanos, hadNanos, first, nanoClock.getAsLong());
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Takes it, claimed for running; null when there is none. */
-  public @Nullable QueuedRequest takeBefore(QueuedRequest run, long remainingNanos) {
-    while (true) {
-      @Nullable QueuedRequest next = claimBefore(run, remainingNanos);
-      if (next == null || !lateness.refuse(next, nanoClock.getAsLong())) {
-        return next;
-      }
-      ended(next);
-    }
-  }
-
-  private @Nullable QueuedRequest claimBefore(QueuedRequest run, long remainingNanos) {
-    lock.lock();
-    try {
-      long now = nanoClock.getAsLong();
-      @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
-      return failedBefore == null ? inLine.nextBefore(run, remainingNanos, now) : failedBefore;
-    } finally {
-      lock.unlock();
-    }
+  /** What goes before runs that have begun. */
+  public RequestsBeforeRuns beforeRuns() {
+    return beforeRuns;
   }
 
   /** What kept requests in line may be over: threads that wait for one look again. */

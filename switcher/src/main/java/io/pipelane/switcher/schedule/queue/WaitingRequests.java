@@ -43,7 +43,7 @@ final class WaitingRequests {
    */
   void admit(QueuedRequest request) {
     if (standstill != null) {
-      throw StatusException.unavailable(standstill, RequestQueue.RETRY_AFTER);
+      throw StatusException.unavailable(standstill);
     }
     try {
       bounds.admit(request);

@@ -27,7 +27,6 @@ final class HeldRuns {
    * the lock either the last thread finds a run that waits, or the run finds that all threads are
    * kept.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final int count;
   private final BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();
@@ -70,7 +69,7 @@ final class HeldRuns {
       }
       threads.execute(new Run(answer.whenStuck(this::becameStuck), run));
     } catch (RejectedExecutionException e) {
-      throw StatusException.unavailable("the server is stopping", RETRY_AFTER);
+      throw StatusException.unavailable("the server is stopping");
     } finally {
       lock.unlock();
     }
@@ -129,8 +128,7 @@ final class HeldRuns {
   }
 
   private static StatusException refusal(StatusException reason) {
-    return StatusException.unavailable(
-        "no thread is left for it: " + reason.getMessage(), RETRY_AFTER);
+    return StatusException.unavailable("no thread is left for it: " + reason.getMessage());
   }
 
   /** Takes no more, and waits for all runs; false when they have not ended in time. */

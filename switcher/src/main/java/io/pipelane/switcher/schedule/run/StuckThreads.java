@@ -2,7 +2,6 @@ package io.pipelane.switcher.schedule.run;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.locks.Condition;
@@ -21,7 +20,6 @@ final class StuckThreads {
    *
    * Lock order: this one, then the queue's. Callers are told without either.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -103,7 +101,6 @@ final class StuckThreads {
         throw StatusException.unavailable(
             "a run whose worker process does not end holds memory that this one needs beside it: "
                 + refusal.getMessage(),
-            RETRY_AFTER,
             refusal);
       }
     } finally {

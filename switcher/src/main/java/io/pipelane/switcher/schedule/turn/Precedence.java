@@ -33,7 +33,7 @@ public record Precedence(
     if (!preemption || run.request().isLeaving()) {
       return false;
     }
-    @Nullable QueuedRequest rival = queue.before(run.request(), remainingNanos);
+    @Nullable QueuedRequest rival = queue.beforeRuns().first(run.request(), remainingNanos);
     return rival != null && room.test(rival);
   }
 
@@ -47,7 +47,9 @@ public record Precedence(
       RunProgress run, long remainingNanos, RunProgress waiting, long waitingNanos) {
     return preemption
         && !run.request().isLeaving()
-        && queue.goesBeforeRun(waiting.request(), waitingNanos, run.request(), remainingNanos);
+        && queue
+            .beforeRuns()
+            .goesBeforeRun(waiting.request(), waitingNanos, run.request(), remainingNanos);
   }
 
   /**
@@ -59,7 +61,12 @@ public record Precedence(
     return preemption
         && run.request().endings() < mostRestarts
         && !run.request().isBatch()
-        && queue.makesWay(
-            run.request(), run.remainingNanos(nowNanos), run.hadNanos(nowNanos), first.request());
+        && queue
+            .beforeRuns()
+            .makesWay(
+                run.request(),
+                run.remainingNanos(nowNanos),
+                run.hadNanos(nowNanos),
+                first.request());
   }
 }

@@ -33,7 +33,7 @@ final class ThreadInLine {
       @Nullable QueuedRequest urgent =
           best.request.isLeaving()
               ? null
-              : turns.queue.takeBefore(best.request, best.remainingNanos);
+              : turns.queue.beforeRuns().take(best.request, best.remainingNanos);
       if (urgent != null) {
         turn.begin(urgent);
         turn.overtakes();

@@ -38,6 +38,13 @@ class SchedulingPoliciesTest {
         config, estimates, new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE));
   }
 
+  /** Online requests as they come, and the share of offline ones. */
+  private static SchedulingPolicy classes(
+      SchedulingPolicy offline, Estimates estimates, double offlineShare) {
+    return new PriorityClasses(
+        new FirstComeFirstServed(), offline, estimates, offlineShare, OfflineGate.open(() -> 0));
+  }
+
   @ParameterizedTest
   @EnumSource(SchedulingConfig.Policy.class)
   void poll_anySchedule_givesEachRequestOnceUnlessItIsWithdrawn(SchedulingConfig.Policy name) {
@@ -98,10 +105,7 @@ class SchedulingPoliciesTest {
   void offlineRequestThatWaitsAgain_earnsItsCreditFromOnlineRuns() {
     Estimates estimates = new Estimates(_ -> 0);
     Requests.learn(estimates, "m", 1_000_000);
-    OfflineGate gate = OfflineGate.open(System::nanoTime);
-    SchedulingPolicy policy =
-        new PriorityClasses(
-            new FirstComeFirstServed(), new FirstComeFirstServed(), estimates, 0.25, gate);
+    SchedulingPolicy policy = classes(new FirstComeFirstServed(), estimates, 0.25);
     Requests requests = new Requests(policy, estimates);
     QueuedRequest again = requests.offline("m", 0);
     int onlineRuns = 0;
@@ -121,13 +125,7 @@ class SchedulingPoliciesTest {
   /** A long offline request, and what online runs before it have earned: all but a little. */
   private static final class Credit {
     final Estimates known = new Estimates(_ -> 0);
-    final SchedulingPolicy policy =
-        new PriorityClasses(
-            new FirstComeFirstServed(),
-            new FirstComeFirstServed(),
-            known,
-            0.5,
-            OfflineGate.open(() -> 0));
+    final SchedulingPolicy policy = classes(new FirstComeFirstServed(), known, 0.5);
     final Requests requests = new Requests(policy, known);
     final QueuedRequest big;
 
@@ -188,13 +186,7 @@ class SchedulingPoliciesTest {
     Estimates estimates = new Estimates(_ -> 0);
     Requests.learn(estimates, "big", 100_000_000);
     Requests.learn(estimates, "online", 10_000_000);
-    SchedulingPolicy policy =
-        new PriorityClasses(
-            new FirstComeFirstServed(),
-            new FirstComeFirstServed(),
-            estimates,
-            0.5,
-            OfflineGate.open(() -> 0));
+    SchedulingPolicy policy = classes(new FirstComeFirstServed(), estimates, 0.5);
     Requests requests = new Requests(policy, estimates);
     QueuedRequest run = requests.offline("big", 0);
     policy.add(run);
@@ -221,10 +213,7 @@ class SchedulingPoliciesTest {
     Requests.learn(known, "m", 1_000_000);
     AtomicLong laneBytes = new AtomicLong(-1);
     Room room = new Room(known, 0, laneBytes::get);
-    OfflineGate gate = OfflineGate.open(System::nanoTime);
-    SchedulingPolicy policy =
-        new PriorityClasses(
-            new FirstComeFirstServed(), new FirstThatFits(room, 8), known, 0.5, gate);
+    SchedulingPolicy policy = classes(new FirstThatFits(room, 8), known, 0.5);
     Requests requests = new Requests(policy, known);
     room.take(requests.offline("m", 0)); // It runs all the time.
     QueuedRequest offline = requests.offline("m", 0);

@@ -17,6 +17,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -168,6 +169,38 @@ class RequestQueueTest {
       assertSame(claimed, taken.get());
     }
     assertTrue(shared.isEmpty());
+  }
+
+  /** What they waited for is gone. */
+  @Test
+  void refuseAll_ofWhatWasToRunAgain_endsTheThreadsOfAQueueThatIsClosed() throws Exception {
+    Estimates estimates = new Estimates(_ -> 0);
+    OnlineWork online = new OnlineWork();
+    OfflineGate gate = new OfflineGate(true, 0, 1, online, () -> 42);
+    RequestQueue held =
+        new RequestQueue(
+            SchedulingPolicies.of(
+                PipelaneConfig.defaults().scheduling(),
+                estimates,
+                new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
+                gate),
+            estimates,
+            1,
+            3,
+            100,
+            () -> 42);
+    ResultHandler other = online.begin(new Ignored());
+    held.returned().giveBack(held.past(request(1).offline(), new Ignored()));
+    held.close();
+    try (ExecutorService lane = Executors.newSingleThreadExecutor()) {
+      Future<@Nullable QueuedRequest> taken = lane.submit(held::take);
+      while (held.idle() == 0) {
+        Thread.onSpinWait();
+      }
+      held.refuseAll("no lane is left for it");
+      assertNull(taken.get());
+    }
+    other.completed(new InferenceTimings(0, 0, 0));
   }
 
   @Test

@@ -1,0 +1,16 @@
+package io.pipelane.switcher.sharing;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** An alarm clock: has something done when a time is over, on any thread. */
+@FunctionalInterface
+public interface Alarm {
+  /** By the system's clock. */
+  Alarm SYSTEM =
+      (nanos, action) ->
+          CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS).execute(action);
+
+  /** Has it done after so long; returns at once. */
+  void after(long nanos, Runnable action);
+}
