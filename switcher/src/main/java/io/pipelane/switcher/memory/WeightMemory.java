@@ -475,7 +475,7 @@ final class WeightMemory {
    * @return false when those that hold the rest cannot give way now
    */
   boolean makeRoom(long bytes, Set<Residency> spared) {
-    return makeRoom(bytes, residency -> !spared.contains(residency) && residency.isEvictable());
+    return makeRoom(bytes, Residency.evictableBut(spared));
   }
 
   /**
