@@ -48,6 +48,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Models that span two devices of the processor, each with room for some parts. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -373,6 +375,33 @@ class SpanningModelsTest {
     source = UnaryOperator.identity();
     until(() -> lent(0) == 0 && lent(1) == 0);
     assertArrayEquals(expected, ask(group, both, input(0)));
+  }
+
+  /** A device that is lost while a request holds parts may fail in whatever it is asked to do. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void close_oneDeviceFails_theOtherOnesPartIsGivenBackAllTheSame(int lost) throws Exception {
+    SwitcherGroup group = open(2);
+    Both both = span(group, "both", 0, 1);
+    float[] expected = chained(group, both, input(0));
+    evict(both);
+    failing.get(lost).failArrivals(1);
+    failing.get(lost).failUnmap(true);
+    Hold whole = group.spans().switchIn(both.name, both.models());
+    for (int device = 0; device < NAMES.size(); device++) {
+      Switcher arriving = switcher(device);
+      until(() -> arriving.memory().weights().entries().stream().noneMatch(Ledger.Entry::arriving));
+    }
+    whole.close();
+    assertEquals(0, leases(1 - lost));
+    failing.get(lost).failUnmap(false);
+    assertArrayEquals(expected, ask(group, both, input(0)));
+  }
+
+  private int leases(int device) {
+    return switcher(device).memory().weights().entries().stream()
+        .mapToInt(Ledger.Entry::leases)
+        .sum();
   }
 
   @Test

@@ -11,6 +11,7 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.residency.Unit;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -28,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * takes its part (PipeSwitch §4.5). Safe for any thread; blocks.
  */
 final class Span {
+  private static final System.Logger LOG = System.getLogger(Span.class.getName());
+
   /*
    * Devices are taken in the order of their indices, whatever the order of steps. So of two models
    * that want the same devices one is first on the first of them. A device is taken when the copies
@@ -90,7 +93,7 @@ final class Span {
     } catch (RuntimeException | Error e) {
       held.values().forEach(Hold::close);
       unit.incomplete();
-      parts.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
+      parts.forEach(this::takeOut);
       throw e;
     }
     unit.completed();
@@ -183,11 +186,16 @@ final class Span {
    * A part has given way, with a daemon's lock held: the others follow on a thread that has none.
    */
   private void breakUp() {
-    Thread.ofVirtual().name("switch-out").start(this::takeOut);
+    Thread.ofVirtual().name("switch-out").start(() -> latest.forEach(this::takeOut));
   }
 
-  private void takeOut() {
-    latest.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
+  /** A lost device may fail in that, which concerns no other one. */
+  private void takeOut(Member member, List<ModelVersion> part) {
+    try {
+      member.switcher.spanParts().takeOut(part);
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "what %s has of %s stays for now".formatted(member.name, name), e);
+    }
   }
 
   /** It is one no longer: its models are kept, or give way, one by one. */
