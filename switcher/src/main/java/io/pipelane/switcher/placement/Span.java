@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Span {
   private static final System.Logger LOG = System.getLogger(Span.class.getName());
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   /*
    * Devices are taken in the order of their indices, whatever the order of steps. So of two models
@@ -37,6 +38,7 @@ final class Span {
    * have been sent for, not when they have arrived, so the links move at the same time.
    */
   private final String name;
+  private final Map<String, Member> said;
   private final Map<String, Member> placeOf;
   private final BiConsumer<ModelVersion, Member> asked;
   private final Unit unit = new Unit(this::breakUp);
@@ -45,11 +47,25 @@ final class Span {
   /**
    * A model that is nowhere.
    *
-   * @param placeOf devices by the names of models
+   * @param said devices by the names of models, as its owner wants it
    * @param asked told of each online run of a part
    */
-  Span(String name, Map<String, Member> placeOf, BiConsumer<ModelVersion, Member> asked) {
+  Span(String name, Map<String, Member> said, BiConsumer<ModelVersion, Member> asked) {
+    this(name, said, said, asked);
+  }
+
+  /**
+   * The same of which some parts are elsewhere.
+   *
+   * @param placeOf where they are
+   */
+  Span(
+      String name,
+      Map<String, Member> said,
+      Map<String, Member> placeOf,
+      BiConsumer<ModelVersion, Member> asked) {
     this.name = name;
+    this.said = Map.copyOf(said);
     this.placeOf = Map.copyOf(placeOf);
     this.asked = asked;
   }
@@ -58,23 +74,36 @@ final class Span {
     return placeOf;
   }
 
+  /** Where its owner wants its parts. */
+  Map<String, Member> said() {
+    return said;
+  }
+
+  /** Whether each part is where its owner wants it, or elsewhere as that device is lost. */
+  boolean isInPlace() {
+    return said.entrySet().stream().allMatch(part -> isInPlace(part.getKey(), part.getValue()));
+  }
+
+  private boolean isInPlace(String model, Member wanted) {
+    Member place = Objects.requireNonNull(placeOf.get(model));
+    return place.isUsable() && (place == wanted || !wanted.isUsable());
+  }
+
   /** Refuses what a lost device has a part of. */
-  void requireUsable() {
+  private void requireUsable() {
     placeOf.values().stream()
         .filter(member -> !member.isUsable())
-        .min(Comparator.comparingInt(member -> member.index))
+        .findFirst()
         .ifPresent(
             member -> {
-              throw new StatusException(
-                  Status.DEVICE_FAILURE,
-                  "device %s is lost, and has a part of %s; restart the server"
-                      .formatted(member.name, name));
+              throw StatusException.unavailable(
+                  "device %s is lost, and has a part of %s; try again".formatted(member.name, name),
+                  RETRY_AFTER);
             });
   }
 
   /** See {@link io.pipelane.switcher.SpanningModels#switchIn}. */
   Hold switchIn(Collection<ModelVersion> models) {
-    requireUsable();
     Map<Member, List<ModelVersion>> parts =
         new TreeMap<>(Comparator.comparingInt(member -> member.index));
     models.stream()
@@ -106,7 +135,7 @@ final class Span {
       throw StatusException.unavailable(
           "%s was just loaded anew, and %s is no part of it any more; try again"
               .formatted(name, version),
-          Duration.ofSeconds(1));
+          RETRY_AFTER);
     }
     return place;
   }
@@ -160,7 +189,10 @@ final class Span {
     }
   }
 
-  /** A handler that counts a run as its device's, from its coming to its end. */
+  /**
+   * A handler that counts a run as its device's, from its coming to its end, and is told of a lost
+   * device that another one may do better.
+   */
   private record Counted(
       Member member, Priority priority, long expectedNanos, ResultHandler handler)
       implements ForwardingHandler {
@@ -178,7 +210,15 @@ final class Span {
     @Override
     public void failed(StatusException error) {
       left();
-      handler.failed(error);
+      boolean isOfLoss = !member.isUsable() && error.status() != Status.CANCELLED;
+      handler.failed(isOfLoss ? lost(error) : error);
+    }
+
+    private StatusException lost(StatusException error) {
+      return StatusException.unavailable(
+          "device %s was lost under it; try again: %s".formatted(member.name, error.getMessage()),
+          RETRY_AFTER,
+          error);
     }
   }
 
