@@ -32,6 +32,11 @@ public final class SpanParts {
     this.clock = clock;
   }
 
+  /** Whether this device could have models of a unit; see {@link UnitParts#couldHold}. */
+  public boolean couldHold(List<ModelVersion> part) {
+    return parts.couldHold(part);
+  }
+
   /** Says what this device has of a unit; see {@link UnitParts#join}. */
   public void join(List<ModelVersion> part, Unit unit) {
     parts.join(part, unit);

@@ -24,7 +24,7 @@ public interface SpanningModels {
         public void forget(String name) {}
 
         @Override
-        public void requireUsable(String name) {}
+        public void requireUsable(String name, Collection<ModelVersion> models) {}
 
         @Override
         public Hold switchIn(String name, Collection<ModelVersion> models) {
@@ -47,12 +47,14 @@ public interface SpanningModels {
   void forget(String name);
 
   /**
-   * Refuses what cannot be switched in at all; returns at once.
+   * Refuses what cannot be switched in at all. Where a device is lost since, its part is on another
+   * one from now on if that has room; blocks for a short time then.
    *
-   * @throws StatusException {@link Status#DEVICE_FAILURE} when one of its devices is lost, {@link
-   *     Status#NOT_FOUND} when it has not been placed
+   * @param models its parts, which are in service
+   * @throws StatusException {@link Status#UNAVAILABLE} when a lost device has a part that no other
+   *     one has room for, {@link Status#NOT_FOUND} when it has not been placed
    */
-  void requireUsable(String name);
+  void requireUsable(String name, Collection<ModelVersion> models);
 
   /**
    * Brings a spanning model in on all of its devices, over each one's own link, or on none; blocks
@@ -62,7 +64,7 @@ public interface SpanningModels {
    * @return runs online requests for them, without a wait in a queue; its weights stay until it is
    *     closed
    * @throws StatusException naming the device that cannot take its part, and why; no part stays
-   *     then
+   *     then. As {@link #requireUsable}, too
    */
   Hold switchIn(String name, Collection<ModelVersion> models);
 }

@@ -127,6 +127,7 @@ final class SwitcherParts implements AutoCloseable {
             settings.residency(),
             clock);
     laneMemory.borrowed().from(daemon.loans());
+    daemon.loans().keptByStuckRuns(laneMemory.borrowed()::keptBytes);
     daemon.peers().lendWhile(() -> !sessions.isLost());
     standing = new StandingSessions(worker, working, daemon);
     boolean comeAhead = settings.residency().config().prefetch();

@@ -17,13 +17,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Another device, one of whose calls finds no memory, the n-th that could take some; or some of
- * whose copies fail on their way.
+ * whose copies fail on their way; or whose pages cannot be unmapped, as it is lost.
  */
 final class FailingDevice implements Device {
   private final Device device;
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicInteger lostCopies = new AtomicInteger();
   private volatile int failing;
+  private volatile boolean unmapFails;
 
   FailingDevice(Device device) {
     this.device = device;
@@ -38,6 +39,11 @@ final class FailingDevice implements Device {
   void failCall(int n) {
     calls.set(0);
     failing = n;
+  }
+
+  /** Whether pages cannot be unmapped from now on. */
+  void failUnmap(boolean fails) {
+    unmapFails = fails;
   }
 
   private void step(String what) {
@@ -137,6 +143,9 @@ final class FailingDevice implements Device {
 
     @Override
     public PagePool.Page unmap(int slot) {
+      if (unmapFails) {
+        throw new StatusException(Status.DEVICE_FAILURE, "the device is lost");
+      }
       return range.unmap(slot);
     }
 

@@ -48,6 +48,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Models that span two devices of the processor, each with room for some parts. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -375,6 +377,33 @@ class SpanningModelsTest {
     assertArrayEquals(expected, ask(group, both, input(0)));
   }
 
+  /** A device that is lost while a request holds parts may fail in whatever it is asked to do. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void close_oneDeviceFails_theOtherOnesPartIsGivenBackAllTheSame(int lost) throws Exception {
+    SwitcherGroup group = open(2);
+    Both both = span(group, "both", 0, 1);
+    float[] expected = chained(group, both, input(0));
+    evict(both);
+    failing.get(lost).failArrivals(1);
+    failing.get(lost).failUnmap(true);
+    Hold whole = group.spans().switchIn(both.name, both.models());
+    for (int device = 0; device < NAMES.size(); device++) {
+      Switcher arriving = switcher(device);
+      until(() -> arriving.memory().weights().entries().stream().noneMatch(Ledger.Entry::arriving));
+    }
+    whole.close();
+    assertEquals(0, leases(1 - lost));
+    failing.get(lost).failUnmap(false);
+    assertArrayEquals(expected, ask(group, both, input(0)));
+  }
+
+  private int leases(int device) {
+    return switcher(device).memory().weights().entries().stream()
+        .mapToInt(Ledger.Entry::leases)
+        .sum();
+  }
+
   @Test
   void partsThatCanNeverBeTogether_areRefusedBeforeAnythingMoves() throws Exception {
     SwitcherGroup group = open(1);
@@ -524,21 +553,47 @@ class SpanningModelsTest {
   }
 
   @Test
-  void lostDevice_theModelIsRefusedWithTheReason_andOthersGoOn() throws Exception {
+  void lostDevice_noOtherHasRoomForItsPart_theModelIsRefusedWithTheReason_andOthersGoOn()
+      throws Exception {
     SwitcherGroup group = open(2);
     Both both = span(group, "both", 0, 1);
     ImportedModel beside = register(group, "beside", 9);
     ask(group, both, input(0));
     Objects.requireNonNull(sessions.get("cpu:1")).lose();
     StatusException refused = assertThrows(StatusException.class, () -> ask(group, both, input(0)));
-    assertEquals(Status.DEVICE_FAILURE, refused.status());
+    assertEquals(Status.UNAVAILABLE, refused.status());
+    String message = String.valueOf(refused.getMessage());
     assertTrue(
-        String.valueOf(refused.getMessage()).contains("device cpu:1 is lost"), refused::getMessage);
-    assertThrows(StatusException.class, () -> group.spans().requireUsable("both"));
+        message.contains("device cpu:1 is lost") && message.contains("restart the server"),
+        message);
+    assertThrows(StatusException.class, () -> group.spans().requireUsable("both", both.models()));
     assertThrows(
         StatusException.class, () -> infer(group::submit, both.second, input(0)), "nowhere else");
     infer(group::submit, beside, input(0));
     infer(group::submit, both.first, input(0));
+  }
+
+  @Test
+  void lostDevice_anotherHasRoomForItsPart_isReplacedByThat() throws Exception {
+    SwitcherGroup group = open(2);
+    group.spans().place("both", Map.of("both1", 0, "both2", 1));
+    ImportedModel first = register(group, "both1", 1);
+    ImportedModel second = TestImports.of(TestModels.chain(LAYERS - 1, WIDTH, 2), "both2", folder);
+    group.register(second, ModelOptions.DEFAULT);
+    Both both = new Both("both", first, second);
+    float[] expected = ask(group, both, input(0));
+    try (Hold whole = group.spans().switchIn(both.name, both.models())) {
+      Objects.requireNonNull(sessions.get("cpu:1")).lose();
+      StatusException failed =
+          assertThrows(StatusException.class, () -> infer(whole, second, input(0)));
+      assertEquals(Status.UNAVAILABLE, failed.status(), failed.toString());
+      group.spans().requireUsable("both", both.models());
+      assertArrayEquals(expected, ask(group, both, input(0)), "beside one that is under way");
+    }
+    assertEquals(List.of("cpu:0"), group.devices(first.version()));
+    assertEquals(List.of("cpu:0"), group.devices(second.version()));
+    assertArrayEquals(expected, chained(group, both, input(0)));
+    assertArrayEquals(expected, ask(group, both, input(0)));
   }
 
   @Test

@@ -8,6 +8,11 @@ import io.pipelane.lanes.cuda.driver.CudaStream;
  * @param staging for weights that the device cannot read where they are
  * @param marks for the ends of copies
  * @param progress how far the stream has come
+ * @param prompt the same for the copy thread
  */
 record CopyStream(
-    CudaStream stream, StagingBuffers staging, MarkPool marks, StreamProgress progress) {}
+    CudaStream stream,
+    StagingBuffers staging,
+    MarkPool marks,
+    StreamProgress progress,
+    Progress prompt) {}

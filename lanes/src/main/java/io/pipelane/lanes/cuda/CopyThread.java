@@ -63,7 +63,7 @@ final class CopyThread implements Runnable {
     this.marks = own.marks();
     this.progress = own.progress();
     this.arrivals = arrivals;
-    this.inFlight = new InFlight(progress);
+    this.inFlight = new InFlight(own.prompt());
     this.commands = commands;
     this.issued = issued;
     this.closed = closed;

@@ -56,9 +56,10 @@ final class CudaCopyEngine implements CopyEngine, AutoCloseable {
       CudaStream stream = undo.add(CudaStream.open(context));
       zeroing = undo.add(CudaStream.open(context));
       StreamProgress progress = undo.add(new StreamProgress(stream));
-      StagingBuffers staging = undo.add(new StagingBuffers(stream, progress));
+      Progress prompt = new PromptProgress(progress);
+      StagingBuffers staging = undo.add(new StagingBuffers(stream, prompt));
       MarkPool marks = undo.add(new MarkPool(context));
-      weights = new CopyStream(stream, staging, marks, progress);
+      weights = new CopyStream(stream, staging, marks, progress, prompt);
       undo.keep();
     }
     copyThread = new CopyThread(context, weights, arrivals, commands, issued, () -> closed);

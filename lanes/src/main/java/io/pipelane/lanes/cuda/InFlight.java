@@ -32,14 +32,14 @@ final class InFlight {
 
   private record Piece(int mark, long bytes) {}
 
-  private final StreamProgress progress;
+  private final Progress progress;
   private final Deque<Piece> pieces = new ArrayDeque<>();
   private long mostBytes = MOST_BYTES;
   private long mostPieceBytes = MOST_BYTES;
   private long bytes;
   private long sentBytes;
 
-  InFlight(StreamProgress progress) {
+  InFlight(Progress progress) {
     this.progress = progress;
   }
 
@@ -68,6 +68,8 @@ final class InFlight {
    * What may be enqueued now of so many bytes that remain.
    *
    * @return a piece's size, or 0
+   * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece was found to have
+   *     failed
    */
   long room(long remainingBytes) {
     while (!pieces.isEmpty() && progress.reached(pieces.getFirst().mark)) {

@@ -7,7 +7,6 @@ import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.DeviceBuffer;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
-import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,10 +19,10 @@ import java.util.function.BooleanSupplier;
  */
 final class LentLink implements AutoCloseable {
   /*
-   * Whoever has the lock enqueues on `arriving`, numbers buffers and looks at them; after closing
-   * there is nothing to look at. A buffer is free when its word in `emptied` has come to its
-   * number: the receiver's stream writes the word behind the fetch. So nobody waits for anybody. A
-   * buffer that is not free, or a lock that is taken, means that the link is busy.
+   * Whoever has the lock enqueues on `arriving`, uses buffers and looks at them; after closing
+   * there is nothing to look at. The receiver's stream writes to `emptied` behind the fetch. So
+   * nobody waits for anybody. A buffer that is not free, or a lock that is taken, means that the
+   * link is busy.
    */
 
   /**
@@ -34,18 +33,16 @@ final class LentLink implements AutoCloseable {
 
   private static final int BUFFERS = 3;
   private static final long END_NANOS = 1_000_000_000;
-  private static final VarHandle WORD = JAVA_INT.varHandle();
 
   private final CudaContext lender;
   private final BooleanSupplier busy;
   private final CudaStream arriving;
-  private final DeviceBuffer buffers;
+  private final DeviceBuffer memory;
   private final PinnedHostMemory emptied;
+  private final LentBuffers buffers;
   private final List<CudaMark> arrived = new ArrayList<>();
-  private final int[] numbers = new int[BUFFERS];
   private final ReentrantLock lock = new ReentrantLock();
   private final Releases releases = new Releases();
-  private int next;
   private boolean closed;
 
   /**
@@ -58,16 +55,16 @@ final class LentLink implements AutoCloseable {
     this.busy = busy;
     try (Releases undo = new Releases()) {
       arriving = undo.add(CudaStream.open(lender));
-      buffers = undo.add(DeviceBuffer.allocate(lender, byteSize()));
+      memory = undo.add(DeviceBuffer.allocate(lender, byteSize()));
       emptied = undo.add(PinnedHostMemory.allocate(lender, BUFFERS * JAVA_INT.byteSize()));
       for (int i = 0; i < BUFFERS; i++) {
         arrived.add(undo.add(CudaMark.untimed(lender)));
-        WORD.setVolatile(emptied.segment(), i * JAVA_INT.byteSize(), 0);
       }
       undo.keep();
     }
+    buffers = new LentBuffers(emptied.segment(), System::nanoTime);
     releases.add(arriving);
-    releases.add(buffers);
+    releases.add(memory);
     releases.add(emptied);
     arrived.forEach(releases::add);
   }
@@ -83,7 +80,7 @@ final class LentLink implements AutoCloseable {
       return false;
     }
     try {
-      return !closed && isFree(next);
+      return !closed && buffers.isFree(buffers.next());
     } finally {
       lock.unlock();
     }
@@ -104,17 +101,16 @@ final class LentLink implements AutoCloseable {
       return false;
     }
     try {
-      int buffer = next;
-      if (closed || !isFree(buffer)) {
+      int buffer = buffers.next();
+      if (closed || !buffers.isFree(buffer)) {
         return false;
       }
-      long there = buffers.address() + buffer * PIECE_BYTES;
+      long there = memory.address() + buffer * PIECE_BYTES;
       bringIn(host, there, bytes, arrived.get(buffer), fetches.context());
       fetches.waitFor(arrived.get(buffer));
       fetches.copyFrom(lender, device, there, bytes);
-      numbers[buffer]++;
-      fetches.write(emptied.address() + buffer * JAVA_INT.byteSize(), numbers[buffer]);
-      next = (buffer + 1) % BUFFERS;
+      long word = emptied.address() + LentBuffers.wordOffset(buffer);
+      fetches.write(word, buffers.use(fetches::hasFailed));
       return true;
     } finally {
       lock.unlock();
@@ -129,11 +125,6 @@ final class LentLink implements AutoCloseable {
     } finally {
       receiver.bind();
     }
-  }
-
-  private boolean isFree(int buffer) {
-    long word = buffer * JAVA_INT.byteSize();
-    return (int) WORD.getVolatile(emptied.segment(), word) == numbers[buffer];
   }
 
   /** Lends no more, and gives everything back once receivers have fetched what is here. */
@@ -151,7 +142,7 @@ final class LentLink implements AutoCloseable {
     long begin = System.nanoTime();
     for (int i = 0; i < BUFFERS; i++) {
       // A receiver that has failed fetches nothing any more.
-      while (!isFree(i) && System.nanoTime() - begin < END_NANOS) {
+      while (!buffers.isFree(i) && System.nanoTime() - begin < END_NANOS) {
         Thread.onSpinWait();
       }
     }

@@ -14,12 +14,12 @@ final class StagingBuffers implements AutoCloseable {
   private static final long BUFFER_BYTES = 8L << 20;
 
   private final CudaStream stream;
-  private final StreamProgress progress;
+  private final Progress progress;
   private final PinnedHostMemory memory;
   private final int[] emptied = new int[BUFFERS]; // The stream's marks behind each buffer's copy.
   private int next;
 
-  StagingBuffers(CudaStream stream, StreamProgress progress) {
+  StagingBuffers(CudaStream stream, Progress progress) {
     this.stream = stream;
     this.progress = progress;
     memory = PinnedHostMemory.allocate(stream.context(), BUFFERS * BUFFER_BYTES);

@@ -11,7 +11,7 @@ import java.lang.invoke.VarHandle;
  * the driver again and again keeps others from launching graphs meanwhile. Numbering belongs to
  * whoever enqueues on the stream, looking is for any thread.
  */
-public final class StreamProgress implements AutoCloseable {
+public final class StreamProgress implements Progress, AutoCloseable {
   private static final VarHandle COUNTER = ValueLayout.JAVA_INT.varHandle();
   private static final int SPINS = 16;
   private static final long LONGEST_SPIN_NANOS = 1_000_000_000;
@@ -29,6 +29,7 @@ public final class StreamProgress implements AutoCloseable {
   }
 
   /** Numbers what has been enqueued so far; the number is for {@link #reached}. */
+  @Override
   public int mark() {
     enqueued++;
     stream.write(memory.address(), enqueued);
@@ -36,6 +37,7 @@ public final class StreamProgress implements AutoCloseable {
   }
 
   /** Whether what had been enqueued before a mark is done. Work that failed is never done. */
+  @Override
   public boolean reached(int mark) {
     return (int) COUNTER.getVolatile(counter, 0L) - mark >= 0;
   }
@@ -64,7 +66,8 @@ public final class StreamProgress implements AutoCloseable {
    *
    * @throws io.pipelane.lanes.cuda.driver.CudaException when it has failed
    */
-  void require(int mark) {
+  @Override
+  public void require(int mark) {
     if (!await(mark, LONGEST_SPIN_NANOS)) {
       stream.synchronize();
     }

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.execution;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -46,7 +47,10 @@ public final class BorrowedSpace {
     void close();
   }
 
-  /** Borrows for a lane that is about to be entered; any thread closes it, after that. */
+  /**
+   * Borrows for a lane that is about to be entered; any thread closes it, after that, perhaps more
+   * than once.
+   */
   public Borrowing begin() {
     lock.lock();
     try {
@@ -54,15 +58,22 @@ public final class BorrowedSpace {
     } finally {
       lock.unlock();
     }
+    AtomicBoolean open = new AtomicBoolean(true);
     return () -> {
-      lock.lock();
-      try {
-        borrowings--;
-      } finally {
-        lock.unlock();
+      if (open.getAndSet(false)) {
+        end();
       }
-      giveBackSpare();
     };
+  }
+
+  private void end() {
+    lock.lock();
+    try {
+      borrowings--;
+    } finally {
+      lock.unlock();
+    }
+    giveBackSpare();
   }
 
   /**
@@ -100,6 +111,20 @@ public final class BorrowedSpace {
   /** What is borrowed at present. */
   public long bytes() {
     return space.borrowedBytes();
+  }
+
+  /**
+   * What of it nobody knows to come back, as iterations that do not end have it in their lanes; in
+   * whole units.
+   */
+  public long keptBytes() {
+    lock.lock();
+    try {
+      long unit = reserve.unitBytes();
+      return Math.ceilDiv(space.keptBytes(), unit) * unit;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Gives back what no lane has, unless somebody is about to enter one. */

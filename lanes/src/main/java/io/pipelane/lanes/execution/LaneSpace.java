@@ -218,6 +218,16 @@ final class LaneSpace implements AutoCloseable {
     table.withhold(lane.id);
   }
 
+  /**
+   * What of the borrowed bytes could not go back though all lanes were left that will be, as far as
+   * anybody knows.
+   */
+  long keptBytes() {
+    long stuck =
+        open.values().stream().filter(Lane::isStuck).mapToLong(lane -> table.sizeOf(lane.id)).sum();
+    return Math.clamp(persistentBytes + stuck - capacityBytes, 0, borrowedBytes);
+  }
+
   /** Why no lane that is open will be left, as far as anybody knows; empty where one will be. */
   String standstill() {
     return open.values().stream().allMatch(Lane::isStuck)

@@ -157,7 +157,7 @@ public final class EnsembleCatalog implements ModelCatalog {
       throw new StatusException(
           Status.UNIMPLEMENTED, "it names devices, and one of its models keeps state");
     }
-    spanning.requireUsable(name);
+    spanning.requireUsable(name, plan.models());
   }
 
   private ServedModel member(Step step) {

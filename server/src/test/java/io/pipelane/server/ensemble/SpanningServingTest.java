@@ -170,8 +170,9 @@ class SpanningServingTest {
           send(client, to(server, "/v2/repository/index").POST(BodyPublishers.ofString("{}")));
       assertTrue(index.contains("step1 on device 0, step2 on device 1"), index);
       server.devices().lose(TwoDevices.second(server));
-      String refused =
-          new String(infer(client, server, "there", input()).body(), StandardCharsets.UTF_8);
+      HttpResponse<byte[]> answer = infer(client, server, "there", input());
+      assertEquals(503, answer.statusCode());
+      String refused = new String(answer.body(), StandardCharsets.UTF_8);
       assertTrue(
           refused.contains(
               "device " + TwoDevices.second(server) + " is lost, and has a part of there"),

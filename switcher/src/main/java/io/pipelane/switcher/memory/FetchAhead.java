@@ -183,7 +183,7 @@ final class FetchAhead {
 
   private boolean fetchWanted(Residency residency, Set<Residency> spared) {
     residency.lodged = false;
-    long fetched = memory.makeRoom(memory.pageBytes(), spared) ? ahead.send(residency) : 0;
+    long fetched = ahead.send(residency, Residency.evictableBut(spared));
     if (fetched > 0) {
       memory.counters.pagesWanted++;
       memory.counters.bytesWanted += fetched;
@@ -209,7 +209,7 @@ final class FetchAhead {
     Set<Residency> kept = new HashSet<>(spared);
     kept.add(into.get());
     into.get().lodged = false;
-    long fetched = memory.makeRoom(memory.pageBytes(), kept) ? ahead.send(into.get()) : 0;
+    long fetched = ahead.send(into.get(), Residency.evictableBut(kept));
     if (into.get().awaitsDisk) {
       idleMoves.putOff();
     }
@@ -219,7 +219,12 @@ final class FetchAhead {
   }
 
   private boolean fetchLodger(Set<Residency> spared) {
-    return peers.next(spared).filter(this::lacksAPage).map(ahead::send).orElse(0L) > 0;
+    return peers
+            .next(spared)
+            .filter(this::lacksAPage)
+            .map(lodger -> ahead.send(lodger, peers.mayGiveWayTo(lodger, spared)))
+            .orElse(0L)
+        > 0;
   }
 
   /** Gives a model what others have of its next pages; whether the one behind can be sent for. */
@@ -255,16 +260,16 @@ final class FetchAhead {
   }
 
   /**
-   * Sends for the next page of a model that offline work waits for, behind everything else; there
-   * is room for it.
+   * Sends for the next page of a model that offline work waits for, behind everything else.
    *
-   * @return the bytes on their way; 0 when the link is not free, or the page cannot be sent for
+   * @return the bytes on their way; 0 when the link is not free, there is no room, or the page
+   *     cannot be sent for
    */
   long sendBehindOthers(Residency residency) {
     boolean isLinkIdle = isLinkIdle() && memory.copiesUnderWay.get() == 0;
     if (!isLinkIdle || residency.awaitsDisk || !residency.arrivals.isEmpty()) {
       return 0;
     }
-    return ahead.send(residency);
+    return ahead.send(residency, Residency.evictableBut(Set.of(residency)));
   }
 }

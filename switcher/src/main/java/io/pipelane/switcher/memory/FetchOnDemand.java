@@ -261,10 +261,7 @@ final class FetchOnDemand {
       if (residency.isComplete()) {
         return true;
       }
-      sent =
-          memory.makeRoom(memory.pageBytes(), Set.of(residency))
-              ? fetchAhead.sendBehindOthers(residency)
-              : 0;
+      sent = fetchAhead.sendBehindOthers(residency);
       memory.counters.offline(sent, residency.isComplete());
     } while (sent > 0 && !residency.isComplete() && !residency.isArriving());
     if (!residency.isComplete()) {

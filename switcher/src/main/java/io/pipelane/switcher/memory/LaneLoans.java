@@ -52,6 +52,15 @@ public final class LaneLoans implements Reserve {
     this.signal = signal;
   }
 
+  /**
+   * Has the lanes say what runs that do not end keep of the loans.
+   *
+   * @param bytes in whole units; asked under the daemon's lock
+   */
+  public void keptByStuckRuns(LongSupplier bytes) {
+    stuck.lanesKeep(bytes);
+  }
+
   @Override
   public long unitBytes() {
     return memory.pageBytes();

@@ -18,6 +18,7 @@ import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.Unit;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Condition;
@@ -34,6 +35,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */
 public final class MemoryDaemon implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(MemoryDaemon.class.getName());
+
   /*
    * One lock guards every Residency, the page pool and the budget; only its holder writes. While it
    * is held nothing waits for copies or runs, so a holder always gets done. Copy events call back
@@ -313,18 +316,30 @@ public final class MemoryDaemon implements AutoCloseable {
       stuck.remove(lease);
       residency.leases--;
       linkIsFree = idleLink.runEnds();
+      changed.signalAll();
+      takeWhatGoes(residency);
+    } finally {
+      lock.unlock();
+    }
+    if (linkIsFree) {
+      idleLink.tell();
+    }
+  }
+
+  /**
+   * Takes what a run's end has left to be taken. A lost device may fail in that: whoever has run
+   * there, and may hold something elsewhere, has nothing to do with it.
+   */
+  private void takeWhatGoes(Residency residency) {
+    try {
       memory.settle(residency);
       stalls.refresh(residency, holdings);
       if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
         memory.takeBack(residency, residency.pages.size());
       }
       memory.takeIfLeftBehind(residency);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-    if (linkIsFree) {
-      idleLink.tell();
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "pages of " + residency.model.version() + " stay for now", e);
     }
   }
 

@@ -11,6 +11,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +28,7 @@ final class PagesAhead implements AutoCloseable {
    * transfer. A run that begins meanwhile waits for it and sends for the rest. A mounted model's
    * page is copied to where it lies. Another model's page comes by way of one of StagedPages, and
    * is mapped with the others once the model is mounted. What is on disk is not sent for before it
-   * has been read (PagesFromDisk).
+   * has been read (PagesFromDisk). Others give way when it is sent for, not before.
    */
   private final CopyEngine copies;
   private final WeightMemory memory;
@@ -103,12 +104,16 @@ final class PagesAhead implements AutoCloseable {
   }
 
   /**
-   * Sends for a model's next page; there is room for it.
+   * Sends for a model's next page, if there is room for it.
    *
-   * @return the bytes that are on their way; where there are none, the page is read from disk
-   *     first, or a run will say why
+   * @param givesWay who gives way for it; nobody who is not evictable
+   * @return the bytes that are on their way; where there are none, there is no room, or the page is
+   *     read from disk first, or a run will say why
    */
-  long send(Residency residency) {
+  long send(Residency residency, Predicate<Residency> givesWay) {
+    if (!mayHaveRoom(givesWay)) {
+      return 0;
+    }
     long offset = memory.residentBytes(residency);
     long bytes = Math.min(memory.pageBytes(), residency.model.plan().weightBytes() - offset);
     Origin origin;
@@ -118,9 +123,24 @@ final class PagesAhead implements AutoCloseable {
       residency.fetchFailed(nanoClock.getAsLong());
       return 0;
     }
-    boolean sent =
-        fromDisk.isRead(residency, origin, offset, bytes) && send(residency, origin, offset, bytes);
-    return sent ? bytes : 0;
+    if (!fromDisk.isRead(residency, origin, offset, bytes)) {
+      return 0;
+    }
+    boolean hasRoom = false;
+    try {
+      hasRoom = memory.makeRoom(memory.pageBytes(), givesWay);
+    } finally {
+      if (!hasRoom) {
+        origin.close();
+      }
+    }
+    return hasRoom && send(residency, origin, offset, bytes) ? bytes : 0;
+  }
+
+  /** Whether a page is free, or somebody is there who gives way. */
+  private boolean mayHaveRoom(Predicate<Residency> givesWay) {
+    return memory.freeBytes() >= memory.pageBytes()
+        || memory.residencies.values().stream().anyMatch(givesWay);
   }
 
   private boolean send(Residency residency, Origin origin, long offset, long bytes) {

@@ -299,7 +299,8 @@ public final class PeerMemory {
   }
 
   /**
-   * A lodger that misses a page that is worth bringing in, for which there is room now.
+   * A lodger that misses a page that is worth bringing in, if others {@link #mayGiveWayTo make
+   * room}.
    *
    * @param spared give no pages for it
    */
@@ -308,8 +309,7 @@ public final class PeerMemory {
     for (Residency residency : wanted) {
       residency.lodged |= residency.pages.isEmpty() && residency.leases == 0;
       if (residency.lodged && residency.canGain(now) && isWorthIt(residency, spared, now)) {
-        boolean hasRoom = memory.makeRoom(memory.pageBytes(), mayGiveWayTo(residency, spared));
-        return hasRoom ? Optional.of(residency) : Optional.empty();
+        return Optional.of(residency);
       }
     }
     return Optional.empty();
@@ -324,7 +324,8 @@ public final class PeerMemory {
         nowNanos);
   }
 
-  private Predicate<Residency> mayGiveWayTo(Residency lodger, Set<Residency> spared) {
+  /** Who gives way to what is held for others. */
+  Predicate<Residency> mayGiveWayTo(Residency lodger, Set<Residency> spared) {
     boolean pageByPage = holdings.policy().plansAhead();
     return other ->
         other != lodger

@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The memory daemon's record of one model's weights; guarded by the daemon's lock. */
@@ -174,6 +176,11 @@ final class Residency {
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
     return leases == 0 && !pages.isEmpty() && !isBeingCopied();
+  }
+
+  /** All of which pages may be taken away but some. */
+  static Predicate<Residency> evictableBut(Set<Residency> spared) {
+    return residency -> !spared.contains(residency) && residency.isEvictable();
   }
 
   /** Whether it is to go, or its unit has gone, and it can follow. */

@@ -9,12 +9,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The leases of runs that were ended, whose worker processes stay and keep the weights. Nobody
- * knows how long they do, so nobody is kept waiting for that. Guarded by the memory daemon's lock.
+ * The leases of runs that were ended, whose worker processes stay and keep the weights, and what
+ * their lanes have borrowed. Nobody knows how long they do, so nobody is kept waiting for that.
+ * Guarded by the memory daemon's lock.
  */
 final class StuckLeases {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -22,6 +24,7 @@ final class StuckLeases {
   private final long capacityPages;
   private final long pageBytes;
   private final Map<Lease, String> reasons = new LinkedHashMap<>();
+  private volatile LongSupplier lanesKeepBytes = () -> 0;
 
   /**
    * No lease is stuck.
@@ -31,6 +34,11 @@ final class StuckLeases {
   StuckLeases(long capacityBytes, long pageBytes) {
     this.capacityPages = capacityBytes / pageBytes;
     this.pageBytes = pageBytes;
+  }
+
+  /** Has somebody say what stuck runs' lanes keep of what was lent to them, in whole pages. */
+  void lanesKeep(LongSupplier bytes) {
+    lanesKeepBytes = bytes;
   }
 
   /** A lease is, until it is removed. */
@@ -67,10 +75,14 @@ final class StuckLeases {
   }
 
   private void requireRoom(Collection<Residency> together, long missing) {
+    if (reasons.isEmpty()) {
+      return;
+    }
+    long lanes = lanesKeepBytes.getAsLong() / pageBytes;
     Set<Page> taken = pagesKeptBeside(together);
-    if (!taken.isEmpty()) {
+    if (lanes > 0 || !taken.isEmpty()) {
       together.forEach(residency -> taken.addAll(residency.pages));
-      if (missing > capacityPages - taken.size()) {
+      if (missing > capacityPages - lanes - taken.size()) {
         throw refusal("device memory");
       }
     }

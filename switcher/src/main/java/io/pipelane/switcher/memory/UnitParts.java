@@ -84,6 +84,19 @@ public final class UnitParts {
     }
   }
 
+  /** Whether models could be here together, were nothing else here; returns at once. */
+  public boolean couldHold(List<ModelVersion> part) {
+    lock.lock();
+    try {
+      requireRoom(part.stream().map(known).toList());
+      return true;
+    } catch (StatusException e) {
+      return false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void requireRoom(List<Residency> together) {
     memory.requireFit(together);
     long structures = together.stream().map(residency -> residency.structure).distinct().count();

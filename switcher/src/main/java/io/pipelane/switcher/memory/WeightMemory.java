@@ -352,17 +352,20 @@ final class WeightMemory {
   private void takePages(Residency residency, int count) {
     staged.clear();
     boolean arrived = !residency.fetchFailed && !residency.hasFailed();
-    for (int i = 0; i < count; i++) {
-      if (residency.isMounted()) {
-        residency.range().addresses.unmap(residency.pages.size() - 1);
+    try {
+      for (int i = 0; i < count; i++) {
+        if (residency.isMounted()) {
+          residency.range().addresses.unmap(residency.pages.size() - 1);
+        }
+        Page page = residency.pages.removeLast();
+        shared.letGo(page);
+        tenants.left(page, residency, arrived);
+        counters.pagesEvicted++;
+        counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
       }
-      Page page = residency.pages.removeLast();
-      shared.letGo(page);
-      tenants.left(page, residency, arrived);
-      counters.pagesEvicted++;
-      counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
+    } finally { // A lost device may fail.
+      holdings.setPages(residency.holding, residency.pages.size());
     }
-    holdings.setPages(residency.holding, residency.pages.size());
   }
 
   /** Forgets arrivals that are done; rolls a failed transfer back once nobody runs on it. */
@@ -475,7 +478,7 @@ final class WeightMemory {
    * @return false when those that hold the rest cannot give way now
    */
   boolean makeRoom(long bytes, Set<Residency> spared) {
-    return makeRoom(bytes, residency -> !spared.contains(residency) && residency.isEvictable());
+    return makeRoom(bytes, Residency.evictableBut(spared));
   }
 
   /**

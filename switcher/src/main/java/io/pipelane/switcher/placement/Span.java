@@ -11,6 +11,7 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.residency.Unit;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -28,12 +29,16 @@ import org.jspecify.annotations.Nullable;
  * takes its part (PipeSwitch §4.5). Safe for any thread; blocks.
  */
 final class Span {
+  private static final System.Logger LOG = System.getLogger(Span.class.getName());
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   /*
    * Devices are taken in the order of their indices, whatever the order of steps. So of two models
    * that want the same devices one is first on the first of them. A device is taken when the copies
    * have been sent for, not when they have arrived, so the links move at the same time.
    */
   private final String name;
+  private final Map<String, Member> said;
   private final Map<String, Member> placeOf;
   private final BiConsumer<ModelVersion, Member> asked;
   private final Unit unit = new Unit(this::breakUp);
@@ -42,11 +47,25 @@ final class Span {
   /**
    * A model that is nowhere.
    *
-   * @param placeOf devices by the names of models
+   * @param said devices by the names of models, as its owner wants it
    * @param asked told of each online run of a part
    */
-  Span(String name, Map<String, Member> placeOf, BiConsumer<ModelVersion, Member> asked) {
+  Span(String name, Map<String, Member> said, BiConsumer<ModelVersion, Member> asked) {
+    this(name, said, said, asked);
+  }
+
+  /**
+   * The same of which some parts are elsewhere.
+   *
+   * @param placeOf where they are
+   */
+  Span(
+      String name,
+      Map<String, Member> said,
+      Map<String, Member> placeOf,
+      BiConsumer<ModelVersion, Member> asked) {
     this.name = name;
+    this.said = Map.copyOf(said);
     this.placeOf = Map.copyOf(placeOf);
     this.asked = asked;
   }
@@ -55,23 +74,36 @@ final class Span {
     return placeOf;
   }
 
+  /** Where its owner wants its parts. */
+  Map<String, Member> said() {
+    return said;
+  }
+
+  /** Whether each part is where its owner wants it, or elsewhere as that device is lost. */
+  boolean isInPlace() {
+    return said.entrySet().stream().allMatch(part -> isInPlace(part.getKey(), part.getValue()));
+  }
+
+  private boolean isInPlace(String model, Member wanted) {
+    Member place = Objects.requireNonNull(placeOf.get(model));
+    return place.isUsable() && (place == wanted || !wanted.isUsable());
+  }
+
   /** Refuses what a lost device has a part of. */
-  void requireUsable() {
+  private void requireUsable() {
     placeOf.values().stream()
         .filter(member -> !member.isUsable())
-        .min(Comparator.comparingInt(member -> member.index))
+        .findFirst()
         .ifPresent(
             member -> {
-              throw new StatusException(
-                  Status.DEVICE_FAILURE,
-                  "device %s is lost, and has a part of %s; restart the server"
-                      .formatted(member.name, name));
+              throw StatusException.unavailable(
+                  "device %s is lost, and has a part of %s; try again".formatted(member.name, name),
+                  RETRY_AFTER);
             });
   }
 
   /** See {@link io.pipelane.switcher.SpanningModels#switchIn}. */
   Hold switchIn(Collection<ModelVersion> models) {
-    requireUsable();
     Map<Member, List<ModelVersion>> parts =
         new TreeMap<>(Comparator.comparingInt(member -> member.index));
     models.stream()
@@ -90,7 +122,7 @@ final class Span {
     } catch (RuntimeException | Error e) {
       held.values().forEach(Hold::close);
       unit.incomplete();
-      parts.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
+      parts.forEach(this::takeOut);
       throw e;
     }
     unit.completed();
@@ -103,7 +135,7 @@ final class Span {
       throw StatusException.unavailable(
           "%s was just loaded anew, and %s is no part of it any more; try again"
               .formatted(name, version),
-          Duration.ofSeconds(1));
+          RETRY_AFTER);
     }
     return place;
   }
@@ -157,7 +189,10 @@ final class Span {
     }
   }
 
-  /** A handler that counts a run as its device's, from its coming to its end. */
+  /**
+   * A handler that counts a run as its device's, from its coming to its end, and is told of a lost
+   * device that another one may do better.
+   */
   private record Counted(
       Member member, Priority priority, long expectedNanos, ResultHandler handler)
       implements ForwardingHandler {
@@ -175,7 +210,15 @@ final class Span {
     @Override
     public void failed(StatusException error) {
       left();
-      handler.failed(error);
+      boolean isOfLoss = !member.isUsable() && error.status() != Status.CANCELLED;
+      handler.failed(isOfLoss ? lost(error) : error);
+    }
+
+    private StatusException lost(StatusException error) {
+      return StatusException.unavailable(
+          "device %s was lost under it; try again: %s".formatted(member.name, error.getMessage()),
+          RETRY_AFTER,
+          error);
     }
   }
 
@@ -183,11 +226,16 @@ final class Span {
    * A part has given way, with a daemon's lock held: the others follow on a thread that has none.
    */
   private void breakUp() {
-    Thread.ofVirtual().name("switch-out").start(this::takeOut);
+    Thread.ofVirtual().name("switch-out").start(() -> latest.forEach(this::takeOut));
   }
 
-  private void takeOut() {
-    latest.forEach((member, part) -> member.switcher.spanParts().takeOut(part));
+  /** A lost device may fail in that, which concerns no other one. */
+  private void takeOut(Member member, List<ModelVersion> part) {
+    try {
+      member.switcher.spanParts().takeOut(part);
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "what %s has of %s stays for now".formatted(member.name, name), e);
+    }
   }
 
   /** It is one no longer: its models are kept, or give way, one by one. */

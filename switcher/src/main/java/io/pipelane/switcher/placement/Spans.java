@@ -5,16 +5,20 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.SpanningModels;
+import java.lang.System.Logger.Level;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The models of a group that span its devices, and which device has which of their parts. */
 final class Spans implements SpanningModels {
+  private static final System.Logger LOG = System.getLogger(Spans.class.getName());
+
   private final List<Member> members;
   private final Placement placement;
   private final BiConsumer<ModelVersion, Member> asked;
@@ -53,7 +57,7 @@ final class Spans implements SpanningModels {
     Map<String, Member> places = new HashMap<>();
     deviceOf.forEach((model, device) -> places.put(model, member(device)));
     @Nullable Span span = spans.get(name);
-    if (span == null || !span.placeOf().equals(places)) {
+    if (span == null || !span.said().equals(places)) {
       replace(name, places);
     }
   }
@@ -79,28 +83,63 @@ final class Spans implements SpanningModels {
         }
       }
     }
-    forget(name);
-    spans.put(name, new Span(name, places, asked));
-    places.forEach(placement::confine);
+    put(name, new Span(name, places, asked));
+  }
+
+  /** In place of another one, whose requests that are under way end as they have begun. */
+  private synchronized void put(String name, Span span) {
+    @Nullable Span earlier = spans.put(name, span);
+    if (earlier != null) {
+      end(earlier, span.placeOf().keySet());
+    }
+    span.placeOf().forEach(placement::confine);
   }
 
   @Override
   public synchronized void forget(String name) {
     @Nullable Span span = spans.remove(name);
     if (span != null) {
-      span.end();
-      span.placeOf().keySet().forEach(model -> placement.confine(model, null));
+      end(span, Set.of());
     }
   }
 
+  private void end(Span span, Set<String> remaining) {
+    span.end();
+    span.placeOf().keySet().stream()
+        .filter(model -> !remaining.contains(model))
+        .forEach(model -> placement.confine(model, null));
+  }
+
   @Override
-  public void requireUsable(String name) {
-    span(name).requireUsable();
+  public void requireUsable(String name, Collection<ModelVersion> models) {
+    inPlace(name, models);
   }
 
   @Override
   public Hold switchIn(String name, Collection<ModelVersion> models) {
-    return span(name).switchIn(models);
+    return inPlace(name, models).switchIn(models);
+  }
+
+  private Span inPlace(String name, Collection<ModelVersion> models) {
+    Span span = span(name);
+    return span.isInPlace() ? span : moved(name, models);
+  }
+
+  /** Devices have been lost, or are there again. */
+  private synchronized Span moved(String name, Collection<ModelVersion> models) {
+    Span span = span(name);
+    if (span.isInPlace()) {
+      return span;
+    }
+    Map<String, Member> places = PartPlaces.of(name, span.said(), models, members);
+    Span moved = new Span(name, span.said(), places, asked);
+    put(name, moved);
+    LOG.log(
+        Level.WARNING,
+        "a device of {0} was lost, or is there again; its parts are on {1} from now on",
+        name,
+        PartPlaces.text(places));
+    return moved;
   }
 
   private Span span(String name) {

@@ -127,13 +127,8 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     if (members.stream().noneMatch(Member::isUsable)) {
       throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
     }
-    @Nullable Member place = spans.placeOf(version.model());
-    if (place != null && !place.isUsable()) {
-      throw new StatusException(
-          Status.DEVICE_FAILURE,
-          "model %s is to be on device %s alone, which is lost".formatted(version, place.name));
-    }
-    List<Integer> registered = registration.register(model, options, atHome, place);
+    List<Integer> registered =
+        registration.register(model, options, atHome, placeOf(version.model()));
     routes.put(
         version,
         new Route(
@@ -143,7 +138,13 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             members.size(),
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
-    confine(version.model(), spans.placeOf(version.model())); // It may have been said meanwhile.
+    confine(version.model(), placeOf(version.model())); // It may have been said meanwhile.
+  }
+
+  /** The device that alone may have a model; null where any may, as while that is lost. */
+  private @Nullable Member placeOf(String model) {
+    @Nullable Member place = spans.placeOf(model);
+    return place != null && place.isUsable() ? place : null;
   }
 
   /** Models that span the devices. */

@@ -103,6 +103,44 @@ class PagesFromDiskTest extends DaemonTest {
     assertEquals(1, residentPages(second));
   }
 
+  /** What gives way is of use to runs that come while the disk is read. */
+  @Test
+  void wish_onDiskBesideAFullDevice_takesNothingBeforeItHasBeenRead() {
+    ImportedModel idle = registered("idle", PAGES);
+    use(idle);
+    ImportedModel model = registered("model", 2);
+    Disk disk = models.onDisk(model.version());
+    wish(model);
+    for (int page = 1; page <= 2; page++) {
+      assertFalse(fetch());
+      assertEquals(PAGES - page + 1, residentPages(idle));
+      turn(disk);
+      assertTrue(fetch());
+      device.completeAll();
+      assertEquals(PAGES - page, residentPages(idle));
+      assertEquals(page, residentPages(model));
+    }
+  }
+
+  /** Nobody could use what would be read. */
+  @Test
+  void wish_onDiskBesideADeviceInUse_isNotRead() {
+    ImportedModel used = registered("used", PAGES);
+    use(used);
+    ImportedModel model = registered("model", 1);
+    Disk disk = models.onDisk(model.version());
+    wish(model);
+    try (Lease _ = daemon.acquire(used.version())) {
+      assertFalse(fetch());
+      assertFalse(disk.isAwaited());
+      assertEquals(0, models.opened(model.version()));
+    }
+    assertFalse(fetch());
+    turn(disk);
+    assertTrue(fetch());
+    device.completeAll();
+  }
+
   /** Its first layers compute while the rest is read. */
   @Test
   void acquire_modelIsBeingRead_runsCopiesDoNotWaitForThat() {
@@ -176,6 +214,23 @@ class PagesFromDiskTest extends DaemonTest {
     await(() -> device.pending() == 1);
     device.completeAll();
     run.get();
+  }
+
+  @Test
+  void acquireOffline_onDiskBesideAFullDevice_takesNothingBeforeItHasBeenRead() throws Exception {
+    ImportedModel idle = registered("idle", PAGES);
+    use(idle);
+    ImportedModel offline = registered("offline", 1);
+    Disk disk = models.onDisk(offline.version());
+    Future<Lease> run =
+        threads.submit(() -> daemon.acquire(offline.version(), Priority.OFFLINE, RunControl.NONE));
+    await(disk::isAwaited);
+    assertEquals(PAGES, residentPages(idle));
+    disk.turn();
+    await(() -> device.pending() == 1);
+    assertEquals(PAGES - 1, residentPages(idle));
+    device.completeAll();
+    run.get().close();
   }
 
   @Test

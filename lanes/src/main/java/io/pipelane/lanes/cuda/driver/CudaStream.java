@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cuda.driver;
 
 import java.lang.reflect.Constructor;
+import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.CUstreamWaitValue_flags;
@@ -232,6 +233,19 @@ public final class CudaStream implements AutoCloseable {
     if (result != 0) {
       throw CudaException.of(result, "cuGraphLaunch", graph.address(), address());
     }
+  }
+
+  /**
+   * Whether the device has failed, and does no more of what is enqueued, or nobody wants it any
+   * more, as the stream is closed. Not to be asked in a loop: that keeps other threads from
+   * launching work.
+   */
+  public synchronized boolean hasFailed() {
+    if (closed) {
+      return true;
+    }
+    int result = JCudaDriver.cuStreamQuery(handle);
+    return result != 0 && result != CUresult.CUDA_ERROR_NOT_READY;
   }
 
   /** Destroys the stream; work that is enqueued is still carried out. */

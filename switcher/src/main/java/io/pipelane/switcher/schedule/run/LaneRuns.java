@@ -99,17 +99,20 @@ final class LaneRuns {
   private boolean runWithRoom(QueuedRequest request, Lease lease, Worker.Caller caller, Turn turn) {
     turn.leave();
     long laneBytes = neededBytes(request);
-    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin();
+    try (BorrowedSpace.Borrowing borrowing = lanes.borrowed().begin();
         SessionRoom room = makeRoom(request.request(), laneBytes, lease)) {
-      runInLane(request, lease, leaving(room, caller), turn);
+      runInLane(request, lease, lettingGo(borrowing::close, lettingGo(room::close, caller)), turn);
       return true;
     } catch (NoSessionRoomException e) {
       return false;
     }
   }
 
-  /** Has a run that does not end keep nobody else from making room: it has its session. */
-  private static Worker.Caller leaving(SessionRoom room, Worker.Caller caller) {
+  /**
+   * Has a run that does not end let go of what others need to make room, or to have theirs back: it
+   * has its session and its lane.
+   */
+  static Worker.Caller lettingGo(Runnable held, Worker.Caller caller) {
     return new Worker.Caller() {
       @Override
       public void placed() {
@@ -118,7 +121,7 @@ final class LaneRuns {
 
       @Override
       public void failed(StatusException reason) {
-        room.close();
+        held.run();
         caller.failed(reason);
       }
     };

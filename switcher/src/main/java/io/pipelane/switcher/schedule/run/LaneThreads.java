@@ -308,11 +308,11 @@ final class LaneThreads {
       long expected = expectedStall + estimates.executionNanos(key);
       long mark = gate.runs().mark();
       try (Lease lease = weights.get();
-          BorrowedSpace.Borrowing _ = beforehand.apply(lease)) {
+          BorrowedSpace.Borrowing borrowing = beforehand.apply(lease)) {
         turn.retake();
         progress.segments(lease.segments());
         lease.controlledBy(turn, segmentsAhead(request, expected));
-        run(lease);
+        run(lease, borrowing);
         InferenceTimings timings = timings(lease);
         estimates.ran(key, expected, expectedStall, timings.executeNanos(), timings.stallNanos());
         gate.runTime().ran(timings.executeNanos() - timings.stallNanos());
@@ -338,9 +338,10 @@ final class LaneThreads {
       }
     }
 
-    private void run(Lease lease) {
+    private void run(Lease lease, BorrowedSpace.Borrowing borrowing) {
+      Worker.Caller caller = answer.toCaller(() -> timings(lease));
       try {
-        runs.run(queued, lease, answer.toCaller(() -> timings(lease)), turn);
+        runs.run(queued, lease, LaneRuns.lettingGo(borrowing::close, caller), turn);
       } finally {
         lacksWeights = lease.failed();
       }
