@@ -21,6 +21,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.HostReader;
 import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.lang.System.Logger.Level;
@@ -254,6 +255,12 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   @Override
   public Optional<CudaStream> busyCopyStream() {
     return copies.busyStream();
+  }
+
+  /** Its own copy stream brings inputs in between the weights. */
+  @Override
+  public Optional<HostReader> hostReader() {
+    return Optional.empty();
   }
 
   @Override

@@ -14,6 +14,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.HostReader;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
@@ -47,6 +48,7 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
   private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
   private final WorkerTables tables;
+  private final Optional<HostReader> hostReader;
   private volatile boolean lost;
 
   private CudaWorkerDevice(CudaExport export, CudaContext context) {
@@ -70,6 +72,7 @@ public final class CudaWorkerDevice implements SessionDevice {
     this.persistent = new OwnedMemory(heap);
     this.tables =
         new WorkerTables(export.process(), segment -> PinnedHostMemory.register(context, segment));
+    this.hostReader = HostReader.open(context);
   }
 
   /**
@@ -250,6 +253,11 @@ public final class CudaWorkerDevice implements SessionDevice {
   @Override
   public Optional<CudaStream> busyCopyStream() {
     return Optional.empty();
+  }
+
+  @Override
+  public Optional<HostReader> hostReader() {
+    return hostReader;
   }
 
   @Override

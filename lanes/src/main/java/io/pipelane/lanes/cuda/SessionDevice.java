@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.HostReader;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 import java.util.function.LongSupplier;
@@ -17,6 +18,12 @@ public interface SessionDevice {
    * sooner, as all pass one engine. Their users wait for a mark behind them.
    */
   Optional<CudaStream> busyCopyStream();
+
+  /**
+   * What brings inputs in where weights come in on another process's stream; empty where they do
+   * not.
+   */
+  Optional<HostReader> hostReader();
 
   /**
    * Tells where what runs on a range reads in place, which is asked before each run: it changes

@@ -1,6 +1,8 @@
 package io.pipelane.lanes.cuda.driver;
 
 import java.lang.reflect.Constructor;
+import jcuda.Pointer;
+import jcuda.driver.CUfunction;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstreamCaptureMode;
@@ -125,6 +127,16 @@ public final class CudaStream implements AutoCloseable {
       throw CudaException.of(result, "cuMemcpyHtoDAsync", device, host, bytes, address());
     }
     context.carries(bytes);
+  }
+
+  /** Launches a kernel with its parameters. */
+  void launch(CUfunction kernel, int blocks, int threads, Pointer parameters) {
+    int result =
+        JCudaDriver.cuLaunchKernel(
+            kernel, blocks, 1, 1, threads, 1, 1, 0, handle, parameters, null);
+    if (result != 0) {
+      throw CudaException.of(result, "cuLaunchKernel", blocks, threads, address());
+    }
   }
 
   /** Copies to host memory, which must stay until then; to unpinned memory it blocks. */

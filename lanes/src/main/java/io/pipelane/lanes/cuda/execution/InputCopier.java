@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
+import io.pipelane.lanes.cuda.driver.HostReader;
 import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
 import io.pipelane.lanes.execution.InputTensor;
 import java.lang.foreign.MemorySegment;
@@ -18,6 +19,11 @@ final class InputCopier implements AutoCloseable {
 
   /** A processor's cache line. */
   private static final long ALIGNMENT_IN_PLACE = 64;
+
+  /** What enqueues the transfer of pinned host memory to the device. */
+  private interface Way {
+    void bring(long device, long host, long bytes);
+  }
 
   private final SessionDevice device;
   private final CudaStream lane;
@@ -37,9 +43,15 @@ final class InputCopier implements AutoCloseable {
    * states, which are on the device already.
    */
   void enqueue(InputLayout layout, long block) {
+    Optional<HostReader> reader = device.hostReader();
+    if (reader.isPresent()) {
+      HostReader kernel = reader.get();
+      enqueue(layout, block, (to, host, bytes) -> kernel.read(lane, to, host, bytes));
+      return;
+    }
     Optional<CudaStream> busy = device.busyCopyStream();
     try {
-      enqueue(layout, block, busy.orElse(lane));
+      enqueue(layout, block, busy.orElse(lane)::copyToDevice);
     } finally {
       if (busy.isPresent()) { // Whoever waits for the lane waits for what is on its way, too.
         busy.get().record(copied);
@@ -48,8 +60,8 @@ final class InputCopier implements AutoCloseable {
     }
   }
 
-  private void enqueue(InputLayout layout, long block, CudaStream stream) {
-    Stretch staged = new Stretch(staging.take(layout.hostBytes()), block, stream);
+  private void enqueue(InputLayout layout, long block, Way way) {
+    Stretch staged = new Stretch(staging.take(layout.hostBytes()), block, way);
     for (Slot slot : layout.slots()) {
       InputTensor input = slot.tensor();
       if (input.onDevice()) {
@@ -57,9 +69,9 @@ final class InputCopier implements AutoCloseable {
         if (input.data().byteSize() > 0) {
           lane.copyWithin(block + slot.offset(), input.data().address(), input.data().byteSize());
         }
-      } else if (isReadInPlace(slot, stream)) {
+      } else if (isReadInPlace(slot)) {
         staged.flush();
-        stream.copyToDevice(block + slot.offset(), input.data().address(), input.data().byteSize());
+        way.bring(block + slot.offset(), input.data().address(), input.data().byteSize());
       } else {
         staged.add(slot);
       }
@@ -68,18 +80,18 @@ final class InputCopier implements AutoCloseable {
   }
 
   /** Large, aligned, and in memory that the device reads directly. */
-  private static boolean isReadInPlace(Slot slot, CudaStream stream) {
+  private boolean isReadInPlace(Slot slot) {
     MemorySegment data = slot.tensor().data();
     return data.byteSize() >= LEAST_IN_PLACE
         && data.address() % ALIGNMENT_IN_PLACE == 0
-        && stream.context().isPinned(data);
+        && lane.context().isPinned(data);
   }
 
   /** Inputs that follow each other, on their way through the staging buffer. */
   private static final class Stretch {
     private final MemorySegment buffer;
     private final long block;
-    private final CudaStream stream;
+    private final Way way;
 
     /** What is staged and not yet enqueued, by its place in the block. */
     private long begin;
@@ -89,10 +101,10 @@ final class InputCopier implements AutoCloseable {
     /** How much further down it lies in the buffer, which has no gaps for what is not staged. */
     private long shift;
 
-    Stretch(MemorySegment buffer, long block, CudaStream stream) {
+    Stretch(MemorySegment buffer, long block, Way way) {
       this.buffer = buffer;
       this.block = block;
-      this.stream = stream;
+      this.way = way;
     }
 
     void add(Slot slot) {
@@ -116,7 +128,7 @@ final class InputCopier implements AutoCloseable {
 
     void flush() {
       if (begin < end) {
-        stream.copyToDevice(block + begin, buffer.address() + begin - shift, end - begin);
+        way.bring(block + begin, buffer.address() + begin - shift, end - begin);
       }
       begin = end;
     }
