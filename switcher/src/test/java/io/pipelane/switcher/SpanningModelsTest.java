@@ -597,6 +597,25 @@ class SpanningModelsTest {
   }
 
   @Test
+  void switchIn_deviceIsLostMeanwhile_isToBeTriedAgain() throws Exception {
+    SwitcherGroup group = open(2);
+    Both both = span(group, "both", 0, 1);
+    evict(both);
+    source =
+        weights -> {
+          if (areOf(weights, "both2")) {
+            Objects.requireNonNull(sessions.get("cpu:1")).lose();
+            throw new StatusException(Status.DEVICE_FAILURE, "it does nothing any more");
+          }
+          return weights;
+        };
+    StatusException refused =
+        assertThrows(StatusException.class, () -> group.spans().switchIn(both.name, both.models()));
+    assertEquals(Status.UNAVAILABLE, refused.status(), refused.toString());
+    assertTrue(refused.toString().contains("cpu:1 was lost under it"), refused.toString());
+  }
+
+  @Test
   void switchIn_modelThatHasLeft_isRefused() throws Exception {
     SwitcherGroup group = open(2);
     Both both = span(group, "both", 0, 1);

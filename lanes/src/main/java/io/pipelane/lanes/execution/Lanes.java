@@ -5,7 +5,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
-import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -27,7 +26,6 @@ public final class Lanes implements Reservations, AutoCloseable {
    * lane behind one that does not end looks for another lane. Where all that are open are kept so,
    * whoever waits is refused.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -265,8 +263,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   private static StatusException refusal(String standstill) {
-    return StatusException.unavailable(
-        "run-time memory that is needed is kept: " + standstill, RETRY_AFTER);
+    return StatusException.unavailable("run-time memory that is needed is kept: " + standstill);
   }
 
   private void markStuck(LaneSpace.Lane lane, String reason) {

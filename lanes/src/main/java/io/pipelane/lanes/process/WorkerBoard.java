@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  * for any thread.
  */
 final class WorkerBoard {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   /** Fair: a worker of nobody's goes to the owner that has waited for it longest. */
   private final ReentrantLock lock = new ReentrantLock(true);
 
@@ -156,7 +154,7 @@ final class WorkerBoard {
         if (closed || !despair.isEmpty() || left <= 0) {
           String reason = despair.isEmpty() ? lastLoss : despair;
           throw StatusException.unavailable(
-              "no worker process is ready" + (reason.isEmpty() ? "" : "; " + reason), RETRY_AFTER);
+              "no worker process is ready" + (reason.isEmpty() ? "" : "; " + reason));
         }
         left = changed.awaitNanos(left);
       }

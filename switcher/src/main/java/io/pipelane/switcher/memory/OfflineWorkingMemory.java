@@ -5,7 +5,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Reservations;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.locks.Condition;
@@ -84,8 +83,7 @@ public final class OfflineWorkingMemory implements Reservations {
       if (!writeStateOut.getAsBoolean()) {
         throw StatusException.unavailable(
             "offline sequences under way hold what an offline run of %s needs; try again"
-                .formatted(new ByteSize(bytes)),
-            Duration.ofSeconds(1));
+                .formatted(new ByteSize(bytes)));
       }
     }
     Held held = new Held(bytes);
@@ -133,8 +131,7 @@ public final class OfflineWorkingMemory implements Reservations {
     if (held && laneBytes == stuckBytes) {
       throw StatusException.unavailable(
           "offline runs whose worker processes do not end hold what one of %s needs; try again"
-              .formatted(new ByteSize(bytes)),
-          Duration.ofSeconds(1));
+              .formatted(new ByteSize(bytes)));
     }
     return held;
   }

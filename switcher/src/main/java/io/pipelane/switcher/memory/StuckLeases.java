@@ -2,7 +2,6 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -19,8 +18,6 @@ import java.util.stream.Stream;
  * Guarded by the memory daemon's lock.
  */
 final class StuckLeases {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final long capacityPages;
   private final long pageBytes;
   private final Map<Lease, String> reasons = new LinkedHashMap<>();
@@ -116,7 +113,6 @@ final class StuckLeases {
   /** What to tell who needs something that is kept; some lease is stuck. */
   StatusException refusal(String what) {
     return StatusException.unavailable(
-        "%s that is needed is kept: %s".formatted(what, reasons.values().iterator().next()),
-        RETRY_AFTER);
+        "%s that is needed is kept: %s".formatted(what, reasons.values().iterator().next()));
   }
 }

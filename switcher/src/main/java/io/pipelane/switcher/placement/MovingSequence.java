@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -75,8 +74,7 @@ final class MovingSequence {
         if (waiting.size() >= MOST_WAITING) {
           throw StatusException.unavailable(
               "%d steps of sequence \"%s\" wait, which is the limit"
-                  .formatted(waiting.size(), of.id()),
-              Duration.ofSeconds(1));
+                  .formatted(waiting.size(), of.id()));
         }
         table.waiting().enter(request);
         waiting.add(step);
@@ -419,7 +417,6 @@ final class MovingSequence {
               ? StatusException.unavailable(
                   "sequence \"%s\" could not go on on another device: %s"
                       .formatted(step.of.id(), error.getMessage()),
-                  Duration.ofSeconds(1),
                   error)
               : error);
     }

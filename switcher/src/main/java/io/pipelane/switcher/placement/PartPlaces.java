@@ -2,7 +2,6 @@ package io.pipelane.switcher.placement;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -17,8 +16,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The devices of a model's parts, with others in place of those that are lost. */
 final class PartPlaces {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final String name;
   private final Map<String, Member> placeOf;
   private final Map<Member, List<ModelVersion>> usable =
@@ -79,8 +76,7 @@ final class PartPlaces {
   private void refuse(Member lost) {
     throw StatusException.unavailable(
         "device %s is lost, and has a part of %s that no other one has room for beside its own; restart the server, or load %s with other devices"
-            .formatted(lost.name, name, name),
-        RETRY_AFTER);
+            .formatted(lost.name, name, name));
   }
 
   /** Devices by the names of models, for people. */

@@ -12,7 +12,6 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.residency.Unit;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -30,8 +29,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Span {
   private static final System.Logger LOG = System.getLogger(Span.class.getName());
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   /*
    * Devices are taken in the order of their indices, whatever the order of steps. So of two models
    * that want the same devices one is first on the first of them. A device is taken when the copies
@@ -97,8 +94,8 @@ final class Span {
         .ifPresent(
             member -> {
               throw StatusException.unavailable(
-                  "device %s is lost, and has a part of %s; try again".formatted(member.name, name),
-                  RETRY_AFTER);
+                  "device %s is lost, and has a part of %s; try again"
+                      .formatted(member.name, name));
             });
   }
 
@@ -134,8 +131,7 @@ final class Span {
     if (place == null) {
       throw StatusException.unavailable(
           "%s was just loaded anew, and %s is no part of it any more; try again"
-              .formatted(name, version),
-          RETRY_AFTER);
+              .formatted(name, version));
     }
     return place;
   }
@@ -144,12 +140,28 @@ final class Span {
     try {
       step.run();
     } catch (RuntimeException e) {
+      if (isOfLoss(member, e)) {
+        throw lost(member, e);
+      }
       String message =
           "device %s cannot take its part of %s: %s".formatted(member.name, name, e.getMessage());
       throw e instanceof StatusException known
           ? known.saying(message)
           : new StatusException(Status.INTERNAL, message, e);
     }
+  }
+
+  /** Another device may do better what a lost one has failed in. */
+  private static boolean isOfLoss(Member member, RuntimeException failure) {
+    boolean isCancelled =
+        failure instanceof StatusException known && known.status() == Status.CANCELLED;
+    return !member.isUsable() && !isCancelled;
+  }
+
+  private static StatusException lost(Member member, RuntimeException failure) {
+    return StatusException.unavailable(
+        "device %s was lost under it; try again: %s".formatted(member.name, failure.getMessage()),
+        failure);
   }
 
   /** The span's parts that are there on all devices. */
@@ -210,15 +222,7 @@ final class Span {
     @Override
     public void failed(StatusException error) {
       left();
-      boolean isOfLoss = !member.isUsable() && error.status() != Status.CANCELLED;
-      handler.failed(isOfLoss ? lost(error) : error);
-    }
-
-    private StatusException lost(StatusException error) {
-      return StatusException.unavailable(
-          "device %s was lost under it; try again: %s".formatted(member.name, error.getMessage()),
-          RETRY_AFTER,
-          error);
+      handler.failed(isOfLoss(member, error) ? lost(member, error) : error);
     }
   }
 

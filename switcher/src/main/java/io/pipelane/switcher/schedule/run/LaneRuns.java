@@ -20,7 +20,6 @@ import io.pipelane.switcher.schedule.turn.Turn;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
-import java.time.Duration;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +36,6 @@ final class LaneRuns {
    * A run whose session has to be built where there is no room leaves its lane, waits for the room,
    * and is begun anew with it.
    */
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final Lanes lanes;
   private final OfflineWorkingMemory offline;
@@ -218,8 +216,7 @@ final class LaneRuns {
     @Nullable LaneLease entered = lanes.tryEnter(lane, needed);
     if (entered == null) {
       throw StatusException.unavailable(
-          "the lane that a run of %s is for cannot be had now".formatted(request.model()),
-          RETRY_AFTER);
+          "the lane that a run of %s is for cannot be had now".formatted(request.model()));
     }
     return entered;
   }
