@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The models of a group that span its devices, and which device has which of their parts. */
@@ -23,6 +24,12 @@ final class Spans implements SpanningModels {
   private final Placement placement;
   private final BiConsumer<ModelVersion, Member> asked;
   private final Map<String, Span> spans = new ConcurrentHashMap<>();
+
+  /** What has no place at present, by name, so that nobody has to look again. */
+  private final Map<String, Refusal> refusals = new ConcurrentHashMap<>();
+
+  /** Why there is no place for some models, as long as the same devices are usable. */
+  private record Refusal(Set<Member> usable, Set<ModelVersion> models, String reason) {}
 
   /** The placement that sees to it that models are where they should be. */
   interface Placement {
@@ -89,6 +96,7 @@ final class Spans implements SpanningModels {
   /** In place of another one, whose requests that are under way end as they have begun. */
   private synchronized void put(String name, Span span) {
     @Nullable Span earlier = spans.put(name, span);
+    refusals.remove(name);
     if (earlier != null) {
       end(earlier, span.placeOf().keySet());
     }
@@ -98,6 +106,7 @@ final class Spans implements SpanningModels {
   @Override
   public synchronized void forget(String name) {
     @Nullable Span span = spans.remove(name);
+    refusals.remove(name);
     if (span != null) {
       end(span, Set.of());
     }
@@ -122,7 +131,18 @@ final class Spans implements SpanningModels {
 
   private Span inPlace(String name, Collection<ModelVersion> models) {
     Span span = span(name);
-    return span.isInPlace() ? span : moved(name, models);
+    if (span.isInPlace()) {
+      return span;
+    }
+    @Nullable Refusal known = refusals.get(name);
+    if (known != null && known.equals(new Refusal(usable(), Set.copyOf(models), known.reason))) {
+      throw StatusException.unavailable(known.reason);
+    }
+    return moved(name, models);
+  }
+
+  private Set<Member> usable() {
+    return members.stream().filter(Member::isUsable).collect(Collectors.toSet());
   }
 
   /** Devices have been lost, or are there again. */
@@ -131,7 +151,14 @@ final class Spans implements SpanningModels {
     if (span.isInPlace()) {
       return span;
     }
-    Map<String, Member> places = PartPlaces.of(name, span.said(), models, members);
+    Set<Member> usable = usable();
+    Map<String, Member> places;
+    try {
+      places = PartPlaces.of(name, span.said(), models, members);
+    } catch (StatusException e) {
+      refusals.put(name, new Refusal(usable, Set.copyOf(models), String.valueOf(e.getMessage())));
+      throw e;
+    }
     Span moved = new Span(name, span.said(), places, asked);
     put(name, moved);
     LOG.log(

@@ -104,7 +104,7 @@ final class ModelLine {
   private static Occupancy.Bounds bounds(Terms terms) {
     return new Occupancy.Bounds(
         terms.limits().queuedRequests().orElse(Integer.MAX_VALUE),
-        "limits.queued-requests",
+        "limits.queued-requests (Triton's max_queue_size)",
         terms.limits().queuedSize().map(ByteSize::bytes).orElse(Long.MAX_VALUE),
         "limits.queued-size");
   }
