@@ -276,7 +276,8 @@ public final class LocalPipelane implements AutoCloseable {
   }
 
   /**
-   * Device memory that models, sessions, lanes, states and libraries have, pages that nobody has left out.
+   * Device memory that models, sessions, lanes, states and libraries have, pages that nobody has
+   * left out.
    */
   public long takenBytes() {
     MemoryOverview memory = memory();

@@ -62,7 +62,7 @@ final class StateMemory {
     if (!tryReserve(bytes, host::tryTake)) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
-          "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
+          "a sequence's state of %s does not fit the two thirds of device.working-memory that states may have, at present, or what offline work may hold (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
               .formatted(new ByteSize(bytes)));
     }
   }
