@@ -101,6 +101,9 @@ public final class LocalServer implements DemoServer {
     rows.add(new LedgerRow("free for weights", free));
     rows.add(new LedgerRow("session constants (counted apart)", memory.constantBytes()));
     rows.add(new LedgerRow("lanes' run-time memory (counted apart)", memory.laneBytes()));
+    if (memory.stateBytes() > 0) {
+      rows.add(new LedgerRow("states of sequences (counted apart)", memory.stateBytes()));
+    }
     if (memory.frameworkBytes() > 0) {
       rows.add(
           new LedgerRow("libraries and worker processes (counted apart)", memory.frameworkBytes()));

@@ -8,9 +8,10 @@ import io.pipelane.switcher.worker.SessionOverview;
  * All device memory, by kind, at one moment.
  *
  * @param weights pages
- * @param workingBytes what lanes and session constants may take together
+ * @param workingBytes what lanes, session constants and states may take together
  * @param constantBytes what sessions keep, memory of libraries that is theirs included
  * @param laneBytes what the lanes' regions may touch at present, borrowed memory included
+ * @param stateBytes what sequences keep from one step to the next
  * @param sessions by structure; their bytes are those that sessions keep
  * @param frameworkBytes what belongs to no session: memory of libraries that all share, what worker
  *     processes of the host take for themselves, what allocating leaves unused, and what ONNX
@@ -22,6 +23,7 @@ public record MemoryOverview(
     long workingBytes,
     long constantBytes,
     long laneBytes,
+    long stateBytes,
     SessionOverview sessions,
     long frameworkBytes,
     LanesOverview lanes) {
@@ -31,6 +33,6 @@ public record MemoryOverview(
    */
   public long totalBytes() {
     long forWeights = weights.capacityBytes() - weights.lanesBytes();
-    return forWeights + constantBytes + laneBytes + frameworkBytes;
+    return forWeights + constantBytes + laneBytes + stateBytes + frameworkBytes;
   }
 }

@@ -349,6 +349,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
         parts.working.capacityBytes(),
         overview.bytes(),
         parts.working.laneBytes(),
+        parts.working.states().heldBytes(),
         overview,
         parts.memory.frameworkBytes() + shared,
         parts.working.lanes().overview());

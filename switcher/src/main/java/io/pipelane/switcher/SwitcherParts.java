@@ -25,6 +25,7 @@ import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.Sharing;
+import io.pipelane.switcher.worker.HeldBySequences;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
 import java.util.Optional;
@@ -92,7 +93,7 @@ final class SwitcherParts implements AutoCloseable {
     sequences =
         new Sequences(
             new TidiedStates(device.states(), sessions::tidy),
-            kept.yielding(laneMemory),
+            working.states().of(kept.yielding(laneMemory)),
             working.offline(),
             settings.hostStateBytes(),
             this::giveUnaskedBack,
@@ -113,7 +114,7 @@ final class SwitcherParts implements AutoCloseable {
             sessions,
             device.persistent(),
             laneMemory,
-            this::freeIdle,
+            new Idle(),
             kept,
             settings.profiles(),
             clock);
@@ -180,20 +181,29 @@ final class SwitcherParts implements AutoCloseable {
 
   /** Has something leave working memory that nobody has asked for yet, where that may help. */
   private boolean giveUnaskedBack(long bytes) {
-    return kept.giveIdleBack() || worker.evictUnused(bytes);
+    return working.states().hasRoomFor(bytes) && (kept.giveIdleBack() || worker.evictUnused(bytes));
   }
 
-  /** What keeps offline work from more may be its share, which no session's end makes larger. */
+  /** What keeps states from more may be a share, which no session's end makes larger. */
   private void makeRoomForStates(long bytes, Priority inFavourOf) {
-    if (inFavourOf == Priority.ONLINE || working.offline().hasShareFor(bytes)) {
+    boolean isForShare = inFavourOf == Priority.OFFLINE && !working.offline().hasShareFor(bytes);
+    if (working.states().hasRoomFor(bytes) && !isForShare) {
       boolean _ = kept.giveIdleBack();
       worker.evictIdleBeside(bytes);
     }
   }
 
-  /** Has something leave working memory that nobody uses now; false when there is nothing. */
-  private boolean freeIdle(Priority inFavourOf) {
-    return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
+  /** What leaves working memory for runs while nobody uses it. */
+  private final class Idle implements HeldBySequences {
+    @Override
+    public boolean writeOut(Priority inFavourOf) {
+      return kept.giveIdleBack() || sequences.writeOut(inFavourOf);
+    }
+
+    @Override
+    public long bytes() {
+      return working.states().heldBytes();
+    }
   }
 
   private boolean hasAlike(ModelVersion model) {

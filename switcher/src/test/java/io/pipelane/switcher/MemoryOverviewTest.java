@@ -10,12 +10,16 @@ import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -98,5 +102,35 @@ class MemoryOverviewTest {
     switcher.deregister(chain.version());
     requireTrue("empty again");
     assertEquals(0, switcher.memory().constantBytes());
+  }
+
+  @Test
+  void statesOfSequences_areCounted_oncePerCopy() throws IOException {
+    ImportedModel model = TestImports.of(TestModels.recurrent(WIDE), "recurrent", folder);
+    switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));
+    assertEquals(0, switcher.memory().stateBytes());
+    Call call = new Call();
+    InferenceRequest step = Call.request(model.version(), new float[WIDE]);
+    switcher.submit(
+        new InferenceRequest(
+            model.version(),
+            step.inputs(),
+            step.outputs(),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            Optional.of(new SequenceStep("a", true, false))),
+        call);
+    call.await();
+    MemoryOverview overview = switcher.memory();
+    assertEquals(2L * WIDE * Float.BYTES, overview.stateBytes());
+    assertEquals(
+        WEIGHTS
+            + overview.constantBytes()
+            + overview.laneBytes()
+            + overview.stateBytes()
+            + overview.frameworkBytes(),
+        overview.totalBytes());
+    switcher.deregister(model.version());
+    assertEquals(0, switcher.memory().stateBytes());
   }
 }

@@ -207,4 +207,33 @@ class StatesWrittenOutTest {
       assertEquals(2 * one, opened.step("first", false, 1, arena), Math.abs(one) * 1e-2f);
     }
   }
+
+  /** However many sequences begin, and step by step go on, a run of another model finds a lane. */
+  @Test
+  void runOfAnotherModel_isMade_thoughStatesHaveAllThatTheyCan() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "what a GPU's session takes is not known that well");
+    try (Opened opened = new Opened(STATE);
+        Arena arena = Arena.ofShared()) {
+      ImportedModel other = TestImports.of(TestModels.recurrent(WIDTH), "other", folder);
+      opened.switcher.register(other);
+      int begun = opened.fill(arena);
+      assertTrue(begun > 3, () -> begun + " fitted");
+      for (int i = 0; i < 2 * begun; i++) {
+        float _ = opened.step("filling " + i % begun, false, 1, arena);
+        MemorySegment x = arena.allocate(STATE, 64);
+        InputTensor input = new InputTensor("x", TensorType.FP32, Shape.of(ROWS, WIDTH), x);
+        Call call = new Call();
+        opened.switcher.submit(
+            new InferenceRequest(
+                other.version(),
+                List.of(input, new InputTensor("s", TensorType.FP32, input.shape(), x)),
+                List.of("y"),
+                OptionalLong.empty(),
+                Priority.ONLINE,
+                Optional.empty()),
+            call);
+        assertEquals(0, call.await()[0]);
+      }
+    }
+  }
 }

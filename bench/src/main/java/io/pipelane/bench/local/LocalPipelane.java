@@ -276,13 +276,15 @@ public final class LocalPipelane implements AutoCloseable {
   }
 
   /**
-   * Device memory that models, sessions, lanes and libraries have, pages that nobody has left out.
+   * Device memory that models, sessions, lanes, states and libraries have, pages that nobody has
+   * left out.
    */
   public long takenBytes() {
     MemoryOverview memory = memory();
     return memory.weights().lentBytes()
         + memory.constantBytes()
         + memory.laneBytes()
+        + memory.stateBytes()
         + memory.frameworkBytes();
   }
 

@@ -75,6 +75,7 @@ final class DeviceMetrics {
           taken.add(weights, "device", device, "kind", "weights");
           taken.add(memory.constantBytes(), "device", device, "kind", "constants");
           taken.add(memory.laneBytes(), "device", device, "kind", "lanes");
+          taken.add(memory.stateBytes(), "device", device, "kind", "states");
           taken.add(state.kept().takenBytes(), "device", device, "kind", "kept");
           taken.add(memory.frameworkBytes(), "device", device, "kind", "framework");
           limits.add(memory.weights().capacityBytes(), "device", device, "kind", "weights");

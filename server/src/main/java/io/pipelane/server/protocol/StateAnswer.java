@@ -145,6 +145,7 @@ public final class StateAnswer {
     json.writeNumberField("working_bytes", memory.workingBytes());
     json.writeNumberField("constant_bytes", memory.constantBytes());
     json.writeNumberField("lane_bytes", memory.laneBytes());
+    json.writeNumberField("state_bytes", memory.stateBytes());
     json.writeNumberField("framework_bytes", memory.frameworkBytes());
     json.writeNumberField(
         "sessions", memory.sessions().entries().stream().mapToInt(entry -> entry.sessions()).sum());

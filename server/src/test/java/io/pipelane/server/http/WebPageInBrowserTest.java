@@ -101,6 +101,7 @@ class WebPageInBrowserTest {
             32 * MIB,
             9 * MIB,
             6 * MIB,
+            4 * MIB,
             new SessionOverview(List.of(), 3, 0),
             MIB,
             LanesOverview.NONE),

@@ -70,6 +70,7 @@ class MetricsTest {
             500,
             30,
             20,
+            25,
             new SessionOverview(List.of(), 7, 1),
             5,
             new LanesOverview(2, 1, 4, List.of(12L, 8L, 0L), 0, 45, 46, 47)),
@@ -281,6 +282,7 @@ class MetricsTest {
     assertLine(lines, "pipelane_sequences{device=\"cpu\"} 36.0");
     assertLine(lines, "pipelane_state_written_out_bytes{device=\"cpu\"} 37.0");
     assertLine(lines, "pipelane_states_written_out_total{device=\"cpu\"} 38.0");
+    assertLine(lines, "pipelane_device_memory_bytes{device=\"cpu\",kind=\"states\"} 25.0");
     assertLine(lines, "pipelane_device_memory_bytes{device=\"cpu\",kind=\"kept\"} 45.0");
     assertLine(lines, "pipelane_kept_tensors_total{device=\"cpu\"} 46.0");
     assertLine(lines, "pipelane_tensors_not_kept_total{device=\"cpu\",reason=\"waiting\"} 47.0");

@@ -71,6 +71,7 @@ class StateSourceTest {
             500,
             30,
             20,
+            25,
             new SessionOverview(List.of(), 7, 1),
             5,
             LanesOverview.NONE),
@@ -149,6 +150,7 @@ class StateSourceTest {
             "\"offline_job\":{\"id\":\"seen\",\"model\":\"echo\",\"by\":\"rule\","
                 + "\"predicted_throughput\":0.75}"),
         text);
+    assertTrue(text.contains("\"lane_bytes\":20,\"state_bytes\":25,"), text);
     assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);
   }
 

@@ -19,6 +19,7 @@ public final class WorkingMemory implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(WorkingMemory.class.getName());
 
   private final Lanes lanes;
+  private final StateShare states;
   private final OfflineWorkingMemory offline;
   private final List<ShareLane> shareLanes;
   private final long shareBytes;
@@ -48,8 +49,10 @@ public final class WorkingMemory implements AutoCloseable {
     long offlineBytes = (long) (bytes * offlineShare);
     this.shareBytes = sizes.isEmpty() ? 0 : offlineBytes / 2;
     this.lanes = new Lanes(device, memory, bytes - shareBytes, lanes, mostBorrowedBytes);
+    this.states = new StateShare(this.lanes.capacityBytes());
     this.offline =
-        new OfflineWorkingMemory(this.lanes, offlineBytes - shareBytes, bytes, writeStateOut);
+        new OfflineWorkingMemory(
+            states.of(this.lanes), offlineBytes - shareBytes, bytes, writeStateOut);
     this.shareLanes = // The last of the lanes: workers know them by their numbers.
         sizes.stream().map(size -> new ShareLane(device, memory, shareBytes, size)).toList();
   }
@@ -78,6 +81,11 @@ public final class WorkingMemory implements AutoCloseable {
   /** The lanes beside that of a share; sessions and states are charged to them. */
   public Lanes lanes() {
     return lanes;
+  }
+
+  /** What states may hold of {@link #lanes}. */
+  public StateShare states() {
+    return states;
   }
 
   /** What offline work may hold of {@link #lanes}. */

@@ -2,8 +2,17 @@ package io.pipelane.switcher.sequence;
 
 /** Host memory for states that are written out, in bytes. Safe for any thread. */
 final class HostStates {
+  /*
+   * A state that comes back needs room on the device, which another one leaves for the host. Where
+   * the host is full, neither could go first. So the one that comes back lends what it has here, and
+   * keeps it: where it does not come back after all, nothing is lost. States are of several sizes.
+   * So what is written out in exchange may go beyond the capacity, by less than one state. That is
+   * enough: states begin only where they fit the device and the host together, so while the host
+   * holds more, the device has room.
+   */
   private final long capacityBytes;
   private long takenBytes;
+  private long lentBytes;
   private long times;
 
   HostStates(long capacityBytes) {
@@ -12,12 +21,28 @@ final class HostStates {
 
   /** Takes some for a tensor; false when there is no room. */
   synchronized boolean tryTake(long bytes) {
-    if (bytes > capacityBytes - takenBytes) {
-      return false;
-    }
-    takenBytes += bytes;
-    times++;
-    return true;
+    return tryTake(bytes, bytes <= capacityBytes - takenBytes);
+  }
+
+  /** The same in favour of a state that comes back, of what those that do so lend. */
+  synchronized boolean tryTakeInExchange(long bytes) {
+    return tryTake(bytes, takenBytes - lentBytes < capacityBytes);
+  }
+
+  private boolean tryTake(long bytes, boolean hasRoom) {
+    takenBytes += hasRoom ? bytes : 0;
+    times += hasRoom ? 1 : 0;
+    return hasRoom;
+  }
+
+  /** A state that is to come back lends what it has taken, until {@link #endLoan}. */
+  synchronized void lend(long bytes) {
+    lentBytes += bytes;
+  }
+
+  /** It does so no longer. */
+  synchronized void endLoan(long bytes) {
+    lentBytes -= bytes;
   }
 
   synchronized void giveBack(long bytes) {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,12 +57,25 @@ final class KeptState {
   }
 
   private void takeMemory() {
-    long lacking = tensors.values().stream().mapToLong(StateTensor::lackingBytes).sum();
-    for (StateTensor tensor : tensors.values()) {
-      long own = tensor.lackingBytes();
-      tensor.takeMemory(lacking);
-      lacking -= own;
+    if (!lacksMemory()) {
+      return;
     }
+    long waiting = tensors.values().stream().mapToLong(StateTensor::waitingBytes).sum();
+    if (waiting == 0) {
+      memory.reserve(lackingBytes());
+    } else {
+      memory.reserveInExchange(lackingBytes(), waiting);
+    }
+    try {
+      tensors.values().forEach(StateTensor::takeMemory);
+    } catch (RuntimeException | Error e) {
+      memory.release(lackingBytes());
+      throw e;
+    }
+  }
+
+  private long lackingBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::lackingBytes).sum();
   }
 
   /** Begins with what is given, which fits, instead of zeros; before the first step. */
@@ -140,13 +154,14 @@ final class KeptState {
   /**
    * Gives working memory up until it is brought back; between steps.
    *
+   * @param onHost takes host memory, if there is any
    * @return false when there was none, or the host has no room
    */
-  boolean writeOut() {
+  boolean writeOut(LongPredicate onHost) {
     requireWhole();
     boolean any = false;
     for (StateTensor tensor : tensors.values()) {
-      any |= tensor.writeOut();
+      any |= tensor.writeOut(onHost);
     }
     if (any) {
       giveBackNumber();

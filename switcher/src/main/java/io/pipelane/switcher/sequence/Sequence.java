@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiFunction;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** One sequence: its state, the step under way, and those that wait for it. */
@@ -190,9 +191,10 @@ final class Sequence {
   /**
    * Has its state give its working memory up, between steps; blocks.
    *
+   * @param onHost takes host memory, if there is any
    * @return false where that gave nothing
    */
-  boolean writeOut() {
+  boolean writeOut(LongPredicate onHost) {
     KeptState kept;
     synchronized (this) {
       if (running || ended || state == null || state.isWrittenOut()) {
@@ -202,7 +204,7 @@ final class Sequence {
       running = true;
     }
     try {
-      return kept.writeOut();
+      return kept.writeOut(onHost);
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "a state was not written out", e);
       return false;

@@ -104,7 +104,7 @@ public final class Sequences implements AutoCloseable {
             working,
             host,
             giveUnasked,
-            () -> writeOut(Priority.ONLINE),
+            onHost -> writeOut(Priority.ONLINE, onHost),
             bytes -> makeRoom.makeRoom(bytes, Priority.ONLINE));
     // What keeps offline work from more may be its share, which others' memory does not make
     // larger.
@@ -114,7 +114,7 @@ public final class Sequences implements AutoCloseable {
             ofOffline,
             host,
             _ -> false,
-            () -> writeOut(Priority.OFFLINE),
+            onHost -> writeOut(Priority.OFFLINE, onHost),
             bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
     this.bounds = bounds;
     this.queue = queue;
@@ -297,10 +297,14 @@ public final class Sequences implements AutoCloseable {
    * @return false when there is none, or no room on the host
    */
   public boolean writeOut(Priority inFavourOf) {
+    return writeOut(inFavourOf, host::tryTake);
+  }
+
+  private boolean writeOut(Priority inFavourOf, LongPredicate onHost) {
     return expire(nanoClock.getAsLong())
         || idleFirst().stream()
             .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
-            .anyMatch(Sequence::writeOut);
+            .anyMatch(each -> each.writeOut(onHost));
   }
 
   private synchronized List<Sequence> idleFirst() {

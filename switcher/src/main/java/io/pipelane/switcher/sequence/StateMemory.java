@@ -7,9 +7,9 @@ import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
+import java.util.function.Predicate;
 
 /**
  * The memory for the states of one class of sequences: working memory, and host memory while they
@@ -20,7 +20,7 @@ final class StateMemory {
   private final Reservations working;
   private final HostStates host;
   private final LongPredicate giveUnasked;
-  private final BooleanSupplier writeOut;
+  private final Predicate<LongPredicate> writeOut;
   private final LongConsumer makeRoom;
 
   /**
@@ -28,7 +28,8 @@ final class StateMemory {
    *
    * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
    *     many bytes; false when that would not be enough. It may take its time
-   * @param writeOut has a state written out that nobody needs now; false when there is none
+   * @param writeOut has a state written out that nobody needs now, to host memory that is taken as
+   *     it is told; false when there is none
    * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
    *     for who asks again, if that would be enough
    */
@@ -37,7 +38,7 @@ final class StateMemory {
       Reservations working,
       HostStates host,
       LongPredicate giveUnasked,
-      BooleanSupplier writeOut,
+      Predicate<LongPredicate> writeOut,
       LongConsumer makeRoom) {
     this.device = device;
     this.working = working;
@@ -53,41 +54,59 @@ final class StateMemory {
   }
 
   /**
-   * Takes memory of zeros, for which others are written out. Called under no lock.
+   * Reserves all that a state lacks, for which others are written out. Called under no lock.
    *
-   * @param togetherBytes with all that is to be taken besides, as part of one state: what is no use
-   *     to all of that is not given up for a part
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
-  State take(long bytes, long togetherBytes) {
-    if (!tryReserve(bytes, togetherBytes)) {
+  void reserve(long bytes) {
+    if (!tryReserve(bytes, host::tryTake)) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
-          "a sequence's state of %s does not fit device.working-memory at present, or what offline work may hold of that (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
+          "a sequence's state of %s does not fit the two thirds of device.working-memory that states may have, at present, or what offline work may hold (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
               .formatted(new ByteSize(bytes)));
     }
-    return reserved(bytes);
   }
 
-  private boolean tryReserve(long bytes, long togetherBytes) {
+  /**
+   * The same for a state of which something waits on the host: in exchange for that, others are
+   * written out where the host is full.
+   *
+   * @param waitingBytes what it has there, and keeps until it is discarded
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room
+   */
+  void reserveInExchange(long bytes, long waitingBytes) {
+    host.lend(waitingBytes);
+    try {
+      if (!tryReserve(bytes, host::tryTakeInExchange)) {
+        throw StatusException.unavailable(
+            "a sequence's state waits in host memory, and the %s that it needs of device.working-memory are in use by others; try again"
+                .formatted(new ByteSize(bytes)));
+      }
+    } finally {
+      host.endLoan(waitingBytes);
+    }
+  }
+
+  private boolean tryReserve(long bytes, LongPredicate onHost) {
     boolean mayWait = device.areOnDevice(); // An event loop may not, which takes those of a host.
     while (!working.tryReservePersistent(bytes)) {
-      boolean given = mayWait && giveUnasked.test(togetherBytes);
-      if (!given && !writeOut.getAsBoolean()) {
-        makeRoom.accept(togetherBytes);
+      boolean given = mayWait && giveUnasked.test(bytes);
+      if (!given && !writeOut.test(onHost)) {
+        makeRoom.accept(bytes);
         return false;
       }
     }
     return true;
   }
 
-  private State reserved(long bytes) {
-    try {
-      return device.take(bytes);
-    } catch (RuntimeException | Error e) {
-      working.releasePersistent(bytes);
-      throw e;
-    }
+  /** Gives back what was reserved and has not been taken. */
+  void release(long bytes) {
+    working.releasePersistent(bytes);
+  }
+
+  /** Takes memory of zeros, of what is reserved. */
+  State take(long bytes) {
+    return device.take(bytes);
   }
 
   /** A few bytes beside a state, which nothing is charged for. */
@@ -95,7 +114,7 @@ final class StateMemory {
     return device.take(Integer.BYTES);
   }
 
-  /** Gives back what {@link #take} or {@link #bringBack} has answered. */
+  /** Gives back what {@link #take} or {@link #bringBack} has answered, and its reservation. */
   void giveBack(State state) {
     long bytes = state.memory().byteSize();
     state.close();
@@ -106,11 +125,12 @@ final class StateMemory {
    * Has a state wait on the host, charged there: a copy, where the device's memory is not the
    * host's.
    *
+   * @param onHost takes host memory, if there is any
    * @return empty when the host has no room; nothing is changed then
    */
-  Optional<State> writeOut(State state) {
+  Optional<State> writeOut(State state, LongPredicate onHost) {
     long bytes = state.memory().byteSize();
-    if (!host.tryTake(bytes)) {
+    if (!onHost.test(bytes)) {
       return Optional.empty();
     }
     if (!device.areOnDevice()) {
@@ -139,28 +159,18 @@ final class StateMemory {
     }
   }
 
-  /**
-   * The other way round.
-   *
-   * @param togetherBytes as for {@link #take}
-   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is changed
-   */
-  State bringBack(State waiting, long togetherBytes) {
+  /** The other way round, of what is reserved. */
+  State bringBack(State waiting) {
     long bytes = waiting.memory().byteSize();
-    if (!tryReserve(bytes, togetherBytes)) {
-      throw StatusException.unavailable(
-          "the sequence's state of %s waits in host memory, and device.working-memory is in use; try again"
-              .formatted(new ByteSize(bytes)));
-    }
     if (!device.areOnDevice()) {
       host.giveBack(bytes);
       return waiting;
     }
-    State state = reserved(bytes);
+    State state = device.take(bytes);
     try {
       state.write(waiting.memory());
     } catch (RuntimeException | Error e) {
-      giveBack(state);
+      state.close();
       throw e;
     }
     discard(waiting);

@@ -1,7 +1,5 @@
 package io.pipelane.switcher.sequence;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
@@ -10,6 +8,7 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,7 +92,8 @@ final class StateTensor {
   private State nextOf(Shape written, long byteSize) {
     State place = next;
     if (place == null || byteSize != place.memory().byteSize()) {
-      State other = memory.take(byteSize, byteSize);
+      memory.reserve(byteSize);
+      State other = taken(byteSize);
       if (place != null) {
         memory.giveBack(place);
       }
@@ -102,6 +102,15 @@ final class StateTensor {
     }
     nextShape = written;
     return place;
+  }
+
+  private State taken(long bytes) {
+    try {
+      return memory.take(bytes);
+    } catch (RuntimeException | Error e) {
+      memory.release(bytes);
+      throw e;
+    }
   }
 
   /** The step has succeeded, and everything is placed. */
@@ -115,14 +124,15 @@ final class StateTensor {
   /**
    * Gives its working memory up until it takes some again; between steps.
    *
+   * @param onHost takes host memory, if there is any
    * @return false when it had none, or the host has no room for it
    */
-  boolean writeOut() {
+  boolean writeOut(LongPredicate onHost) {
     State whole = data;
     if (whole == null) {
       return false;
     }
-    State out = memory.writeOut(whole).orElse(null);
+    State out = memory.writeOut(whole, onHost).orElse(null);
     if (out == null) {
       return false;
     }
@@ -141,28 +151,28 @@ final class StateTensor {
     return next == null;
   }
 
+  /** What it has on the host. */
+  long waitingBytes() {
+    return writtenOut == null ? 0 : writtenOut.memory().byteSize();
+  }
+
   /** What {@link #takeMemory} would take. */
   long lackingBytes() {
     return (data == null ? byteSize() : 0) + (next == null ? byteSize() : 0);
   }
 
   /**
-   * Has working memory for a step, with what was written out in it.
-   *
-   * @param togetherBytes what all tensors of its state lack
-   * @throws StatusException {@link Status#UNAVAILABLE} or {@link Status#INSUFFICIENT_MEMORY} when
-   *     there is no room; nothing is lost then
+   * Has working memory for a step, with what was written out in it: {@link #lackingBytes}, which
+   * are reserved. Where that fails, what it has not taken it lacks still, and nothing is lost.
    */
-  void takeMemory(long togetherBytes) {
-    long together = togetherBytes;
+  void takeMemory() {
     if (data == null) {
       State out = writtenOut;
-      data = out == null ? memory.take(byteSize(), together) : memory.bringBack(out, together);
+      data = out == null ? memory.take(byteSize()) : memory.bringBack(out);
       writtenOut = null;
-      together -= byteSize();
     }
     if (next == null) {
-      next = memory.take(byteSize(), together);
+      next = memory.take(byteSize());
     }
   }
 

@@ -11,7 +11,6 @@ import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Predicate;
 
 /** The way to make room in working memory for sessions and lanes, waiting where it must. */
 final class SessionRooms {
@@ -25,20 +24,19 @@ final class SessionRooms {
   private final SessionTable table;
   private final Lanes lanes;
   private final KeptTensors kept;
-  private final Predicate<Priority> writeOut;
+  private final HeldBySequences states;
 
   /**
    * Nothing is granted yet.
    *
    * @param kept gives memory up that no tensor lies in, which costs least
-   * @param writeOut has something idle leave the working memory in favour of a class; false when
-   *     there is nothing
+   * @param states are written out while they are idle, or end
    */
-  SessionRooms(SessionTable table, Lanes lanes, KeptTensors kept, Predicate<Priority> writeOut) {
+  SessionRooms(SessionTable table, Lanes lanes, KeptTensors kept, HeldBySequences states) {
     this.table = table;
     this.lanes = lanes;
     this.kept = kept;
-    this.writeOut = writeOut;
+    this.states = states;
   }
 
   /**
@@ -58,10 +56,11 @@ final class SessionRooms {
     gate.lock();
     boolean granted = false;
     try {
+      requireFits(structure);
       long bytes = table.budgets().expectedBytes(structure);
       granted = reserve(bytes, beforeWaiting);
       if (!granted) {
-        throw heldForNow(bytes, "a session of structure " + structure.hash(), Priority.ONLINE)
+        throw heldForNow(bytes, "a session of structure " + structure.hash())
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       table.budgets().of(structure).grant(bytes);
@@ -69,7 +68,7 @@ final class SessionRooms {
       if (!tryMakeLaneRoom(laneBytes, inFavourOf, beforeWaiting)) {
         room.close();
         String run = "a session of structure %s and its run".formatted(structure.hash());
-        throw heldForNow(bytes + laneBytes, run, inFavourOf)
+        throw heldForNow(bytes + laneBytes, run)
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       return room;
@@ -93,7 +92,7 @@ final class SessionRooms {
   }
 
   private boolean reserve(long bytes, Runnable beforeWaiting) {
-    boolean possible = bytes <= lanes.capacityBytes();
+    boolean possible = true;
     while (possible && !reserveOrWait(bytes, beforeWaiting)) {
       // What was in the way may have gone in between.
       possible = evictOrWait(Priority.ONLINE, beforeWaiting) || lanes.beyondOwnBytes(bytes) == 0;
@@ -120,8 +119,7 @@ final class SessionRooms {
    */
   void makeLaneRoom(ModelVersion model, long bytes, Priority inFavourOf, Runnable beforeWaiting) {
     if (!tryMakeLaneRoom(bytes, inFavourOf, beforeWaiting)) {
-      throw heldForNow(bytes, "a run of " + model, inFavourOf)
-          .orElseGet(() -> tooLarge(model, bytes));
+      throw heldForNow(bytes, "a run of " + model).orElseGet(() -> tooLarge(model, bytes));
     }
   }
 
@@ -147,7 +145,7 @@ final class SessionRooms {
    */
   private boolean evictOrWait(Priority inFavourOf, Runnable beforeWaiting) {
     long seen = table.changes();
-    if (kept.giveIdleBack() || table.evict() || writeOut.test(inFavourOf)) {
+    if (kept.giveIdleBack() || table.evict() || states.writeOut(inFavourOf)) {
       return true;
     }
     beforeWaiting.run();
@@ -160,15 +158,13 @@ final class SessionRooms {
   }
 
   /** What refuses a run for a time: who holds what it needs will give that back. */
-  private Optional<StatusException> heldForNow(long bytes, String run, Priority inFavourOf) {
-    if (bytes > lanes.capacityBytes()) {
-      return Optional.empty();
-    }
-    if (bytes <= kept.takenBytes() + lanes.largestLaneBytes()) {
+  private Optional<StatusException> heldForNow(long bytes, String run) {
+    long withoutTensors = lanes.largestLaneBytes() + kept.takenBytes();
+    if (bytes <= withoutTensors) {
       return Optional.of(held("tensors between the steps of ensembles", run, bytes));
     }
-    return inFavourOf == Priority.OFFLINE
-        ? Optional.of(held("online sequences", run, bytes))
+    return bytes <= withoutTensors + states.bytes()
+        ? Optional.of(held("states of sequences", run, bytes))
         : Optional.empty();
   }
 

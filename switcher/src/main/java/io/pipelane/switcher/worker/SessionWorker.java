@@ -79,8 +79,7 @@ public final class SessionWorker implements Worker {
    * Makes a worker without models.
    *
    * @param lanes the working memory, which the sessions are charged to
-   * @param writeOut has something idle leave that memory in favour of a class; false when there is
-   *     nothing
+   * @param states hold that memory too, and leave it while they are idle
    * @param kept where outputs lie that stay on the device
    * @param profiles told how long segments compute
    */
@@ -88,7 +87,7 @@ public final class SessionWorker implements Worker {
       SessionFactory sessions,
       PersistentMemory persistent,
       Lanes lanes,
-      Predicate<Priority> writeOut,
+      HeldBySequences states,
       KeptTensors kept,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
@@ -99,7 +98,7 @@ public final class SessionWorker implements Worker {
     this.lanes = lanes;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
-    this.rooms = new SessionRooms(table, lanes, kept, writeOut);
+    this.rooms = new SessionRooms(table, lanes, kept, states);
     kept.tellWhenIdle(table::changed);
     this.pool = new SessionPool(table, sessions, persistent, nanoClock);
     this.builder = new SessionBuilder(sessions, lanes, table, rooms, pool);

@@ -44,6 +44,19 @@ import org.junit.jupiter.api.Timeout;
 /** What an owner's session waits for, while online requests of others hold offline work. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SessionBuilderTest {
+  /** There are no sequences. */
+  private static final class NoStates implements HeldBySequences {
+    @Override
+    public boolean writeOut(Priority inFavourOf) {
+      return false;
+    }
+
+    @Override
+    public long bytes() {
+      return 0;
+    }
+  }
+
   private static final long MIB = 1 << 20;
 
   private final Device device =
@@ -63,7 +76,7 @@ class SessionBuilderTest {
   private final SessionTable table = new SessionTable(lanes, System::nanoTime);
   private final KeptTensors kept =
       new KeptTensors("device", DeviceStates.ON_HOST, lanes, MIB, _ -> false);
-  private final SessionRooms rooms = new SessionRooms(table, lanes, kept, _ -> false);
+  private final SessionRooms rooms = new SessionRooms(table, lanes, kept, new NoStates());
   private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, System::nanoTime);
   private final CountDownLatch opened = new CountDownLatch(1);

@@ -32,6 +32,7 @@ import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
@@ -61,18 +62,27 @@ class SessionRoomsTest {
   private final SessionTable table = new SessionTable(lanes, System::nanoTime);
   private final KeptTensors kept =
       new KeptTensors("device", DeviceStates.ON_HOST, lanes, STATE, _ -> false);
-  private final SessionRooms rooms = new SessionRooms(table, lanes, kept, this::writeOut);
+  private final SessionRooms rooms = new SessionRooms(table, lanes, kept, new States());
   private final Deque<KeptTensor> tensors = new ArrayDeque<>();
   private boolean hasOnlineState;
+  private boolean isInAStep;
 
   /** Only an online sequence's state is there, and makes no room for offline work. */
-  private boolean writeOut(Priority inFavourOf) {
-    boolean goes = hasOnlineState && inFavourOf == Priority.ONLINE;
-    if (goes) {
-      lanes.releasePersistent(STATE);
-      hasOnlineState = false;
+  private final class States implements HeldBySequences {
+    @Override
+    public boolean writeOut(Priority inFavourOf) {
+      boolean goes = hasOnlineState && !isInAStep && inFavourOf == Priority.ONLINE;
+      if (goes) {
+        lanes.releasePersistent(STATE);
+        hasOnlineState = false;
+      }
+      return goes;
     }
-    return goes;
+
+    @Override
+    public long bytes() {
+      return hasOnlineState ? STATE : 0;
+    }
   }
 
   /** Has a tensor lie between two steps. */
@@ -128,6 +138,22 @@ class SessionRoomsTest {
     try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {})) {
       assertTrue(lanes.largestLaneBytes() >= laneBytes);
     }
+  }
+
+  @Test
+  void stateInAStep_refusesForNowAlone() {
+    long laneBytes = laneBytesThatNeedTheStatesRoom();
+    isInAStep = true;
+    StatusException session =
+        assertThrows(
+            StatusException.class,
+            () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {}));
+    for (StatusException refusal : List.of(session, refusedLane(10 * MIB))) {
+      assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+      assertTrue(String.valueOf(refusal.getMessage()).contains("states of sequences"));
+    }
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusedLane(10 * MIB + 1).status());
+    lanes.releasePersistent(STATE);
   }
 
   @Test

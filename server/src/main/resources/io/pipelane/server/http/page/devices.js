@@ -44,7 +44,7 @@ class Device {
     this.ledger = element("div", { className: "ledger" });
     this.weights = new Budget(this.ledger, "Memory for weights", [["weights", "lent"]]);
     this.working = new Budget(this.ledger, "Working memory",
-      [["constants", "sessions"], ["lanes", "lanes"]]);
+      [["constants", "sessions"], ["states", "states"], ["lanes", "lanes"]]);
     this.facts = element("dl", { className: "facts" });
     this.values = new Map();
     for (const name of ["Switches", "Moved", "Fetched ahead", "Pages evicted", "In its queue",
@@ -80,8 +80,9 @@ class Device {
       }
     });
     this.weights.show(device.capacity_bytes, { weights: device.lent_bytes });
-    this.working.show(device.working_bytes,
-      { constants: device.constant_bytes, lanes: device.lane_bytes });
+    this.working.show(device.working_bytes, {
+      constants: device.constant_bytes, states: device.state_bytes, lanes: device.lane_bytes,
+    });
     const running = models.reduce((sum, model) => sum + on(model, device.name).running, 0);
     const texts = {
       "Switches": `${figure(rates.switches)} /s`,

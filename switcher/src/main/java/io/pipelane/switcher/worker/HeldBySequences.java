@@ -1,0 +1,14 @@
+package io.pipelane.switcher.worker;
+
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+
+/**
+ * The working memory that sequences hold between their steps, as runs that need room know of it.
+ */
+public interface HeldBySequences {
+  /** Has something idle leave in favour of a class; false when there is nothing. */
+  boolean writeOut(Priority inFavourOf);
+
+  /** What they hold now. */
+  long bytes();
+}
