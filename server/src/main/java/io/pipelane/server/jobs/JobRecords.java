@@ -1,8 +1,8 @@
 package io.pipelane.server.jobs;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
+import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.switcher.JobWork;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -96,7 +96,7 @@ final class JobRecords {
    *
    * @throws StatusException for files that cannot be a job's
    */
-  Job asked(JobRequest wanted, ModelVersion model) throws IOException {
+  Job asked(JobRequest wanted, ServedModel model) throws IOException {
     files.newOutput(wanted.outputFile());
     long inputBytes = items(wanted).length;
     long modified = 0;
@@ -108,7 +108,8 @@ final class JobRecords {
     JobSpec spec =
         new JobSpec(
             HexFormat.of().toHexDigits(random.nextLong()),
-            model,
+            model.version().anyEdition(),
+            model.content(),
             wanted.inputFile(),
             inputBytes,
             modified,

@@ -430,6 +430,48 @@ class JobsTest {
     }
   }
 
+  /** What was answered by then are its rows; nothing is asked of the other content. */
+  @Test
+  void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String waiting = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      fixture.catalog.hasContent("echo", "two");
+      completeUntilEnded(service, jobs, id);
+      JobStatus ended = jobs.show(id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals(
+          "the content of echo/2 has changed since the job was submitted; submit it again",
+          ended.reason());
+      assertEquals(3, ended.rows());
+      assertEquals(
+          JobsFixture.rows(3), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, waiting).state());
+      assertEquals(0, jobs.show(waiting).rows());
+    }
+  }
+
+  /** A job of before that does not say which content it is of goes on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "one", "two"})
+  void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {
+    fixture.catalog.hasContent("echo", before);
+    EchoService service = EchoService.holding();
+    service.endsWithdrawn = true;
+    Jobs jobs = fixture.open(service);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    assertTrue(jobs.stop(Duration.ofDays(1)));
+    jobs.close();
+    fixture.catalog.hasContent("echo", "one");
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      JobState end = before.equals("two") ? JobState.FAILED : JobState.DONE;
+      assertEquals(end, JobsFixture.ended(again, id).state());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
