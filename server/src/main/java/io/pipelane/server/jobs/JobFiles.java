@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -40,8 +41,11 @@ final class JobFiles implements AutoCloseable {
   static final String SPEC = "job.json";
   static final int LONGEST_PATH = 1024;
 
+  private static final System.Logger LOG = System.getLogger(JobFiles.class.getName());
   private static final String HIDDEN = ".jobs";
-  private static final Pattern SEGMENT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,127}");
+  private static final int LONGEST_SEGMENT = 128;
+  private static final Pattern SEGMENT =
+      Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,%d}".formatted(LONGEST_SEGMENT - 1));
 
   private final Path root;
   private final Path jobs;
@@ -161,6 +165,25 @@ final class JobFiles implements AutoCloseable {
           "output_file \"" + name + "\" exists; jobs overwrite nothing, so name another");
     }
     return file;
+  }
+
+  /** Takes back a job that could not be submitted; what cannot be, goes at the next start. */
+  void discard(String id) {
+    for (Path folder : List.of(draft(id), of(id))) {
+      try {
+        delete(folder, JobStep.Hook.NONE);
+      } catch (IOException e) {
+        LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, e);
+      }
+    }
+  }
+
+  /** What is wrong with a file of the folder, and what to do. */
+  String trouble(IOException cause) {
+    boolean saysWhat = cause.getClass() == IOException.class; // Others name a path alone.
+    return ("%s (below jobs.folder, %s); see that there is room, and that the server may write"
+            + " there, then submit it again")
+        .formatted(saysWhat ? cause.getMessage() : cause, root);
   }
 
   /** Where a job's output will be. */

@@ -118,6 +118,7 @@ final class JobRun {
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
         Path _ = files.newOutput(spec.outputFile());
+        requireRows();
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
@@ -134,12 +135,27 @@ final class JobRun {
     } catch (StatusException e) {
       fail(String.valueOf(e.getMessage()));
     } catch (IOException e) {
-      fail("its files: " + e);
+      LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on its files", e);
+      fail(
+          "its rows, %s, or its files in .jobs/%s: %s"
+              .formatted(rowsName(), spec.id(), files.trouble(e)));
     } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
     return false;
+  }
+
+  /** The name of the file with its rows, in the folder of its output. */
+  private String rowsName() {
+    return String.valueOf(files.partial(spec).getFileName());
+  }
+
+  private void requireRows() {
+    if (Files.notExists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "its rows were removed: %s".formatted(rowsName()));
+    }
   }
 
   private boolean mustMove() {

@@ -122,7 +122,8 @@ public final class Jobs implements AutoCloseable {
     try {
       return submit(wanted, model);
     } catch (IOException e) {
-      throw new StatusException(Status.INTERNAL, "the job cannot be kept: " + e, e);
+      throw new StatusException(
+          Status.UNAVAILABLE, "the job cannot be kept: " + files.trouble(e), e);
     }
   }
 

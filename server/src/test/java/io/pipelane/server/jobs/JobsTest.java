@@ -472,6 +472,22 @@ class JobsTest {
     }
   }
 
+  @Test
+  void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));
+      completeUntilEnded(service, jobs, id);
+      assertEquals(JobState.FAILED, jobs.show(id).state());
+      assertEquals("its rows were removed: o." + id + ".partial", jobs.show(id).reason());
+    }
+    try (Jobs again = fixture.open(service)) {
+      assertEquals(JobState.FAILED, again.list().getFirst().state());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
