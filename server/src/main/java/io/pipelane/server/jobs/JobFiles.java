@@ -205,8 +205,9 @@ final class JobFiles implements AutoCloseable {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             ("%s \"%s\" is not allowed: it is a path below the jobs' folder, of letters, digits,"
-                    + " \"_\", \"-\", \".\" and spaces, no segment beginning with a dot")
-                .formatted(member, JobJson.shorten(name)));
+                    + " \"_\", \"-\", \".\" and spaces; its segments have %d characters at most, and"
+                    + " none begins with a dot")
+                .formatted(member, JobJson.shorten(name), LONGEST_SEGMENT));
       }
       file = file.resolve(segment);
     }

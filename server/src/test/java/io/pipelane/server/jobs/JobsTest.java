@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -546,6 +547,36 @@ class JobsTest {
       }
     }
     assertEquals("precious", fixture.output("mine"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          "output_file":"o"                                        | has neither items nor an input
+          "items":[{}],"input_file":"in.jsonl","output_file":"o"   | has both items and an input
+          "input_file":"in.jsonl","output_file":"%s"               | segments have 128 characters
+          "input_file":"%s","output_file":"o"                      | segments have 128 characters
+          "input_file":"in.jsonl","output_file":"o","version":true | must be a text
+          """)
+  void requests_thatAreNone_areToldWhatIsWrong(String members, String reason) throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request(members.formatted("x".repeat(129)));
+      StatusException refusal =
+          assertThrows(StatusException.class, () -> jobs.submit(request, Caller.ANYBODY));
+      assertTrue(String.valueOf(refusal.getMessage()).contains(reason), refusal::getMessage);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"2", "\"2\""})
+  void version_isANumberOrAText(String version) throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request(ONE_ITEM + ",\"version\":" + version);
+      String id = jobs.submit(request, Caller.ANYBODY).spec().id();
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
   }
 
   @ParameterizedTest
