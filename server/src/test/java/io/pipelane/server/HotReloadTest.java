@@ -90,6 +90,31 @@ class HotReloadTest {
     }
   }
 
+  /** As jobs and other hosts know contents. */
+  @Test
+  void changedContentOfAModel_isAnotherContentOfItsEnsembles() throws Exception {
+    String step =
+        "ensemble:\n  steps:\n    - {model: small, version: 1, inputs: {x: %s}, outputs: {y: y}}\n";
+    owned.text("chain/pipelane.yaml", step.formatted("x"));
+    try (PipelaneServer server = owned.start()) {
+      RepositoryPoll poll = owned.poll(server);
+      String before = server.catalog().resolve("chain", "").content();
+      assertFalse(before.isEmpty());
+      assertEquals(before, server.catalog().resolve("chain", "").content());
+      owned.model("small", 1, 31);
+      OwnedRepository.follow(poll);
+      String replaced = server.catalog().resolve("chain", "").content();
+      assertNotEquals(before, replaced);
+      owned.text("chain/pipelane.yaml", step.formatted("in"));
+      OwnedRepository.follow(poll);
+      assertNotEquals(replaced, server.catalog().resolve("chain", "").content());
+      owned.model("small", 1, 1);
+      owned.text("chain/pipelane.yaml", step.formatted("x"));
+      OwnedRepository.follow(poll);
+      assertEquals(before, server.catalog().resolve("chain", "").content());
+    }
+  }
+
   /** They wait for online ones, or run, when what they were taken for goes. */
   @Test
   void changedContent_offlineRequestsAreUnderWay_nobodyIsToldThatThereIsNoModel() throws Exception {

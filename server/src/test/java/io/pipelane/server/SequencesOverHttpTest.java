@@ -153,6 +153,32 @@ class SequencesOverHttpTest {
     awaitSequences(0);
   }
 
+  @Test
+  void sequence_ofAnEnsemble_isNoneOfItsModelsNorOfOtherEnsembles() throws Exception {
+    String infer = "/v2/models/%s/infer";
+    for (String name : List.of("one", "other")) {
+      owned.text(
+          name + "/pipelane.yaml",
+          "ensemble:\n  steps:\n    - {model: sum, inputs: {x: x}, outputs: {y: y}}\n");
+      assertEquals(200, post("/v2/repository/models/" + name + "/load", "").statusCode());
+    }
+    for (String name : List.of("sum", "one", "other")) {
+      assertEquals(1, steps(post(infer.formatted(name), body("n", START))));
+    }
+    assertEquals(2, steps(post(infer.formatted("sum"), body("n", ""))));
+    assertEquals(2, steps(post(infer.formatted("one"), body("n", ""))));
+    assertEquals(3, steps(post(infer.formatted("one"), body("n", END))));
+    assertEquals(2, steps(post(infer.formatted("other"), body("n", END))));
+    assertEquals(3, steps(post(infer.formatted("sum"), body("n", END))));
+    HttpResponse<String> gone = post(infer.formatted("one"), body("n", ""));
+    assertEquals(400, gone.statusCode());
+    assertTrue(gone.body().contains("\\\"n\\\""), gone.body());
+    awaitSequences(0);
+    for (String name : List.of("one", "other")) {
+      assertEquals(200, post("/v2/repository/models/" + name + "/unload", "").statusCode());
+    }
+  }
+
   private static void content(long seed) throws IOException {
     TestModels.write(
         TestModels.recurrent(OwnedRepository.WIDTH, seed), owned.path("replaced/1/model.onnx"));

@@ -21,6 +21,8 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelReadyRequest;
 import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
+import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.RepositoryPoll;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -240,7 +242,9 @@ class VersionChoiceTest {
   @Test
   void whatCannotBeServed_isNotChosen() throws Exception {
     try (PipelaneServer server = owned.start(Map.of("repository.upload", "true"))) {
-      assertTrue(refusal(server, "{\"serve\":\"7\"}").contains("none of its versions"));
+      String unknown = refusal(server, "{\"serve\":\"7\"}");
+      assertTrue(
+          unknown.contains("serve \\\"7\\\" names none of its versions, [1, 2, 3]"), unknown);
       choose(server, "{\"serve\":\"2\",\"labels\":{\"stable\":1}}");
       assertEquals(200, owned.ask(server, "small/versions/1").statusCode(), "it has a label");
       assertEquals(404, owned.ask(server, "small/versions/3").statusCode());
@@ -266,6 +270,42 @@ class VersionChoiceTest {
       server.catalog().unload("small").join();
       assertEquals(400, owned.post(server, VERSIONS, "{\"serve\":\"2\"}").statusCode());
       server.devices().verify();
+    }
+  }
+
+  /** A bad upload, for instance. */
+  @Test
+  void versionThatIsRefused_keepsNobodyFromChoosingWithoutIt() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      owned.text("small/4/model.onnx", "no model");
+      choose(server, "{\"default\":2}");
+      choose(server, "{\"labels\":{\"stable\":1}}");
+      Throwable told = assertThrowsCause(() -> server.catalog().load("small").join());
+      assertTrue(String.valueOf(told.getMessage()).startsWith("small/4: "), told::getMessage);
+      choose(server, "{\"default\":1}");
+      choose(server, "{\"labels\":{\"stable\":3}}");
+      choose(server, "{\"serve\":\"1,2,3\"}");
+      choose(server, "{\"default\":\"stable\"}");
+      assertEquals(owned.answer(server, "small/versions/3"), owned.answer(server, "small"));
+      for (String named :
+          List.of("{\"serve\":\"all\"}", "{\"labels\":{\"next\":4}}", "{\"default\":4}")) {
+        String refusal = refusal(server, named);
+        assertTrue(refusal.contains("small/4: "), refusal);
+        assertTrue(refusal.contains("; delete it, or choose without it"), refusal);
+      }
+      server.devices().verify();
+    }
+  }
+
+  @Test
+  void versionThatIsRefused_staysInTheIndexWithItsReason() throws Exception {
+    owned.text("small/4/model.onnx", "no model");
+    try (PipelaneServer server = owned.start()) {
+      choose(server, "{\"labels\":{\"stable\":1}}");
+      Entry refused = OwnedRepository.index(server, "small").getLast();
+      assertEquals("4", refused.version());
+      assertEquals(State.UNAVAILABLE, refused.state());
+      assertTrue(refused.reason().contains("ONNX"), refused.reason());
     }
   }
 

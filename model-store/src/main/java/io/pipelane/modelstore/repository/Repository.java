@@ -262,7 +262,9 @@ public final class Repository {
                 model,
                 versions.isEmpty()
                     ? "it has no version folder (a positive integer)"
-                    : "its version_policy names none of its versions, " + versions));
+                    : choice.served().map("serve \"%s\""::formatted).orElse("its version_policy")
+                        + " names none of its versions, "
+                        + versions));
       }
       for (long version : served) {
         Path file = folder.resolve(Long.toString(version)).resolve(declared.modelFile());

@@ -191,7 +191,8 @@ final class VersionLifecycle {
 
   /**
    * Has what is chosen served: what is new comes in first, then the choice holds, then what is not
-   * chosen leaves and is forgotten.
+   * chosen leaves and is forgotten. What is not in service, and the choice says nothing new of,
+   * stays so.
    *
    * @param found where the versions are that may be new
    * @param wanted the versions that are to be served
@@ -212,12 +213,16 @@ final class VersionLifecycle {
         throw new StatusException(
             Status.INVALID_ARGUMENT, "none of its versions would be served; it has " + before);
       }
+      VersionChoice news = changed(next, model.choice(), served);
+      boolean isOfAll = !next.served().equals(model.choice().served());
       for (Registered version : found) {
-        if (!(model.versions().get(version.version().version()) instanceof Ready)) {
+        long number = version.version().version();
+        boolean isNamed = isOfAll || !news.uses(number).isEmpty();
+        if (isNamed && !(model.versions().get(number) instanceof Ready)) {
           bringIn(model, version, devices::register)
               .ifPresent(
                   refused -> {
-                    throw refused;
+                    throw notChosen(refused);
                   });
         }
       }
@@ -227,7 +232,7 @@ final class VersionLifecycle {
         throw new StatusException(
             Status.INVALID_ARGUMENT, "none of versions " + wanted + " is in service");
       }
-      requireReady(changed(next, model.choice(), served), ready);
+      requireReady(news, ready);
       keep.run();
     } catch (RuntimeException | Error e) {
       dropAllBut(model, before);
@@ -235,6 +240,13 @@ final class VersionLifecycle {
     }
     model.choose(next);
     dropAllBut(model, wanted);
+  }
+
+  private static StatusException notChosen(StatusException refused) {
+    return switch (refused.status()) {
+      case UNAVAILABLE, CANCELLED -> refused; // It is not the version's fault.
+      default -> refused.saying(refused.getMessage() + "; delete it, or choose without it");
+    };
   }
 
   private void dropAllBut(CatalogModel model, Set<Long> kept) {

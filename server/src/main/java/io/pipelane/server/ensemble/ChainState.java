@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The state of one sequence in an ensemble, put together from what its models keep. Its tensors
+ * The state of a job's sequence in an ensemble, put together from what its models keep. Its tensors
  * have the names of their model and of its input, with a slash between them. Safe for any thread.
  */
 final class ChainState implements SequenceState {
@@ -27,7 +27,7 @@ final class ChainState implements SequenceState {
     this.parts = parts;
   }
 
-  /** The state of a sequence; empty when none of the models has it. */
+  /** The state of a job's sequence; empty when none of the models has it. */
   static Optional<SequenceState> of(EnsemblePlan plan, String id, InferenceService models) {
     List<Part> parts =
         plan.members().stream()
@@ -42,7 +42,17 @@ final class ChainState implements SequenceState {
         : Optional.empty();
   }
 
-  /** The step that a model is asked for, with what its own state begins with. */
+  /**
+   * The step of its own that a model is asked for, with what its own state begins with. It is of no
+   * sequence that the model, or another ensemble, is asked for under the same name.
+   *
+   * @param ensemble that is asked for the step
+   */
+  static SequenceStep partOf(SequenceStep step, String ensemble, ModelVersion model) {
+    return partOf(step.of("ensemble %s %s".formatted(ensemble, step.owner())), model);
+  }
+
+  /** The same of a sequence whose name nobody else has, as a job's. */
   static SequenceStep partOf(SequenceStep step, ModelVersion model) {
     String prefix = model.model() + SEPARATOR;
     List<InputTensor> initial =

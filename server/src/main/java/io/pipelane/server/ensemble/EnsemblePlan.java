@@ -156,7 +156,7 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
               ensemble.declared().outputs(outputs),
               ensemble.options(),
               members.stream().anyMatch(member -> member.model.keepsState()),
-              "");
+              EnsembleContent.of(members, ensemble.outputs()));
       return new EnsemblePlan(served, members);
     }
 

@@ -22,6 +22,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.PlacedOnce;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.RunPlace;
+import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.foreign.MemorySegment;
@@ -160,12 +161,18 @@ final class EnsembleRun implements InferenceService.Ticket {
         outputs,
         request.deadlineNanos(),
         request.priority(),
-        request.sequence().map(step -> ChainState.partOf(step, member.model().version())),
+        request.sequence().map(step -> partOf(step, member.model().version())),
         request.job(),
         RunPlace.ANY
             .on(tensors.deviceOf(member).or(request.place()::device))
             .numbering(request.place().stateNumber())
             .keeping(mayKeep ? Optional.of(keeper) : Optional.empty()));
+  }
+
+  private SequenceStep partOf(SequenceStep step, ModelVersion model) {
+    return request.job().isPresent()
+        ? ChainState.partOf(step, model)
+        : ChainState.partOf(step, request.model().model(), model);
   }
 
   private boolean isNeeded(@Nullable String tensor) {

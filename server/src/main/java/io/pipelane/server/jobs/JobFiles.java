@@ -4,6 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.WholeFile;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -40,8 +41,11 @@ final class JobFiles implements AutoCloseable {
   static final String SPEC = "job.json";
   static final int LONGEST_PATH = 1024;
 
+  private static final System.Logger LOG = System.getLogger(JobFiles.class.getName());
   private static final String HIDDEN = ".jobs";
-  private static final Pattern SEGMENT = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,127}");
+  private static final int LONGEST_SEGMENT = 128;
+  private static final Pattern SEGMENT =
+      Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_. -]{0,%d}".formatted(LONGEST_SEGMENT - 1));
 
   private final Path root;
   private final Path jobs;
@@ -163,6 +167,25 @@ final class JobFiles implements AutoCloseable {
     return file;
   }
 
+  /** Takes back a job that could not be submitted; what cannot be, goes at the next start. */
+  void discard(String id) {
+    for (Path folder : List.of(draft(id), of(id))) {
+      try {
+        delete(folder, JobStep.Hook.NONE);
+      } catch (IOException e) {
+        LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, e);
+      }
+    }
+  }
+
+  /** What is wrong with a file of the folder, and what to do. */
+  String trouble(IOException cause) {
+    boolean saysWhat = cause.getClass() == IOException.class; // Others name a path alone.
+    return ("%s (below jobs.folder, %s); see that there is room, and that the server may write"
+            + " there, then submit it again")
+        .formatted(saysWhat ? cause.getMessage() : cause, root);
+  }
+
   /** Where a job's output will be. */
   Path output(JobSpec spec) {
     return root.resolve(spec.outputFile());
@@ -182,8 +205,9 @@ final class JobFiles implements AutoCloseable {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             ("%s \"%s\" is not allowed: it is a path below the jobs' folder, of letters, digits,"
-                    + " \"_\", \"-\", \".\" and spaces, no segment beginning with a dot")
-                .formatted(member, JobJson.shorten(name)));
+                    + " \"_\", \"-\", \".\" and spaces; its segments have %d characters at most, and"
+                    + " none begins with a dot")
+                .formatted(member, JobJson.shorten(name), LONGEST_SEGMENT));
       }
       file = file.resolve(segment);
     }

@@ -84,6 +84,7 @@ final class JobJson {
     node.put("id", spec.id());
     node.put("model", spec.model().model());
     node.put("version", Long.toString(spec.model().version()));
+    node.put("content", spec.content());
     spec.inputFile().ifPresent(file -> node.put("input_file", file));
     node.put("input_bytes", spec.inputBytes());
     node.put("input_modified_ms", spec.inputModifiedMillis());
@@ -102,6 +103,7 @@ final class JobJson {
     return new JobSpec(
         node.path("id").asText(),
         new ModelVersion(node.path("model").asText(), node.path("version").asLong()),
+        node.path("content").asText(),
         Optional.of(node.path("input_file")).filter(JsonNode::isTextual).map(JsonNode::asText),
         node.path("input_bytes").asLong(),
         node.path("input_modified_ms").asLong(),

@@ -1,8 +1,8 @@
 package io.pipelane.server.jobs;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WholeFile;
+import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.switcher.JobWork;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -96,7 +96,7 @@ final class JobRecords {
    *
    * @throws StatusException for files that cannot be a job's
    */
-  Job asked(JobRequest wanted, ModelVersion model) throws IOException {
+  Job asked(JobRequest wanted, ServedModel model) throws IOException {
     files.newOutput(wanted.outputFile());
     long inputBytes = items(wanted).length;
     long modified = 0;
@@ -108,7 +108,8 @@ final class JobRecords {
     JobSpec spec =
         new JobSpec(
             HexFormat.of().toHexDigits(random.nextLong()),
-            model,
+            model.version().anyEdition(),
+            model.content(),
             wanted.inputFile(),
             inputBytes,
             modified,
@@ -131,9 +132,22 @@ final class JobRecords {
     return new JobWork(System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(ageMillis));
   }
 
-  /** Keeps a job that was asked for: it is there after a crash as soon as this returns. */
+  /**
+   * Keeps a job that was asked for: it is there after a crash as soon as this returns.
+   *
+   * @throws IOException nothing of it is kept then
+   */
   void keep(Job job, JobRequest wanted) throws IOException {
-    JobSpec spec = job.spec();
+    try {
+      write(job.spec(), wanted);
+    } catch (IOException e) {
+      files.discard(job.spec().id());
+      throw e;
+    }
+    estimate(job, Progress.NONE);
+  }
+
+  private void write(JobSpec spec, JobRequest wanted) throws IOException {
     Path draft = Files.createDirectory(files.draft(spec.id()));
     if (spec.inputFile().isEmpty()) {
       hook.before(JobStep.WRITE_INPUT);
@@ -143,7 +157,6 @@ final class JobRecords {
     WholeFile.write(draft.resolve(JobFiles.SPEC), JobJson.write(JobJson.of(spec)));
     hook.before(JobStep.PUBLISH);
     files.publish(spec.id());
-    estimate(job, Progress.NONE);
   }
 
   /** Says how many items a job that waits has left: by the length of those behind, or the first. */

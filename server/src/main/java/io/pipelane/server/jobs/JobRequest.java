@@ -69,12 +69,15 @@ record JobRequest(
     }
     Optional<String> inputFile = text(root, "input_file");
     JsonNode items = root.path("items");
-    if (inputFile.isPresent() != items.isMissingNode()) {
-      throw invalid("a job has either items or an input_file");
+    if (inputFile.isEmpty() && items.isMissingNode()) {
+      throw invalid("it has neither items nor an input_file; it needs one of them");
+    }
+    if (inputFile.isPresent() && !items.isMissingNode()) {
+      throw invalid("it has both items and an input_file; leave one of them out");
     }
     return new JobRequest(
         required(root, "model"),
-        text(root, "version").orElse(""),
+        version(root),
         inputFile,
         items.isMissingNode() ? "" : lines(items),
         outputFile(root),
@@ -101,6 +104,14 @@ record JobRequest(
 
   private static String required(JsonNode root, String member) {
     return text(root, member).orElseThrow(() -> invalid("\"" + member + "\" is missing"));
+  }
+
+  /** As a text, or as the number that it is. */
+  private static String version(JsonNode root) {
+    JsonNode node = root.path("version");
+    return node.isIntegralNumber() && node.canConvertToLong()
+        ? node.asText()
+        : text(root, "version").orElse("");
   }
 
   private static String outputFile(JsonNode root) {

@@ -39,7 +39,8 @@ final class JobRun {
    * A job that is to move to another device lets the items under way end, has all rows count, and
    * goes on from there as after a restart. Its state, if there is one, begins anew on the other
    * device. So does a job whose model is out of service, which leaves its thread and its device
-   * meanwhile.
+   * meanwhile. One whose model has another content by then ends, as its rows could not be told
+   * apart, and no content may take another's state.
    *
    * The items of a model that keeps state are asked for one by one, and their rows count together
    * with a checkpoint of the state. Where the state is lost (its model was unloaded meanwhile, for
@@ -73,6 +74,7 @@ final class JobRun {
   private long nextNumber;
   private long committedNanos;
   private boolean modelIsAway;
+  private boolean contentHasChanged;
 
   /** There once the model is known to keep state. */
   private @Nullable JobSequence sequence;
@@ -116,9 +118,15 @@ final class JobRun {
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
         Path _ = files.newOutput(spec.outputFile());
+        requireRows();
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
+      } else if (contentHasChanged) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "the content of %s has changed since the job was submitted; submit it again"
+                .formatted(spec.model()));
       } else if (stop == Stop.MODEL_AWAY) {
         return true;
       } else {
@@ -127,12 +135,27 @@ final class JobRun {
     } catch (StatusException e) {
       fail(String.valueOf(e.getMessage()));
     } catch (IOException e) {
-      fail("its files: " + e);
+      LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on its files", e);
+      fail(
+          "its rows, %s, or its files in .jobs/%s: %s"
+              .formatted(rowsName(), spec.id(), files.trouble(e)));
     } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
     return false;
+  }
+
+  /** The name of the file with its rows, in the folder of its output. */
+  private String rowsName() {
+    return String.valueOf(files.partial(spec).getFileName());
+  }
+
+  private void requireRows() {
+    if (Files.notExists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "its rows were removed: %s".formatted(rowsName()));
+    }
   }
 
   private boolean mustMove() {
@@ -280,13 +303,20 @@ final class JobRun {
     }
   }
 
-  /** The model; empty where it is not in service, or the job has to be left or to move. */
+  /**
+   * The model; empty where it is not in service as it was, or the job has to be left or to move.
+   */
   private Optional<ServedModel> model() {
     if (job.isStopped() || mustMove()) {
       return Optional.empty();
     }
     try {
       ServedModel model = resolve(parts.catalog(), spec);
+      if (!spec.mayBeOf(model.content())) {
+        contentHasChanged = true;
+        modelIsAway = true;
+        return Optional.empty();
+      }
       job.running(JobState.RUNNING, "");
       return Optional.of(model);
     } catch (StatusException e) {

@@ -8,6 +8,8 @@ import java.util.OptionalLong;
 /**
  * The specification of a job; it never changes.
  *
+ * @param content what tells the model's content from others of the same version; empty where nobody
+ *     had said when the job was submitted
  * @param inputFile below the jobs' folder; none for items that came with the request
  * @param inputBytes size of the input file when the job was submitted
  * @param inputModifiedMillis when it was modified last by then, by the clock since 1970
@@ -20,6 +22,7 @@ import java.util.OptionalLong;
 public record JobSpec(
     String id,
     ModelVersion model,
+    String content,
     Optional<String> inputFile,
     long inputBytes,
     long inputModifiedMillis,
@@ -29,6 +32,11 @@ public record JobSpec(
     long repeat,
     String group,
     long createdMillis) {
+
+  /** Whether a content of its version may be the one that was there when it was submitted. */
+  boolean mayBeOf(String other) {
+    return content.isEmpty() || other.isEmpty() || content.equals(other);
+  }
 
   /**
    * How many items are left to be read: as the job's owner has said, or else as many as lines of

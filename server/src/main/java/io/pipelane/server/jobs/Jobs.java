@@ -4,9 +4,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.state.ServerState.OfflineJob;
@@ -118,16 +118,16 @@ public final class Jobs implements AutoCloseable {
   public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
     caller.check(wanted.priority());
-    ModelVersion model =
-        parts.catalog().resolve(wanted.model(), wanted.version()).version().anyEdition();
+    ServedModel model = parts.catalog().resolve(wanted.model(), wanted.version());
     try {
       return submit(wanted, model);
     } catch (IOException e) {
-      throw new StatusException(Status.INTERNAL, "the job cannot be kept: " + e, e);
+      throw new StatusException(
+          Status.UNAVAILABLE, "the job cannot be kept: " + files.trouble(e), e);
     }
   }
 
-  private JobStatus submit(JobRequest wanted, ModelVersion model) throws IOException {
+  private JobStatus submit(JobRequest wanted, ServedModel model) throws IOException {
     Job job = records.asked(wanted, model);
     reserve(job);
     boolean kept = false;

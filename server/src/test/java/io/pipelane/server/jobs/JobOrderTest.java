@@ -29,6 +29,7 @@ class JobOrderTest {
         new JobSpec(
             id,
             model,
+            "",
             Optional.empty(),
             0,
             0,

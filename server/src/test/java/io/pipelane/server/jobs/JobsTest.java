@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -430,6 +431,64 @@ class JobsTest {
     }
   }
 
+  /** What was answered by then are its rows; nothing is asked of the other content. */
+  @Test
+  void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String waiting = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      fixture.catalog.hasContent("echo", "two");
+      completeUntilEnded(service, jobs, id);
+      JobStatus ended = jobs.show(id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals(
+          "the content of echo/2 has changed since the job was submitted; submit it again",
+          ended.reason());
+      assertEquals(3, ended.rows());
+      assertEquals(
+          JobsFixture.rows(3), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, waiting).state());
+      assertEquals(0, jobs.show(waiting).rows());
+    }
+  }
+
+  /** A job of before that does not say which content it is of goes on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "one", "two"})
+  void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {
+    fixture.catalog.hasContent("echo", before);
+    EchoService service = EchoService.holding();
+    service.endsWithdrawn = true;
+    Jobs jobs = fixture.open(service);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    assertTrue(jobs.stop(Duration.ofDays(1)));
+    jobs.close();
+    fixture.catalog.hasContent("echo", "one");
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      JobState end = before.equals("two") ? JobState.FAILED : JobState.DONE;
+      assertEquals(end, JobsFixture.ended(again, id).state());
+    }
+  }
+
+  @Test
+  void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      awaitPending(service, 3);
+      Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));
+      completeUntilEnded(service, jobs, id);
+      assertEquals(JobState.FAILED, jobs.show(id).state());
+      assertEquals("its rows were removed: o." + id + ".partial", jobs.show(id).reason());
+    }
+    try (Jobs again = fixture.open(service)) {
+      assertEquals(JobState.FAILED, again.list().getFirst().state());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -488,6 +547,36 @@ class JobsTest {
       }
     }
     assertEquals("precious", fixture.output("mine"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          "output_file":"o"                                        | has neither items nor an input
+          "items":[{}],"input_file":"in.jsonl","output_file":"o"   | has both items and an input
+          "input_file":"in.jsonl","output_file":"%s"               | segments have 128 characters
+          "input_file":"%s","output_file":"o"                      | segments have 128 characters
+          "input_file":"in.jsonl","output_file":"o","version":true | must be a text
+          """)
+  void requests_thatAreNone_areToldWhatIsWrong(String members, String reason) throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request(members.formatted("x".repeat(129)));
+      StatusException refusal =
+          assertThrows(StatusException.class, () -> jobs.submit(request, Caller.ANYBODY));
+      assertTrue(String.valueOf(refusal.getMessage()).contains(reason), refusal::getMessage);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"2", "\"2\""})
+  void version_isANumberOrAText(String version) throws IOException {
+    try (Jobs jobs = fixture.open(EchoService.inline())) {
+      byte[] request = JobsFixture.request(ONE_ITEM + ",\"version\":" + version);
+      String id = jobs.submit(request, Caller.ANYBODY).spec().id();
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
   }
 
   @ParameterizedTest
