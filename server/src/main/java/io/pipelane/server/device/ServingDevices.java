@@ -167,11 +167,6 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     earlier.keep(current, next);
   }
 
-  /** A content that was to follow another one does not. */
-  public void keepNoLonger(ModelVersion next) {
-    Optional<ModelVersion> _ = earlier.remove(next);
-  }
-
   /** Takes out the content that is kept beside a model, if one is; blocks. */
   public void deregisterEarlier(ModelVersion latest) {
     earlier.remove(latest).ifPresent(group::deregister);
