@@ -179,6 +179,28 @@ class SequencesOverHttpTest {
     awaitSequences(0);
   }
 
+  @Test
+  void sequenceThatBeginsWithTheNextContent_isNotGoneOnWithInTheOneBefore() throws Exception {
+    String infer = "/v2/models/anew/infer";
+    String load = "/v2/repository/models/anew/load";
+    owned.text("anew/pipelane.yaml", "state: {t: s}\n");
+    content("anew", 1);
+    assertEquals(200, post(load, "").statusCode());
+    for (String id : List.of("ended", "failed", "kept")) {
+      assertEquals(1, steps(post(infer, body(id, START))));
+    }
+    content("anew", 2);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(200, post(infer, body("ended", START + END)).statusCode());
+    checkRefused(400, "begin it with sequence_start", post(infer, body("ended", "")));
+    String timeless = body("failed", START + ",\"timeout\":1");
+    checkRefused(503, "the timeout of this request", post(infer, timeless));
+    checkRefused(400, "begin it with sequence_start", post(infer, body("failed", "")));
+    assertEquals(2, steps(post(infer, body("kept", END))));
+    assertEquals(200, post("/v2/repository/models/anew/unload", "").statusCode());
+    awaitSequences(0);
+  }
+
   private static void content(long seed) throws IOException {
     content("replaced", seed);
   }
