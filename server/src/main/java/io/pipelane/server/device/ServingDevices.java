@@ -170,9 +170,12 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
-    deregisterEarlier(version);
-    boolean _ = editions.remove(version.anyEdition(), version);
-    group.deregister(version);
+    try {
+      deregisterEarlier(version);
+    } finally {
+      boolean _ = editions.remove(version.anyEdition(), version);
+      group.deregister(version);
+    }
   }
 
   /**
