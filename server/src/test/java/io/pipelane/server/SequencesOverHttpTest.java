@@ -179,9 +179,61 @@ class SequencesOverHttpTest {
     }
   }
 
+  @Test
+  void sequence_goesOnWhereTheNextContentFailsToWarmUp() throws Exception {
+    String infer = "/v2/models/cold/infer";
+    String load = "/v2/repository/models/cold/load";
+    owned.text("cold/pipelane.yaml", "state: {t: s}\n");
+    content("cold", 1);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(1, steps(post(infer, body("c", START))));
+    content("cold", 2);
+    owned.text(
+        "cold/pipelane.yaml",
+        """
+        state: {t: s}
+        warm-up: [{name: other, inputs: {x: {shape: [1, 31], data: zero}}}]
+        """);
+    checkRefused(400, "failed: input", post(load, ""));
+    assertEquals(2, steps(post(infer, body("c", ""))));
+    assertEquals(1, steps(post(infer, body("d", START + END))));
+    owned.text("cold/pipelane.yaml", "state: {t: s}\n");
+    content("cold", 1);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(3, steps(post(infer, body("c", END))));
+    assertEquals(200, post("/v2/repository/models/cold/unload", "").statusCode());
+    awaitSequences(0);
+  }
+
+  @Test
+  void sequenceThatBeginsWithTheNextContent_isNotGoneOnWithInTheOneBefore() throws Exception {
+    String infer = "/v2/models/anew/infer";
+    String load = "/v2/repository/models/anew/load";
+    owned.text("anew/pipelane.yaml", "state: {t: s}\n");
+    content("anew", 1);
+    assertEquals(200, post(load, "").statusCode());
+    for (String id : List.of("ended", "failed", "kept")) {
+      assertEquals(1, steps(post(infer, body(id, START))));
+    }
+    content("anew", 2);
+    assertEquals(200, post(load, "").statusCode());
+    assertEquals(200, post(infer, body("ended", START + END)).statusCode());
+    checkRefused(400, "begin it with sequence_start", post(infer, body("ended", "")));
+    String timeless = body("failed", START + ",\"timeout\":1");
+    checkRefused(503, "the timeout of this request", post(infer, timeless));
+    checkRefused(400, "begin it with sequence_start", post(infer, body("failed", "")));
+    assertEquals(2, steps(post(infer, body("kept", END))));
+    assertEquals(200, post("/v2/repository/models/anew/unload", "").statusCode());
+    awaitSequences(0);
+  }
+
   private static void content(long seed) throws IOException {
+    content("replaced", seed);
+  }
+
+  private static void content(String model, long seed) throws IOException {
     TestModels.write(
-        TestModels.recurrent(OwnedRepository.WIDTH, seed), owned.path("replaced/1/model.onnx"));
+        TestModels.recurrent(OwnedRepository.WIDTH, seed), owned.path(model + "/1/model.onnx"));
   }
 
   private static void awaitSequences(int count) {

@@ -19,6 +19,7 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueueOverview;
 import io.pipelane.switcher.schedule.turn.Preemptions;
+import io.pipelane.switcher.sequence.Sequences;
 import io.pipelane.switcher.sequence.StatesOverview;
 import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sharing.OnlineWork;
@@ -298,6 +299,16 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** The state of an owner's sequence; empty when there is no such sequence. */
   public Optional<SequenceState> sequence(ModelVersion model, String owner, String id) {
     return parts.sequences.find(model, owner, id);
+  }
+
+  /** Ends an owner's sequence, if there is one; see {@link Sequences#end}. */
+  public void endSequence(ModelVersion model, String owner, String id) {
+    parts.sequences.end(model, owner, id);
+  }
+
+  /** Whether a model has sequences that steps may come for. */
+  public boolean hasSequences(ModelVersion model) {
+    return parts.sequences.hasAny(model);
   }
 
   /** Host memory that states may have; see {@link SwitcherSettings}. */

@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -145,6 +146,10 @@ class MovingSequencesTest {
       return answers;
     }
 
+    boolean hasSequences() {
+      return group.hasSequences(model.version());
+    }
+
     String home() {
       return group.devices(model.version()).getFirst();
     }
@@ -215,6 +220,42 @@ class MovingSequencesTest {
       StatusException over =
           assertThrows(StatusException.class, () -> opened.step("s", 41).await());
       assertEquals(Status.INVALID_ARGUMENT, over.status());
+    }
+  }
+
+  @Test
+  void sequenceThatIsEnded_goesOnNowhere_andOthersDo() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      SequenceStep begin = new SequenceStep("s", true, false);
+      opened.step(begin, 0).await();
+      opened.step(begin.of("other"), 0).await();
+      opened.group.endSequence(opened.model.version(), "", "s");
+      opened.group.endSequence(opened.model.version(), "", "never");
+      for (int i = 1; i < NAMES.size(); i++) {
+        StatusException over =
+            assertThrows(StatusException.class, () -> opened.step("s", 1).await());
+        assertEquals(Status.INVALID_ARGUMENT, over.status());
+        opened.loseHome();
+        SequenceStep next = new SequenceStep("s", false, false).of("other");
+        assertArrayEquals(expected.get(i), opened.step(next, i).await());
+      }
+    }
+  }
+
+  @Test
+  void model_hasSequencesUntilTheLastOfThemEnds() throws Exception {
+    try (Opened opened = new Opened(ROOM)) {
+      assertFalse(opened.hasSequences());
+      opened.step("s", 0).await();
+      opened.step("t", 0).await();
+      assertTrue(opened.hasSequences());
+      opened.loseHome();
+      assertTrue(opened.hasSequences(), "they go on elsewhere");
+      opened.group.endSequence(opened.model.version(), "", "s");
+      assertTrue(opened.hasSequences());
+      opened.group.endSequence(opened.model.version(), "", "t");
+      assertFalse(opened.hasSequences());
     }
   }
 

@@ -62,6 +62,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final CarriedFiles carried = new CarriedFiles();
   private final CatalogModels models;
   private final CatalogLoads loads;
+  private final IdleContents idle = new IdleContents(this::endIdle);
   private volatile boolean scanned;
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
@@ -130,7 +131,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         .forEach(found -> models.exclusively(found.version().model(), announce(found)));
     scanned = true;
     threads.nowAndThen(this::keepPopularity);
-    threads.nowAndThen(this::endIdle);
+    threads.nowAndThen(() -> devices.besideIdle().forEach(idle::leaveBeside));
     Map<ModelVersion, Double> uses = popularity.all();
     ToDoubleFunction<Registered> popular =
         found -> uses.getOrDefault(found.version(), Double.NEGATIVE_INFINITY);
@@ -350,13 +351,9 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         });
   }
 
-  /** Takes out contents that were kept for sequences which have ended. */
-  private void endIdle() {
-    for (ModelVersion latest : devices.besideIdle()) {
-      CompletableFuture<Void> _ =
-          threads.operate(
-              () -> models.exclusively(latest.model(), _ -> devices.deregisterIdle(latest)));
-    }
+  private CompletableFuture<Void> endIdle(ModelVersion latest) {
+    return threads.operate(
+        () -> models.exclusively(latest.model(), _ -> devices.deregisterIdle(latest)));
   }
 
   private static String joined(List<String> reasons) {

@@ -107,29 +107,35 @@ final class VersionLifecycle {
    */
   private void replace(CatalogModel model, Ready current, Ready next) {
     ModelVersion before = current.imported().version();
-    if (!current.keepsStateAs(next)) {
-      serve(model, next, devices::register);
+    boolean goesOn = current.keepsStateAs(next);
+    register(next, devices::register);
+    if (goesOn) {
+      devices.keepForSequences(before, next.imported().version());
+    }
+    answer(model, next);
+    if (goesOn) {
+      devices.deregisterEarlier(before);
+    } else {
       devices.deregister(before);
-      return;
     }
-    devices.keepForSequences(before, next.imported().version());
-    try {
-      serve(model, next, devices::register);
-    } catch (RuntimeException | Error e) {
-      devices.keepNoLonger(next.imported().version());
-      throw e;
-    }
-    devices.deregisterEarlier(before);
   }
 
   private void serve(CatalogModel model, Ready next, Registration registration) {
-    ModelVersion version = next.imported().version();
+    register(next, registration);
+    answer(model, next);
+  }
+
+  private void register(Ready next, Registration registration) {
     if (next.options().warmUp()) {
       devices.register(next.imported(), next.options());
       warmUp(next);
     } else {
       registration.accept(next.imported(), next.options());
     }
+  }
+
+  private void answer(CatalogModel model, Ready next) {
+    ModelVersion version = next.imported().version();
     devices.answers(version);
     model.put(version.version(), next);
     LOG.log(Level.INFO, "{0} is in service", version);

@@ -22,28 +22,31 @@ import org.jspecify.annotations.Nullable;
  * them may go on: one for each version. Safe for any thread.
  */
 final class EarlierContents {
-  /** A sequence that had no step for so long may be gone. */
-  private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
+  /** What began when its content was about to be replaced has come by then. */
+  private static final long LATEST_BEGINNING_NANOS = Duration.ofMinutes(1).toNanos();
 
+  private final Sequences sequences;
   private final LongSupplier nanoClock;
 
   /** By the content that answers now. */
   private final Map<ModelVersion, Earlier> contents = new ConcurrentHashMap<>();
 
   /** None yet. */
-  EarlierContents(LongSupplier nanoClock) {
+  EarlierContents(Sequences sequences, LongSupplier nanoClock) {
+    this.sequences = sequences;
     this.nanoClock = nanoClock;
   }
 
-  private static final class Earlier {
-    private final ModelVersion version;
-    private volatile long askedNanos;
+  /** The sequences that contents have; at once. */
+  interface Sequences {
+    /** Whether a content has one that steps may come for. */
+    boolean areOf(ModelVersion content);
 
-    Earlier(ModelVersion version, long nowNanos) {
-      this.version = version;
-      this.askedNanos = nowNanos;
-    }
+    /** Ends the one that a step names, if a content has it. */
+    void end(ModelVersion content, SequenceStep step);
   }
+
+  private record Earlier(ModelVersion version, long sinceNanos) {}
 
   /** From now on a content goes on with what it has begun, beside the one that follows it. */
   void keep(ModelVersion earlier, ModelVersion latest) {
@@ -63,7 +66,9 @@ final class EarlierContents {
   /** Whether the one beside a content may have no sequence any more. */
   boolean isIdleBeside(ModelVersion latest) {
     @Nullable Earlier earlier = contents.get(latest);
-    return earlier != null && nanoClock.getAsLong() - earlier.askedNanos >= IDLE_NANOS;
+    return earlier != null
+        && nanoClock.getAsLong() - earlier.sinceNanos >= LATEST_BEGINNING_NANOS
+        && !sequences.areOf(earlier.version);
   }
 
   /** The contents beside which there is one that may have no sequence any more. */
@@ -72,13 +77,15 @@ final class EarlierContents {
   }
 
   /**
-   * Has a content answer, or the one before it where that has the request's sequence.
+   * Has a content answer, or the one before it where that has the request's sequence. A sequence
+   * that begins anew ends there first, whatever becomes of its step.
    *
    * @param latest takes requests for the content that answers now
    * @param any takes requests for any content
    * @throws StatusException as these do
    */
   Ticket submit(InferenceRequest request, ResultHandler handler, Hold latest, Hold any) {
+    endWhereItBeginsAnew(request);
     try {
       return latest.submit(request, handler);
     } catch (StatusException e) {
@@ -86,20 +93,24 @@ final class EarlierContents {
       if (earlier == null || !maySayThatItHasNotBegun(e, request)) {
         throw e;
       }
-      return submit(of(earlier.version, request), handler, any, earlier, e);
+      return submit(of(earlier.version, request), handler, any, e);
     }
   }
 
-  private Ticket submit(
-      InferenceRequest request,
-      ResultHandler handler,
-      Hold any,
-      Earlier earlier,
-      StatusException refusal) {
+  private void endWhereItBeginsAnew(InferenceRequest request) {
+    @Nullable Earlier earlier = contents.get(request.model());
+    if (earlier != null) {
+      request
+          .sequence()
+          .filter(SequenceStep::start)
+          .ifPresent(step -> sequences.end(earlier.version, step));
+    }
+  }
+
+  private static Ticket submit(
+      InferenceRequest request, ResultHandler handler, Hold any, StatusException refusal) {
     try {
-      Ticket ticket = any.submit(request, handler);
-      earlier.askedNanos = nanoClock.getAsLong();
-      return ticket;
+      return any.submit(request, handler);
     } catch (StatusException e) {
       throw e.status() == Status.NOT_FOUND ? refusal : e;
     }

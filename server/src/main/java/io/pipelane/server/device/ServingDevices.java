@@ -17,6 +17,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
+import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
 import io.pipelane.switcher.memory.Demand;
@@ -54,7 +55,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   /** The latest editions of versions whose content was replaced, by what clients call them. */
   private final Map<ModelVersion, ModelVersion> editions = new ConcurrentHashMap<>();
 
-  private final EarlierContents earlier = new EarlierContents(System::nanoTime);
+  private final EarlierContents earlier;
 
   /**
    * A device and what serves from it.
@@ -87,6 +88,21 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     Map<String, Switcher> switchers = new LinkedHashMap<>();
     places.forEach(place -> switchers.put(place.name, place.switcher));
     this.group = new SwitcherGroup(switchers, placement, firstRuns, System::nanoTime);
+    this.earlier = new EarlierContents(sequencesOf(group), System::nanoTime);
+  }
+
+  private static EarlierContents.Sequences sequencesOf(SwitcherGroup group) {
+    return new EarlierContents.Sequences() {
+      @Override
+      public boolean areOf(ModelVersion content) {
+        return group.hasSequences(content);
+      }
+
+      @Override
+      public void end(ModelVersion content, SequenceStep step) {
+        group.endSequence(content, step.owner(), step.id());
+      }
+    };
   }
 
   /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
@@ -154,9 +170,12 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
    */
   public void deregister(ModelVersion version) {
-    deregisterEarlier(version);
-    boolean _ = editions.remove(version.anyEdition(), version);
-    group.deregister(version);
+    try {
+      deregisterEarlier(version);
+    } finally {
+      boolean _ = editions.remove(version.anyEdition(), version);
+      group.deregister(version);
+    }
   }
 
   /**
@@ -165,11 +184,6 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
    */
   public void keepForSequences(ModelVersion current, ModelVersion next) {
     earlier.keep(current, next);
-  }
-
-  /** A content that was to follow another one does not. */
-  public void keepNoLonger(ModelVersion next) {
-    Optional<ModelVersion> _ = earlier.remove(next);
   }
 
   /** Takes out the content that is kept beside a model, if one is; blocks. */

@@ -56,10 +56,7 @@ final class GrpcInferRun implements ResultHandler {
 
   /** The receiver of a run's end; called once, on an event loop or a codec thread. */
   interface Receiver {
-    /**
-     * The request's id, as soon as it could be read, if only that could; before its answer or
-     * error.
-     */
+    /** The request's id, also of a message of which nothing more could be read. */
     default void parsed(String id) {}
 
     /** Serializes the answer before it returns: it reads memory that is given back then. */

@@ -80,12 +80,12 @@ final class IncomingMessage {
 
   /**
    * The id in a message that cannot be read as a whole, as far as it can; empty where there is
-   * none. The fields of a message lie in the order of their numbers.
+   * none. Fields lie in the order of their numbers, as encoders write them.
    */
   private static String idIn(InputStream message) {
-    CodedInputStream fields = CodedInputStream.newInstance(message);
-    int _ = fields.setSizeLimit(LONGEST_BEFORE_ID);
-    try {
+    try (message) {
+      CodedInputStream fields = CodedInputStream.newInstance(message);
+      int _ = fields.setSizeLimit(LONGEST_BEFORE_ID);
       for (int tag = fields.readTag(); tag != 0; tag = fields.readTag()) {
         int number = WireFormat.getTagFieldNumber(tag);
         if (number == ModelInferRequest.ID_FIELD_NUMBER) {

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * does. Belongs to the request's event loop.
  */
 public final class ForwardingAttempts implements Forward.Receiver {
-
   private final Hosts hosts;
   private final boolean once;
   private final boolean canComeBack;

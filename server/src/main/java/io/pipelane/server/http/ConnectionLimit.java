@@ -9,7 +9,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Counts open connections and turns away those beyond a limit. Safe for any thread. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
 final class ConnectionLimit {
-
   private final int limit;
   private final AtomicInteger open = new AtomicInteger();
 

@@ -16,7 +16,6 @@ import java.util.function.Consumer;
 
 /** An answer whose writing takes locks: written on a codec thread, sent on the event loop. */
 final class GatheredAnswer {
-
   private GatheredAnswer() {}
 
   /**

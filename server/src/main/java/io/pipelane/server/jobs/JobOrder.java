@@ -44,13 +44,14 @@ final class JobOrder {
 
   /** What an item of a model usually takes, by what its requests took so far, without stalls. */
   static ToLongFunction<ModelVersion> itemNanos(InferenceStatistics statistics) {
-    return model -> {
-      ModelCounters counters = statistics.of(model);
-      ModelCounters.Total runs = counters.execute();
-      return runs.count() == 0
-          ? UNKNOWN_ITEM_NANOS
-          : Math.max(1, (runs.nanos() - counters.stall().nanos()) / runs.count());
-    };
+    return model -> statistics.find(model).map(JobOrder::itemNanos).orElse(UNKNOWN_ITEM_NANOS);
+  }
+
+  private static long itemNanos(ModelCounters counters) {
+    ModelCounters.Total runs = counters.execute();
+    return runs.count() == 0
+        ? UNKNOWN_ITEM_NANOS
+        : Math.max(1, (runs.nanos() - counters.stall().nanos()) / runs.count());
   }
 
   /** Jobs as they are to begin; equals stay as they are. */

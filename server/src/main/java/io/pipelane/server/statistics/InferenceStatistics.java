@@ -6,6 +6,7 @@ import io.pipelane.server.observability.RequestTracing;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -47,6 +48,11 @@ public final class InferenceStatistics {
     ModelVersion counted = version.anyEdition();
     ModelCounters counters = models.get(counted);
     return counters == null ? models.computeIfAbsent(counted, ModelCounters::new) : counters;
+  }
+
+  /** The counters of a version that has been asked or shown; asking this way adds none. */
+  public Optional<ModelCounters> find(ModelVersion version) {
+    return Optional.ofNullable(models.get(version.anyEdition()));
   }
 
   /** Begins the account of one request. */

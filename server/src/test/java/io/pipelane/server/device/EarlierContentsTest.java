@@ -22,9 +22,11 @@ import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -35,11 +37,26 @@ class EarlierContentsTest {
   private static final long MINUTE = Duration.ofMinutes(1).toNanos();
 
   private final AtomicLong now = new AtomicLong();
-  private final EarlierContents earlier = new EarlierContents(now::get);
   private final List<ModelVersion> asked = new ArrayList<>();
+  private final Set<String> kept = new HashSet<>();
+  private final EarlierContents earlier = new EarlierContents(new Kept(), now::get);
 
   EarlierContentsTest() {
     earlier.keep(FIRST, SECOND);
+  }
+
+  /** The sequences that the first content has, by their names. */
+  private final class Kept implements EarlierContents.Sequences {
+    @Override
+    public boolean areOf(ModelVersion content) {
+      return content.equals(FIRST) && !kept.isEmpty();
+    }
+
+    @Override
+    public void end(ModelVersion content, SequenceStep step) {
+      assertEquals(FIRST, content);
+      boolean _ = kept.remove(step.id());
+    }
   }
 
   /** A receiver that no answer comes to. */
@@ -120,13 +137,24 @@ class EarlierContentsTest {
   }
 
   @Test
-  void oneWithoutAStepForAMinute_isIdle() {
-    now.set(MINUTE - 1);
+  void whatBeginsAnew_endsInTheOneBefore_whateverBecomesOfItsStep() {
+    kept.addAll(List.of("s", "t"));
     Ticket _ = submit(step(false), refusal(Status.INVALID_ARGUMENT));
-    now.set(2 * MINUTE - 2);
-    assertFalse(earlier.isIdleBeside(SECOND), "a step came");
+    assertEquals(Set.of("s", "t"), kept);
+    StatusException full = refusal(Status.INSUFFICIENT_MEMORY);
+    assertSame(full, assertThrows(StatusException.class, () -> submit(step(true), full)));
+    assertEquals(Set.of("t"), kept);
+  }
+
+  @Test
+  void oneWithoutSequences_isIdle_onceThoseThatWereBeginningWouldBeThere() {
+    now.set(MINUTE - 1);
+    assertFalse(earlier.isIdleBeside(SECOND), "some may be about to begin");
+    kept.add("s");
+    now.set(10 * MINUTE);
+    assertFalse(earlier.isIdleBeside(SECOND), "a step may come, or be under way");
     assertEquals(List.of(), earlier.idle());
-    now.set(2 * MINUTE - 1);
+    kept.clear();
     assertTrue(earlier.isIdleBeside(SECOND));
     assertEquals(List.of(SECOND), earlier.idle());
     assertEquals(Optional.of(FIRST), earlier.remove(SECOND));

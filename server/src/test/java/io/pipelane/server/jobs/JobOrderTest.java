@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.JobWork;
 import java.util.List;
 import java.util.Optional;
@@ -75,6 +76,13 @@ class JobOrderTest {
     assertEquals(
         List.of("long", "short"),
         ids(tenth, job("long", FAST, 100, 2_100), job("short", FAST, 0, 1_000)));
+  }
+
+  @Test
+  void itemsOfAModelThatNobodyHasAsked_areGuessed_andItIsNotCounted() {
+    InferenceStatistics statistics = new InferenceStatistics();
+    assertEquals(1_000_000, JobOrder.itemNanos(statistics).applyAsLong(FAST));
+    assertEquals(List.of(), statistics.all());
   }
 
   @Test

@@ -151,6 +151,23 @@ final class MovingSequences implements AutoCloseable {
     }
   }
 
+  /** Ends an owner's sequence, if there is one; its device has the state still. */
+  void end(ModelVersion model, String owner, String id) {
+    @Nullable MovingSequence ending;
+    synchronized (this) {
+      ending = sequences.remove(new Key(model, owner, id));
+    }
+    if (ending != null) {
+      ending.end();
+    }
+  }
+
+  /** Whether a model has sequences that steps may come for. */
+  synchronized boolean hasAny(ModelVersion model) {
+    expire(nanoClock.getAsLong());
+    return sequences.keySet().stream().anyMatch(key -> key.model.equals(model));
+  }
+
   /** Forgets the sequences of a model that has left. */
   void forget(ModelVersion version) {
     List<MovingSequence> gone;

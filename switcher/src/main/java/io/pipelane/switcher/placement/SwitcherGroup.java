@@ -312,6 +312,22 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
         .findFirst();
   }
 
+  /** Ends an owner's sequence, wherever it is, once its step under way has ended; at once. */
+  public void endSequence(ModelVersion model, String owner, String id) {
+    if (sequences != null) {
+      sequences.end(model, owner, id);
+    }
+    members.forEach(member -> member.switcher.endSequence(model, owner, id));
+  }
+
+  /** Whether a model has sequences on any device that steps may come for. */
+  public boolean hasSequences(ModelVersion model) {
+    return (sequences != null && sequences.hasAny(model))
+        || members.stream()
+            .filter(Member::isUsable)
+            .anyMatch(member -> member.switcher.hasSequences(model));
+  }
+
   /** Host memory for what sequences go on from when their device is lost. */
   public long sequenceLogBytes() {
     return sequences == null ? 0 : sequences.room().takenBytes();

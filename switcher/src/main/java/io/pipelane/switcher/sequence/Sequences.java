@@ -235,6 +235,23 @@ public final class Sequences implements AutoCloseable {
     return Optional.ofNullable(sequences.get(key)).map(found -> new Found(key, found));
   }
 
+  /** Ends an owner's sequence, if there is one, once its step under way has ended; at once. */
+  public void end(ModelVersion model, String owner, String id) {
+    @Nullable Sequence ending;
+    synchronized (this) {
+      ending = sequences.remove(new Key(model, owner, id));
+    }
+    if (ending != null && !ending.endIfIdle()) {
+      ending.end();
+    }
+  }
+
+  /** Whether a model has sequences that steps may come for. */
+  public synchronized boolean hasAny(ModelVersion model) {
+    boolean _ = expire(nanoClock.getAsLong());
+    return sequences.keySet().stream().anyMatch(key -> key.model.equals(model));
+  }
+
   private void end(Key key, Sequence sequence) {
     synchronized (this) {
       sequences.remove(key, sequence);

@@ -45,7 +45,6 @@ import org.jspecify.annotations.Nullable;
  * loses its process is done once more.
  */
 public final class SessionWorker implements Worker {
-
   /** What a session on a GPU takes with its captures, where none has shown otherwise. */
   private static final ByteSize USUAL_SESSION = ByteSize.ofMebibytes(32);
 

@@ -10,7 +10,6 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
  * half of either bound, so that they never keep online ones out. Guarded by the queue's lock.
  */
 final class Occupancy {
-
   /** One of so many places may be an offline request's. */
   private static final int OFFLINE_PART = 2;
 

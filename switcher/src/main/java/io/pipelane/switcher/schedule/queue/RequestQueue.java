@@ -33,7 +33,6 @@ public final class RequestQueue {
    *
    * Policies take no lock: what they ask is under others' locks that wait for this one.
    */
-
   private final ReentrantLock lock = new ReentrantLock();
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;

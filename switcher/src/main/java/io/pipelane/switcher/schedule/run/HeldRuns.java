@@ -27,7 +27,6 @@ final class HeldRuns {
    * the lock either the last thread finds a run that waits, or the run finds that all threads are
    * kept.
    */
-
   private final int count;
   private final BlockingQueue<Runnable> waiting = new LinkedBlockingQueue<>();
   private final ThreadPoolExecutor threads;

@@ -20,7 +20,6 @@ final class StuckThreads {
    *
    * Lock order: this one, then the queue's. Callers are told without either.
    */
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final int threads;
