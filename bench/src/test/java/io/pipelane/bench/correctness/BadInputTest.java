@@ -148,7 +148,7 @@ class BadInputTest {
   @CsvSource({
     "unknown model, POST, /v2/models/nobody/infer, 404, nobody",
     "unknown version, POST, /v2/models/noop/versions/7/infer, 404, 7",
-    "version that is no number, POST, /v2/models/noop/versions/one/infer, 400, one",
+    "version that is neither number nor label, POST, /v2/models/noop/versions/one/infer, 404, one",
     "corrupt model, POST, /v2/models/corrupt/infer, 404, corrupt",
     "model that never fits, POST, /v2/models/ppocr-v4-rec/infer, 507, ppocr-v4-rec",
     "wrong method, GET, /v2/models/noop/infer, 405, POST",
