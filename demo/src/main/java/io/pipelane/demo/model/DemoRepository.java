@@ -1,5 +1,6 @@
 package io.pipelane.demo.model;
 
+import io.pipelane.modelstore.Sha256;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -7,8 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.DigestInputStream;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Set;
 
@@ -79,12 +78,8 @@ public final class DemoRepository {
   }
 
   private static String digestWhileCopying(InputStream in, OutputStream out) throws IOException {
-    try {
-      DigestInputStream digesting = new DigestInputStream(in, MessageDigest.getInstance("SHA-256"));
-      digesting.transferTo(out);
-      return HexFormat.of().formatHex(digesting.getMessageDigest().digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every Java platform has SHA-256", e);
-    }
+    DigestInputStream digesting = new DigestInputStream(in, Sha256.begin());
+    digesting.transferTo(out);
+    return HexFormat.of().formatHex(digesting.getMessageDigest().digest());
   }
 }

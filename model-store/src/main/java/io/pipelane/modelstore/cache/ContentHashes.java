@@ -2,6 +2,7 @@ package io.pipelane.modelstore.cache;
 
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pipelane.modelstore.Sha256;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -12,7 +13,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -94,7 +94,7 @@ public final class ContentHashes {
 
   /** The hash of a text. */
   public static String ofText(String text) {
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.begin();
     digest.update(text.getBytes(java.nio.charset.StandardCharsets.UTF_8));
     return HexFormat.of().formatHex(digest.digest());
   }
@@ -105,7 +105,7 @@ public final class ContentHashes {
     if (entry != null && entry.stamp().equals(taken.stamp())) {
       return entry.sha256();
     }
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.begin();
     try (InputStream in = Files.newInputStream(file);
         OutputStream sink = new DigestOutputStream(OutputStream.nullOutputStream(), digest)) {
       in.transferTo(sink);
@@ -142,14 +142,6 @@ public final class ContentHashes {
       }
     } catch (IOException e) {
       LOG.log(Level.WARNING, "hashes of model files are not kept, they will be read again: {0}", e);
-    }
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
     }
   }
 }

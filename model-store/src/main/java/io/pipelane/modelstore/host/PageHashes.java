@@ -1,5 +1,6 @@
 package io.pipelane.modelstore.host;
 
+import io.pipelane.modelstore.Sha256;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
@@ -10,7 +11,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -74,7 +74,7 @@ final class PageHashes {
   }
 
   private static List<String> hash(Path weights, long pageBytes) throws IOException {
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.begin();
     List<String> hashes = new ArrayList<>();
     ByteBuffer piece = ByteBuffer.allocate((int) Math.min(PIECE_BYTES, pageBytes));
     long left = pageBytes;
@@ -111,14 +111,6 @@ final class PageHashes {
       }
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "hashes of weights are not kept, they will be read again: {0}", e);
-    }
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
     }
   }
 }

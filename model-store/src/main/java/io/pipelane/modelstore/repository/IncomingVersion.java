@@ -3,6 +3,7 @@ package io.pipelane.modelstore.repository;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.Sha256;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -10,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -25,7 +25,7 @@ public final class IncomingVersion implements AutoCloseable {
   private final Form form;
   private final Draft draft;
   private final FileChannel file;
-  private final MessageDigest digest = sha256();
+  private final MessageDigest digest = Sha256.begin();
   private long bytes;
 
   /** The form in which a version is sent. */
@@ -135,14 +135,6 @@ public final class IncomingVersion implements AutoCloseable {
   private StatusException refused(String reason) {
     return new StatusException(
         Status.INVALID_ARGUMENT, "the ZIP file of %s is refused: %s".formatted(version, reason));
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every JDK has SHA-256", e);
-    }
   }
 
   /** Clears away what is left; what has been finished stays. */

@@ -1,8 +1,6 @@
 package io.pipelane.server.access;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import io.pipelane.modelstore.Sha256;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -27,10 +25,6 @@ public final class KeyText {
   }
 
   static byte[] digestBytes(String key) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every JDK has SHA-256", e);
-    }
+    return Sha256.of(key);
   }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.Sha256;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -23,8 +24,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.DigestInputStream;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.Optional;
@@ -134,12 +133,9 @@ final class ServerClient implements AutoCloseable {
 
   private static String sha256(Path file) throws IOException {
     try (InputStream stream = Files.newInputStream(file);
-        DigestInputStream digested =
-            new DigestInputStream(stream, MessageDigest.getInstance("SHA-256"))) {
+        DigestInputStream digested = new DigestInputStream(stream, Sha256.begin())) {
       digested.transferTo(OutputStream.nullOutputStream());
       return Base64.getEncoder().encodeToString(digested.getMessageDigest().digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every JDK has SHA-256", e);
     }
   }
 

@@ -50,23 +50,25 @@ public final class EnsembleCatalog implements ModelCatalog {
   /**
    * An ensemble, and whether it is in service.
    *
+   * @param content by which it is told from others of its name
    * @param refusal why its models could not be placed where it wants them
    * @param carried whether it came along with a load: until the next one its folder changes nothing
    * @param news what to tell of a later declaration, which is wrong; empty where there is none
    */
   private record Entered(
       Ensemble ensemble,
+      EnsembleContent content,
       boolean inService,
       boolean carried,
       Optional<StatusException> refusal,
       String news) {
     Entered outOfService() {
-      return new Entered(ensemble, false, carried, Optional.empty(), "");
+      return new Entered(ensemble, content, false, carried, Optional.empty(), "");
     }
 
     Entered refusing(StatusException cause) {
       String told = "its file by now is refused, what it said before holds: " + cause.getMessage();
-      return new Entered(ensemble, inService, carried, refusal, told);
+      return new Entered(ensemble, content, inService, carried, refusal, told);
     }
   }
 
@@ -108,7 +110,8 @@ public final class EnsembleCatalog implements ModelCatalog {
       spanning.forget(name); // What an earlier declaration has said.
       refusal = Optional.of(e);
     }
-    Entered entered = new Entered(ensemble, true, carried, refusal, "");
+    EnsembleContent content = new EnsembleContent(ensemble.outputs());
+    Entered entered = new Entered(ensemble, content, true, carried, refusal, "");
     Entered now =
         ensembles.compute(
             name,
@@ -142,7 +145,7 @@ public final class EnsembleCatalog implements ModelCatalog {
       if (entered.refusal.isPresent()) {
         throw entered.refusal.get();
       }
-      EnsemblePlan plan = EnsemblePlan.of(entered.ensemble, this::member);
+      EnsemblePlan plan = EnsemblePlan.of(entered.ensemble, entered.content, this::member);
       if (plan.spansDevices()) {
         requireSwitchable(name, plan);
       }

@@ -37,16 +37,18 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
   /**
    * Finds the models and checks that they fit together.
    *
+   * @param content the ensemble's
    * @param models finds a step's model
    * @throws StatusException what {@code models} throws, or {@link Status#NOT_FOUND} when they do
    *     not fit together
    */
-  static EnsemblePlan of(Ensemble ensemble, Function<Step, ServedModel> models) {
+  static EnsemblePlan of(
+      Ensemble ensemble, EnsembleContent content, Function<Step, ServedModel> models) {
     Derivation derivation = new Derivation();
     for (Step step : ensemble.steps()) {
       derivation.add(new Member(step, models.apply(step)));
     }
-    return derivation.plan(ensemble);
+    return derivation.plan(ensemble, content);
   }
 
   /** The versions that answer, in the order of the steps. */
@@ -140,7 +142,7 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
       return new TensorSpec(tensor, one.type(), Shape.of(dimensions));
     }
 
-    EnsemblePlan plan(Ensemble ensemble) {
+    EnsemblePlan plan(Ensemble ensemble, EnsembleContent content) {
       List<TensorSpec> given = List.copyOf(inputs.values());
       List<TensorSpec> outputs = outputs(ensemble.outputs());
       try {
@@ -156,7 +158,7 @@ record EnsemblePlan(ServedModel served, List<Member> members) {
               ensemble.declared().outputs(outputs),
               ensemble.options(),
               members.stream().anyMatch(member -> member.model.keepsState()),
-              EnsembleContent.of(members, ensemble.outputs()));
+              content.of(members));
       return new EnsemblePlan(served, members);
     }
 
