@@ -62,7 +62,7 @@ class MemoryOverloadTest {
   private void firstRunWaits() {
     if (runs.getAndIncrement() == 0) {
       begun.countDown();
-      await(mayGoOn);
+      Latches.await(mayGoOn);
     }
   }
 
@@ -81,14 +81,6 @@ class MemoryOverloadTest {
   private static void await(Switcher watching, SharingState state) {
     while (watching.sharing().overview().seen().state() != state) {
       Thread.onSpinWait();
-    }
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
     }
   }
 
@@ -141,7 +133,7 @@ class MemoryOverloadTest {
     OfflineGate gate = switcher.sharing().gate();
     Call stands = new Call();
     switcher.submit(Call.request(first.version(), 1f).offline(), stands);
-    await(begun);
+    Latches.await(begun);
     ResultHandler online = gate.online().begin(new Call());
     Call waits = new Call();
     switcher.submit(Call.request(second.version(), 1f).offline(), waits);
@@ -165,7 +157,7 @@ class MemoryOverloadTest {
     sessions.beforeRun = this::firstRunWaits;
     Call stands = new Call();
     switcher.submit(Call.request(first.version(), 1f).offline(), stands);
-    await(begun);
+    Latches.await(begun);
     watched.taken =
         () ->
             device.pages().free() < device.pages().total()

@@ -75,7 +75,7 @@ class PreemptionTest {
   private void before(String model, int segment) {
     segments.add(model + " " + segment);
     if (model.equals("short") && shortWaits) {
-      await(shortGoesOn);
+      Latches.await(shortGoesOn);
     }
     long begin = System.nanoTime();
     while (model.equals("long") && System.nanoTime() - begin < longSegmentNanos) {
@@ -85,15 +85,7 @@ class PreemptionTest {
       atSecondStop.run();
     } else if (model.equals("long") && segment == stop) {
       stopped.countDown();
-      await(goOn);
-    }
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
+      Latches.await(goOn);
     }
   }
 

@@ -133,7 +133,7 @@ class ShareLaneTest {
           begun.countDown();
         };
     Call call = offline();
-    await(begun);
+    Latches.await(begun);
     while (gate.runs().mark() < 0) {
       Thread.onSpinWait(); // It comes to its gate, and stands.
     }
@@ -144,14 +144,6 @@ class ShareLaneTest {
     requireAnswered(call);
     assertTrue(gate.runs().counts().heldNanos() >= stood);
     online.completed(new InferenceTimings(0, 0, 0));
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   @Test

@@ -362,7 +362,7 @@ class ShortRunsTest {
                     @Override
                     public void completed(InferenceTimings timings) {
                       ending.countDown();
-                      awaitUninterruptibly(mayEnd);
+                      Latches.await(mayEnd);
                       run.completed(timings);
                     }
 
@@ -379,14 +379,6 @@ class ShortRunsTest {
       assertEquals(
           Status.UNAVAILABLE,
           assertThrows(StatusException.class, () -> on.submit(request(model), new Run())).status());
-    }
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
     }
   }
 }

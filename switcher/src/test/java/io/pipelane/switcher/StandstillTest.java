@@ -68,15 +68,7 @@ class StandstillTest {
   }
 
   private void isStuck() {
-    throw new WorkerStuckException("its worker stays", Blame.OTHERS, () -> await(gone));
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
-    }
+    throw new WorkerStuckException("its worker stays", Blame.OTHERS, () -> Latches.await(gone));
   }
 
   private static Call submit(Switcher switcher, ImportedModel model) {
@@ -192,7 +184,7 @@ class StandstillTest {
     sessions.taken =
         (structure, _) -> {
           firstRun.countDown();
-          await(queued);
+          Latches.await(queued);
           isStuck();
         };
     try (Switcher switcher = open();

@@ -101,6 +101,23 @@ class StatesWrittenOutTest {
       return call.await()[0];
     }
 
+    /** The first number of what a model of no state answers to zeros. */
+    float askWithoutState(ImportedModel other, int rows, Arena arena) throws Exception {
+      MemorySegment x = arena.allocate(STATE / ROWS * rows, 64);
+      InputTensor input = new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), x);
+      Call call = new Call();
+      switcher.submit(
+          new InferenceRequest(
+              other.version(),
+              List.of(input, new InputTensor("s", TensorType.FP32, input.shape(), x)),
+              List.of("y"),
+              OptionalLong.empty(),
+              Priority.ONLINE,
+              Optional.empty()),
+          call);
+      return call.await()[0];
+    }
+
     /** Begins sequences until one finds no room; answers how many there are. */
     int fill(Arena arena) throws Exception {
       int begun = 0;
@@ -189,20 +206,7 @@ class StatesWrittenOutTest {
       long before = opened.switcher.states().timesWrittenOut();
       ImportedModel wide = TestImports.of(TestModels.recurrent(WIDTH), "wide", folder);
       opened.switcher.register(wide);
-      long rows = 3L * ROWS;
-      MemorySegment x = arena.allocate(3 * STATE, 64);
-      InputTensor input = new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), x);
-      Call call = new Call();
-      opened.switcher.submit(
-          new InferenceRequest(
-              wide.version(),
-              List.of(input, new InputTensor("s", TensorType.FP32, input.shape(), x)),
-              List.of("y"),
-              OptionalLong.empty(),
-              Priority.ONLINE,
-              Optional.empty()),
-          call);
-      assertEquals(0, call.await()[0]);
+      assertEquals(0, opened.askWithoutState(wide, 3 * ROWS, arena));
       assertTrue(opened.switcher.states().timesWrittenOut() > before);
       assertEquals(2 * one, opened.step("first", false, 1, arena), Math.abs(one) * 1e-2f);
     }
@@ -220,19 +224,7 @@ class StatesWrittenOutTest {
       assertTrue(begun > 3, () -> begun + " fitted");
       for (int i = 0; i < 2 * begun; i++) {
         float _ = opened.step("filling " + i % begun, false, 1, arena);
-        MemorySegment x = arena.allocate(STATE, 64);
-        InputTensor input = new InputTensor("x", TensorType.FP32, Shape.of(ROWS, WIDTH), x);
-        Call call = new Call();
-        opened.switcher.submit(
-            new InferenceRequest(
-                other.version(),
-                List.of(input, new InputTensor("s", TensorType.FP32, input.shape(), x)),
-                List.of("y"),
-                OptionalLong.empty(),
-                Priority.ONLINE,
-                Optional.empty()),
-            call);
-        assertEquals(0, call.await()[0]);
+        assertEquals(0, opened.askWithoutState(other, ROWS, arena));
       }
     }
   }

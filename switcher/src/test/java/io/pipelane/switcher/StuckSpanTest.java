@@ -64,15 +64,7 @@ class StuckSpanTest {
 
   private void stick(String structure) {
     if (structure.equals("stays")) {
-      throw new WorkerStuckException("its worker stays", Blame.OTHERS, this::awaitGone);
-    }
-  }
-
-  private void awaitGone() {
-    try {
-      gone.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
+      throw new WorkerStuckException("its worker stays", Blame.OTHERS, () -> Latches.await(gone));
     }
   }
 

@@ -9,6 +9,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
 import java.util.ArrayList;
@@ -173,7 +174,7 @@ class PeerMemoryTest extends DaemonTest {
                   ToldRun.leaving(
                       () -> {
                         locked.countDown();
-                        awaitUninterruptibly(served);
+                        Latches.await(served);
                       });
               other.acquire(large.version(), Priority.ONLINE, holdTheLock).close();
             });
@@ -186,14 +187,6 @@ class PeerMemoryTest extends DaemonTest {
       otherDevice.completeAll();
     }
     waiting.get();
-  }
-
-  private static void awaitUninterruptibly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   @Test

@@ -5,33 +5,20 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.execution.Reservations;
+import io.pipelane.switcher.BoundedReservations;
 import org.junit.jupiter.api.Test;
 
 class StateShareTest {
-  private long free = 9;
+  private final BoundedReservations working = new BoundedReservations(9);
   private final StateShare share = new StateShare(9);
-  private final Reservations states = share.of(new Working());
-
-  private final class Working implements Reservations {
-    @Override
-    public boolean tryReservePersistent(long bytes) {
-      boolean fits = bytes <= free;
-      free -= fits ? bytes : 0;
-      return fits;
-    }
-
-    @Override
-    public void releasePersistent(long bytes) {
-      free += bytes;
-    }
-  }
+  private final Reservations states = share.of(working);
 
   @Test
   void aThird_staysForRuns() {
     assertTrue(states.tryReservePersistent(4));
     assertFalse(states.tryReservePersistent(3));
     assertTrue(states.tryReservePersistent(2));
-    assertEquals(3, free);
+    assertEquals(3, working.freeBytes());
     states.releasePersistent(4);
     assertTrue(states.tryReservePersistent(4));
   }
@@ -46,7 +33,7 @@ class StateShareTest {
 
   @Test
   void whatIsNotFree_isNotCounted() {
-    free = 1;
+    assertTrue(working.tryReservePersistent(8));
     assertFalse(states.tryReservePersistent(2));
     assertEquals(0, share.heldBytes());
   }

@@ -8,13 +8,13 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -29,7 +29,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
@@ -46,14 +45,13 @@ class ExchangedStatesTest {
   private static final long HOST = 12 * ROW;
 
   @TempDir Path folder;
-  private final AtomicLong reserved = new AtomicLong();
+  private final BoundedReservations working = new BoundedReservations(WORKING);
   private ImportedModel model;
   private Sequences sequences;
 
   @BeforeEach
   void begin() throws Exception {
     model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    Reservations working = new Working();
     sequences =
         new Sequences(
             DeviceStates.ON_HOST,
@@ -72,24 +70,8 @@ class ExchangedStatesTest {
   void everythingIsGivenBack() {
     sequences.forget(model.version());
     sequences.close();
-    assertEquals(0, reserved.get());
+    assertEquals(WORKING, working.freeBytes());
     assertEquals(0, sequences.overview().writtenOutBytes());
-  }
-
-  private final class Working implements Reservations {
-    @Override
-    public boolean tryReservePersistent(long bytes) {
-      if (reserved.addAndGet(bytes) <= WORKING) {
-        return true;
-      }
-      reserved.addAndGet(-bytes);
-      return false;
-    }
-
-    @Override
-    public void releasePersistent(long bytes) {
-      reserved.addAndGet(-bytes);
-    }
   }
 
   private static Ticket run(InferenceRequest request, ResultHandler handler) {

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
-import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.BoundedReservations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,31 +19,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeptStateTest {
   private static final long TENSOR = 4L * Float.BYTES;
 
-  /** Room for so many copies. */
-  private static final class Room implements Reservations {
-    private long freeBytes;
-
-    Room(int copies) {
-      freeBytes = copies * TENSOR;
-    }
-
-    @Override
-    public boolean tryReservePersistent(long bytes) {
-      boolean fits = bytes <= freeBytes;
-      freeBytes -= fits ? bytes : 0;
-      return fits;
-    }
-
-    @Override
-    public void releasePersistent(long bytes) {
-      freeBytes += bytes;
-    }
-  }
-
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void whatHasNoRoom_isAskedForWithAllThatTheStateLacks(int fitting) {
-    Room room = new Room(fitting);
+    BoundedReservations room = new BoundedReservations(fitting * TENSOR);
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
         new StateMemory(
@@ -53,6 +32,6 @@ class KeptStateTest {
     StatePairs pairs = new StatePairs(List.of(one, other), Map.of("next", one, "after", other));
     assertThrows(StatusException.class, () -> new KeptState(memory, pairs, 1));
     assertEquals(List.of(4 * TENSOR), askedFor);
-    assertEquals(fitting * TENSOR, room.freeBytes);
+    assertEquals(fitting * TENSOR, room.freeBytes());
   }
 }

@@ -10,7 +10,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
@@ -18,6 +17,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -58,7 +58,7 @@ class StatesOnDeviceTest {
 
   @TempDir Path folder;
   private final CountedStates device = new CountedStates();
-  private final AtomicLong reserved = new AtomicLong();
+  private final BoundedReservations working = new BoundedReservations(WORKING);
   private final AtomicLong unasked = new AtomicLong();
   private final List<String> roomAskedFor = new CopyOnWriteArrayList<>();
   private ImportedModel model;
@@ -69,7 +69,6 @@ class StatesOnDeviceTest {
   @BeforeEach
   void begin() throws Exception {
     model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    Reservations working = new Working();
     sequences =
         new Sequences(
             device,
@@ -89,34 +88,18 @@ class StatesOnDeviceTest {
     sequences.forget(model.version());
     sequences.close();
     assertEquals(0, device.live.get());
-    assertEquals(0, reserved.get());
+    assertEquals(WORKING, working.freeBytes());
     assertEquals(0, sequences.overview().writtenOutBytes());
   }
 
   /** A session that stands ready, say. */
   private boolean giveUnasked(long wanted) {
-    long missing = reserved.get() + wanted - WORKING;
+    long missing = wanted - working.freeBytes();
     if (missing <= 0 || unasked.get() < missing) {
       return false;
     }
-    reserved.addAndGet(-unasked.getAndSet(0));
+    working.releasePersistent(unasked.getAndSet(0));
     return true;
-  }
-
-  private final class Working implements Reservations {
-    @Override
-    public boolean tryReservePersistent(long bytes) {
-      if (reserved.addAndGet(bytes) <= WORKING) {
-        return true;
-      }
-      reserved.addAndGet(-bytes);
-      return false;
-    }
-
-    @Override
-    public void releasePersistent(long bytes) {
-      reserved.addAndGet(-bytes);
-    }
   }
 
   /** Host memory that is said to be a device's. */
@@ -264,7 +247,7 @@ class StatesOnDeviceTest {
       for (int i = 0; i < count; i++) {
         sums[i] += i + round;
         assertEquals(sums[i], step("s" + i, round == 0, i + round), "sequence " + i);
-        assertTrue(reserved.get() <= WORKING);
+        assertTrue(working.freeBytes() >= 0);
       }
     }
     long times = sequences.overview().timesWrittenOut();
@@ -278,7 +261,7 @@ class StatesOnDeviceTest {
   @Test
   void memoryThatNobodyHasAskedForYet_goesBeforeStatesDo() {
     unasked.set(2 * STATE);
-    reserved.addAndGet(2 * STATE);
+    assertTrue(working.tryReservePersistent(2 * STATE));
     assertEquals(1, step("a", true, 1));
     assertEquals(2 * STATE, unasked.get(), "there was room beside it");
     assertEquals(1, step("b", true, 1));
@@ -289,24 +272,24 @@ class StatesOnDeviceTest {
   @Test
   void memoryThatNobodyHasAskedForYet_isNotGivenForOneOfTwoCopies() {
     unasked.set(STATE);
-    reserved.addAndGet(WORKING);
+    assertTrue(working.tryReservePersistent(WORKING));
     StatusException error = assertThrows(StatusException.class, () -> step("a", true, 1));
     assertEquals(Status.INSUFFICIENT_MEMORY, error.status());
     assertEquals(STATE, unasked.get());
-    reserved.set(0);
+    working.releasePersistent(WORKING);
   }
 
   @Test
   void stateThatHasNoRoom_hasOthersMakeAllThatItLacks() {
-    reserved.addAndGet(WORKING);
+    assertTrue(working.tryReservePersistent(WORKING));
     assertThrows(StatusException.class, () -> step("a", true, 1));
     assertThrows(StatusException.class, () -> step(Priority.OFFLINE, "b", true, 1));
-    reserved.addAndGet(-STATE);
+    working.releasePersistent(STATE);
     assertThrows(StatusException.class, () -> step("c", true, 1));
     assertEquals(
         List.of("ONLINE " + 2 * STATE, "OFFLINE " + 2 * STATE, "ONLINE " + 2 * STATE),
         roomAskedFor);
-    reserved.set(0);
+    working.releasePersistent(WORKING - STATE);
   }
 
   /** A run has the rest of the memory, say. */
@@ -317,11 +300,11 @@ class StatesOnDeviceTest {
     assertTrue(sequences.writeOut(Priority.ONLINE));
     assertEquals(false, sequences.writeOut(Priority.ONLINE));
     long others = WORKING - STATE;
-    reserved.addAndGet(others);
+    assertTrue(working.tryReservePersistent(others));
     StatusException error = assertThrows(StatusException.class, () -> step("a", false, 1));
     assertEquals(Status.UNAVAILABLE, error.status());
-    assertEquals(others, reserved.get());
-    reserved.addAndGet(-others);
+    assertEquals(WORKING - others, working.freeBytes());
+    working.releasePersistent(others);
     assertEquals(3, step("a", false, 2));
   }
 

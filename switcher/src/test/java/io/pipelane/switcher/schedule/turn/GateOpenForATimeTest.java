@@ -5,6 +5,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
@@ -67,7 +68,7 @@ class GateOpenForATimeTest {
     turn.progress().segments(2);
     turn.beforeSegment(0);
     offlineHasBegun.countDown();
-    await(offlineGoesOn);
+    Latches.await(offlineGoesOn);
     turn.beforeSegment(1);
     turn.computesNoMore();
   }
@@ -76,18 +77,10 @@ class GateOpenForATimeTest {
     Turn turn = turns.newTurn();
     QueuedRequest request = Objects.requireNonNull(turn.next());
     onlineHasBegun.countDown();
-    await(onlineIsAnswered);
+    Latches.await(onlineIsAnswered);
     request.handler().completed(new InferenceTimings(0, 0, 0));
-    await(laneGoesOn);
+    Latches.await(laneGoesOn);
     QueuedRequest _ = turn.next();
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   private void awaitStanding(Thread.State how) {

@@ -16,6 +16,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
@@ -119,13 +120,13 @@ class GateTurnsTest {
     Consumer<Turn> run =
         turn -> {
           if (!isOffline(turn)) {
-            await(mayAnswer);
+            Latches.await(mayAnswer);
             return;
           }
           for (int i = 0; i < SEGMENTS; i++) {
             if (i == 3) {
               atGate.countDown();
-              await(mayPass);
+              Latches.await(mayPass);
             }
             turn.beforeSegment(i);
             segment.set(i);
@@ -225,7 +226,7 @@ class GateTurnsTest {
         turn -> {
           try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
             began.complete(turn);
-            await(mayEnd);
+            Latches.await(mayEnd);
           }
         };
     try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
@@ -280,7 +281,7 @@ class GateTurnsTest {
                 });
           } else {
             onlineRuns.set(true);
-            await(mayAnswer);
+            Latches.await(mayAnswer);
             onlineRuns.set(false);
           }
         };
@@ -324,7 +325,7 @@ class GateTurnsTest {
                   QueuedRequest _ = Objects.requireNonNull(turn.next());
                   try (WeightArrivals.Elsewhere _ = turn.computesElsewhere(word)) {
                     underWay.countDown();
-                    await(mayEnd);
+                    Latches.await(mayEnd);
                   }
                 });
     submit(Priority.OFFLINE);
@@ -490,7 +491,7 @@ class GateTurnsTest {
                   segments.incrementAndGet();
                 });
           } else {
-            await(mayAnswer);
+            Latches.await(mayAnswer);
           }
         };
     try (ExecutorService threads = Executors.newFixedThreadPool(2 * LANES)) {
@@ -523,7 +524,7 @@ class GateTurnsTest {
           for (int i = 0; isOffline(turn) && i < SEGMENTS; i++) {
             if (i == 3) {
               atGate.countDown();
-              await(mayPass);
+              Latches.await(mayPass);
             }
             turn.beforeSegment(i);
           }
@@ -555,14 +556,6 @@ class GateTurnsTest {
     first.handler().completed(new InferenceTimings(0, 0, 0));
     assertSame(failed, queue.take());
     assertTrue(queue.isEmpty());
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
-    }
   }
 
   /** Whatever comes, states and memory included, all of it ends. */

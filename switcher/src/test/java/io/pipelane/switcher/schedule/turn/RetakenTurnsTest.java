@@ -8,6 +8,7 @@ import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
@@ -105,14 +106,6 @@ class RetakenTurnsTest {
     return turn;
   }
 
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
-    }
-  }
-
   private boolean isPaused(Turn turn) {
     turns.lock.lock();
     try {
@@ -137,7 +130,7 @@ class RetakenTurnsTest {
         boolean isLong = model(turn).equals("long");
         if (!isLong) {
           turn.leave();
-          await(hasRoom);
+          Latches.await(hasRoom);
           shorter.complete(turn);
           turn.retake();
         }
@@ -156,7 +149,7 @@ class RetakenTurnsTest {
     private void before(int segment) {
       if (segment == 4) {
         atGate.countDown();
-        await(submitted);
+        Latches.await(submitted);
       } else if (segment == 5) {
         hasRoom.countDown();
         while (!isPaused(shorter.join())) {
@@ -300,7 +293,7 @@ class RetakenTurnsTest {
                 QueuedRequest _ = Objects.requireNonNull(turn.next());
                 turn.leave();
                 waits.complete(true);
-                await(refused);
+                Latches.await(refused);
                 @Nullable QueuedRequest next = turn.next();
                 turn.leave();
                 return next;

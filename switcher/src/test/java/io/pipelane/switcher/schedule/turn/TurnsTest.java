@@ -8,6 +8,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
@@ -121,7 +122,7 @@ class TurnsTest {
           for (int segment = 0; segment < SEGMENTS; segment++) {
             if (longer && segment == 4) {
               atGate.countDown();
-              await(submitted);
+              Latches.await(submitted);
             }
             turn.beforeSegment(segment);
             now.addAndGet(longer ? MILLISECOND : 0);
@@ -150,14 +151,6 @@ class TurnsTest {
     }
     assertEquals(Math.min(1, ended.indexOf("long")), turns.preemptions().runs());
     return List.copyOf(ended);
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError("nobody interrupts a run", e);
-    }
   }
 
   @Test
@@ -199,7 +192,7 @@ class TurnsTest {
               () -> {
                 second.next();
                 has.countDown();
-                await(mayEnd);
+                Latches.await(mayEnd);
                 second.leave();
               });
       first.leave();
@@ -230,12 +223,12 @@ class TurnsTest {
           int now = computing.incrementAndGet();
           if (number <= 2) {
             both.countDown();
-            await(mayEnd);
+            Latches.await(mayEnd);
           } else if (number <= 10) {
             most.accumulateAndGet(now, Math::max);
           } else {
             together.countDown();
-            await(together);
+            Latches.await(together);
           }
           computing.decrementAndGet();
           turn.leave(); // As before it waits for memory: it computes no more.
