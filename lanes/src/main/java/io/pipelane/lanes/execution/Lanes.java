@@ -26,7 +26,6 @@ public final class Lanes implements Reservations, AutoCloseable {
    * lane behind one that does not end looks for another lane. Where all that are open are kept so,
    * whoever waits is refused.
    */
-
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final LaneSpace space;

@@ -49,7 +49,6 @@ import org.jspecify.annotations.Nullable;
  * The handler of requests: does what each {@link Route} says. Stateless; safe for any event loop.
  */
 final class Api {
-
   private final Backend backend;
   private final ModelCatalog catalog;
   private final InferenceService service;

@@ -455,7 +455,7 @@ class JobsTest {
     }
   }
 
-  /** A job of before that does not say which content it is of goes on. */
+  /** A job that does not say which content it is of goes on. */
   @ParameterizedTest
   @ValueSource(strings = {"", "one", "two"})
   void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Span {
   private static final System.Logger LOG = System.getLogger(Span.class.getName());
+
   /*
    * Devices are taken in the order of their indices, whatever the order of steps. So of two models
    * that want the same devices one is first on the first of them. A device is taken when the copies

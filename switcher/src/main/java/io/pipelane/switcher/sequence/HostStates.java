@@ -6,9 +6,8 @@ final class HostStates {
    * A state that comes back needs room on the device, which another one leaves for the host. Where
    * the host is full, neither could go first. So the one that comes back lends what it has here, and
    * keeps it: where it does not come back after all, nothing is lost. States are of several sizes.
-   * So what is written out in exchange may go beyond the capacity, by less than one state. That is
-   * enough: states begin only where they fit the device and the host together, so while the host
-   * holds more, the device has room.
+   * So what is written out in exchange may go beyond the capacity. While the host holds more, the
+   * device has that much room, as long as nothing else takes it.
    */
   private final long capacityBytes;
   private long takenBytes;

@@ -44,7 +44,6 @@ final class Retries {
    * turn to others meanwhile, and takes a turn again once it has the lock. If it is paused then,
    * those who have a turn have the lock already or wait for it without a turn.
    */
-
   /** Losses for which others are to blame that one request bears, and shortages a suspicion. */
   private static final int PATIENCE = 4;
 

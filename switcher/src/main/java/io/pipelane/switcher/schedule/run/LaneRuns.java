@@ -36,7 +36,6 @@ final class LaneRuns {
    * A run whose session has to be built where there is no room leaves its lane, waits for the room,
    * and is begun anew with it.
    */
-
   private final Lanes lanes;
   private final OfflineWorkingMemory offline;
   private final LaneLoans loans;
