@@ -6,8 +6,10 @@ final class HostStates {
    * A state that comes back needs room on the device, which another one leaves for the host. Where
    * the host is full, neither could go first. So the one that comes back lends what it has here, and
    * keeps it: where it does not come back after all, nothing is lost. States are of several sizes.
-   * So what is written out in exchange may go beyond the capacity. While the host holds more, the
-   * device has that much room, as long as nothing else takes it.
+   * So what is written out in exchange may go beyond the capacity. What has left has two copies on
+   * the device. So as long as the host holds more than its capacity, the device has twice as much
+   * room as that, and whoever is to come back and lends no more than that finds it. Nothing else may
+   * take it: no state begins or grows meanwhile.
    */
   private final long capacityBytes;
   private long takenBytes;
@@ -18,7 +20,7 @@ final class HostStates {
     this.capacityBytes = capacityBytes;
   }
 
-  /** Takes some for a tensor; false when there is no room. */
+  /** Takes some for a state; false when there is no room. */
   synchronized boolean tryTake(long bytes) {
     return tryTake(bytes, bytes <= capacityBytes - takenBytes);
   }
@@ -42,6 +44,11 @@ final class HostStates {
   /** It does so no longer. */
   synchronized void endLoan(long bytes) {
     lentBytes -= bytes;
+  }
+
+  /** Whether an exchange has left more here than the capacity, or is about to. */
+  synchronized boolean holdsMoreThanItMay() {
+    return takenBytes > capacityBytes;
   }
 
   synchronized void giveBack(long bytes) {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +47,7 @@ final class KeptState {
       for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
         tensors.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
       }
-      takeMemory();
+      takeMemory(memory::reserve);
       if (memory.isOnDevice()) {
         number = memory.takeWord();
       }
@@ -56,22 +57,21 @@ final class KeptState {
     }
   }
 
-  private void takeMemory() {
+  private void takeMemory(LongConsumer reserve) {
     if (!lacksMemory()) {
       return;
     }
-    long waiting = tensors.values().stream().mapToLong(StateTensor::waitingBytes).sum();
-    if (waiting == 0) {
-      memory.reserve(lackingBytes());
-    } else {
-      memory.reserveInExchange(lackingBytes(), waiting);
-    }
+    reserve.accept(lackingBytes());
     try {
       tensors.values().forEach(StateTensor::takeMemory);
     } catch (RuntimeException | Error e) {
       memory.release(lackingBytes());
       throw e;
     }
+  }
+
+  private long waitingBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::waitingBytes).sum();
   }
 
   private long lackingBytes() {
@@ -152,21 +152,29 @@ final class KeptState {
   }
 
   /**
-   * Gives working memory up until it is brought back; between steps.
+   * Gives all its working memory up until it is brought back; between steps.
    *
    * @param onHost takes host memory, if there is any
-   * @return false when there was none, or the host has no room
+   * @return false when it had none, or the host has no room for all of it; nothing is changed then
    */
   boolean writeOut(LongPredicate onHost) {
     requireWhole();
-    boolean any = false;
-    for (StateTensor tensor : tensors.values()) {
-      any |= tensor.writeOut(onHost);
+    long bytes = leavingBytes();
+    if (bytes == 0 || !onHost.test(bytes)) {
+      return false;
     }
-    if (any) {
-      giveBackNumber();
+    try {
+      tensors.values().forEach(StateTensor::writeOut);
+    } catch (RuntimeException | Error e) {
+      memory.giveHostBack(leavingBytes()); // What has left already waits there until the rest does.
+      throw e;
     }
-    return any;
+    giveBackNumber();
+    return true;
+  }
+
+  private long leavingBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::leavingBytes).sum();
   }
 
   /**
@@ -176,7 +184,7 @@ final class KeptState {
    */
   void bringBack() {
     try {
-      takeMemory();
+      takeMemory(bytes -> memory.reserveInExchange(bytes, waitingBytes()));
       if (number == null && memory.isOnDevice()) {
         number = newNumber();
       }

@@ -6,7 +6,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
-import java.util.Optional;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 import java.util.function.Predicate;
@@ -54,30 +53,40 @@ final class StateMemory {
   }
 
   /**
-   * Reserves all that a state lacks, for which others are written out. Called under no lock.
+   * Reserves what a state lacks that begins or grows, for which others are written out. Called
+   * under no lock.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
    */
   void reserve(long bytes) {
     if (!tryReserve(bytes, host::tryTake)) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "a sequence's state of %s does not fit the two thirds of device.working-memory that states may have, at present, or what offline work may hold (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
-              .formatted(new ByteSize(bytes)));
+      throw hasNoRoom(bytes);
+    }
+    // Looked at last: what leaves in exchange holds host memory before its place here is free.
+    if (host.holdsMoreThanItMay()) {
+      release(bytes);
+      throw hasNoRoom(bytes);
     }
   }
 
+  private static StatusException hasNoRoom(long bytes) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a sequence's state, of which there are two copies, needs another %s, which does not fit the two thirds of device.working-memory that states may have, at present, or what offline work may hold (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
+            .formatted(new ByteSize(bytes)));
+  }
+
   /**
-   * The same for a state of which something waits on the host: in exchange for that, others are
-   * written out where the host is full.
+   * The same for a state that comes back: in exchange for what of it waits on the host, others are
+   * written out where that is full.
    *
-   * @param waitingBytes what it has there, and keeps until it is discarded
+   * @param waitingBytes what it has there, and keeps until it is discarded; may be nothing
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room
    */
   void reserveInExchange(long bytes, long waitingBytes) {
     host.lend(waitingBytes);
     try {
-      if (!tryReserve(bytes, host::tryTakeInExchange)) {
+      if (!tryReserve(bytes, waitingBytes == 0 ? host::tryTake : host::tryTakeInExchange)) {
         throw StatusException.unavailable(
             "a sequence's state waits in host memory, and the %s that it needs of device.working-memory are in use by others; try again"
                 .formatted(new ByteSize(bytes)));
@@ -122,30 +131,22 @@ final class StateMemory {
   }
 
   /**
-   * Has a state wait on the host, charged there: a copy, where the device's memory is not the
-   * host's.
-   *
-   * @param onHost takes host memory, if there is any
-   * @return empty when the host has no room; nothing is changed then
+   * Has a state wait on the host, where memory is taken for it: a copy, where the device's memory
+   * is not the host's.
    */
-  Optional<State> writeOut(State state, LongPredicate onHost) {
-    long bytes = state.memory().byteSize();
-    if (!onHost.test(bytes)) {
-      return Optional.empty();
-    }
+  State writeOut(State state) {
     if (!device.areOnDevice()) {
-      working.releasePersistent(bytes);
-      return Optional.of(state);
+      working.releasePersistent(state.memory().byteSize());
+      return state;
     }
-    State copy;
-    try {
-      copy = copyOnHost(state);
-    } catch (RuntimeException | Error e) {
-      host.giveBack(bytes);
-      throw e;
-    }
+    State copy = copyOnHost(state);
     giveBack(state);
-    return Optional.of(copy);
+    return copy;
+  }
+
+  /** Gives back host memory that was taken, and that nothing waits in. */
+  void giveHostBack(long bytes) {
+    host.giveBack(bytes);
   }
 
   private static State copyOnHost(State state) {

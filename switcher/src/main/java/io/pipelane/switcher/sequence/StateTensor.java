@@ -8,7 +8,6 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,13 +91,10 @@ final class StateTensor {
   private State nextOf(Shape written, long byteSize) {
     State place = next;
     if (place == null || byteSize != place.memory().byteSize()) {
+      giveBackNext(); // Three copies would keep out what two of them have room for.
       memory.reserve(byteSize);
-      State other = taken(byteSize);
-      if (place != null) {
-        memory.giveBack(place);
-      }
-      place = other;
-      next = other;
+      place = taken(byteSize);
+      next = place;
     }
     nextShape = written;
     return place;
@@ -121,25 +117,22 @@ final class StateTensor {
     shape = nextShape;
   }
 
+  /** What {@link #writeOut} takes on the host. */
+  long leavingBytes() {
+    return data == null ? 0 : data.memory().byteSize();
+  }
+
   /**
-   * Gives its working memory up until it takes some again; between steps.
-   *
-   * @param onHost takes host memory, if there is any
-   * @return false when it had none, or the host has no room for it
+   * Gives its working memory up until it takes some again; between steps, with {@link
+   * #leavingBytes} of host memory taken for it.
    */
-  boolean writeOut(LongPredicate onHost) {
+  void writeOut() {
     State whole = data;
-    if (whole == null) {
-      return false;
+    if (whole != null) {
+      writtenOut = memory.writeOut(whole);
+      data = null;
     }
-    State out = memory.writeOut(whole, onHost).orElse(null);
-    if (out == null) {
-      return false;
-    }
-    writtenOut = out;
-    data = null;
     giveBackNext();
-    return true;
   }
 
   boolean isWrittenOut() {

@@ -8,6 +8,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
+import io.pipelane.switcher.worker.SessionRooms.Seeker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -53,7 +54,7 @@ final class SessionBuilder {
     boolean built = tryBuild(wanted, attempts, wait);
     while (!built) { // What room was made for may be lost with a process, or turn out larger.
       try (SessionRoom _ =
-          rooms.makeRoom(wanted.range.structure(), 0, Priority.ONLINE, wait::begin)) {
+          rooms.makeRoom(wanted.range.structure(), 0, Seeker.OF_A_SESSION, wait::begin)) {
         wait.end();
         built = tryBuild(wanted, attempts, wait);
       }

@@ -27,6 +27,17 @@ final class SessionRooms {
   private final HeldBySequences states;
 
   /**
+   * Who wants room.
+   *
+   * @param priority whose lane it will be; sessions are everybody's
+   * @param stateBytes what states hold that it cannot run without, so that they do not leave for it
+   */
+  record Seeker(Priority priority, long stateBytes) {
+    /** For a session alone. */
+    static final Seeker OF_A_SESSION = new Seeker(Priority.ONLINE, 0);
+  }
+
+  /**
    * Nothing is granted yet.
    *
    * @param kept gives memory up that no tensor lies in, which costs least
@@ -43,13 +54,11 @@ final class SessionRooms {
    * Waits until there is room for one more session of a structure, and for a lane beside it, and
    * reserves the session's. Called outside of lanes.
    *
-   * @param inFavourOf whose lane it will be; sessions are everybody's
    * @param beforeWaiting called before it waits for what others have
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there never can be, {@link
    *     Status#UNAVAILABLE} when what holds it will end, and is not waited for
    */
-  SessionRoom makeRoom(
-      Structure structure, long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
+  SessionRoom makeRoom(Structure structure, long laneBytes, Seeker seeker, Runnable beforeWaiting) {
     if (gate.isLocked()) {
       beforeWaiting.run();
     }
@@ -60,15 +69,15 @@ final class SessionRooms {
       long bytes = table.budgets().expectedBytes(structure);
       granted = reserve(bytes, beforeWaiting);
       if (!granted) {
-        throw heldForNow(bytes, "a session of structure " + structure.hash())
+        throw heldForNow(bytes, seeker, "a session of structure " + structure.hash())
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       table.budgets().of(structure).grant(bytes);
       SessionRoom room = new Room(structure);
-      if (!tryMakeLaneRoom(laneBytes, inFavourOf, beforeWaiting)) {
+      if (!tryMakeLaneRoom(laneBytes, seeker.priority, beforeWaiting)) {
         room.close();
         String run = "a session of structure %s and its run".formatted(structure.hash());
-        throw heldForNow(bytes + laneBytes, run)
+        throw heldForNow(bytes + laneBytes, seeker, run)
             .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
       }
       return room;
@@ -117,9 +126,9 @@ final class SessionRooms {
    * @param beforeWaiting called before it waits
    * @throws StatusException as {@link #makeRoom}
    */
-  void makeLaneRoom(ModelVersion model, long bytes, Priority inFavourOf, Runnable beforeWaiting) {
-    if (!tryMakeLaneRoom(bytes, inFavourOf, beforeWaiting)) {
-      throw heldForNow(bytes, "a run of " + model).orElseGet(() -> tooLarge(model, bytes));
+  void makeLaneRoom(ModelVersion model, long bytes, Seeker seeker, Runnable beforeWaiting) {
+    if (!tryMakeLaneRoom(bytes, seeker.priority, beforeWaiting)) {
+      throw heldForNow(bytes, seeker, "a run of " + model).orElseGet(() -> tooLarge(model, bytes));
     }
   }
 
@@ -158,12 +167,12 @@ final class SessionRooms {
   }
 
   /** What refuses a run for a time: who holds what it needs will give that back. */
-  private Optional<StatusException> heldForNow(long bytes, String run) {
+  private Optional<StatusException> heldForNow(long bytes, Seeker seeker, String run) {
     long withoutTensors = lanes.largestLaneBytes() + kept.takenBytes();
     if (bytes <= withoutTensors) {
       return Optional.of(held("tensors between the steps of ensembles", run, bytes));
     }
-    return bytes <= withoutTensors + states.bytes()
+    return bytes <= withoutTensors + states.bytes() - seeker.stateBytes
         ? Optional.of(held("states of sequences", run, bytes))
         : Optional.empty();
   }

@@ -25,6 +25,7 @@ import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionBuilder.Wanted;
+import io.pipelane.switcher.worker.SessionRooms.Seeker;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,6 +51,7 @@ public final class SessionWorker implements Worker {
 
   private final SessionFactory sessions;
   private final Lanes lanes;
+  private final HeldBySequences states;
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
@@ -95,6 +97,7 @@ public final class SessionWorker implements Worker {
     this.sessions = sessions;
     this.retries = new Retries(sessions::isLost, sessions.runsOfflineApart());
     this.lanes = lanes;
+    this.states = states;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes, kept, states);
@@ -237,8 +240,8 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf) {
-    return rooms.makeRoom(lease.range().structure(), laneBytes, inFavourOf, () -> {});
+  public SessionRoom makeRoom(Lease lease, long laneBytes, InferenceRequest run) {
+    return rooms.makeRoom(lease.range().structure(), laneBytes, seeker(run), () -> {});
   }
 
   @Override
@@ -268,9 +271,12 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public void makeLaneRoom(
-      ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting) {
-    rooms.makeLaneRoom(model, laneBytes, inFavourOf, beforeWaiting);
+  public void makeLaneRoom(InferenceRequest run, long laneBytes, Runnable beforeWaiting) {
+    rooms.makeLaneRoom(run.model(), laneBytes, seeker(run), beforeWaiting);
+  }
+
+  private Seeker seeker(InferenceRequest run) {
+    return new Seeker(run.priority(), states.bytesOf(run));
   }
 
   @Override

@@ -129,10 +129,10 @@ public interface Worker extends AutoCloseable {
    * Waits for room for a session of the lease's model, and for a lane beside it. Called outside of
    * lanes; closed by the same thread, after the run.
    *
-   * @param inFavourOf whose lane it will be
+   * @param run whose lane it will be
    * @throws StatusException as {@link #makeLaneRoom}
    */
-  SessionRoom makeRoom(Lease lease, long laneBytes, Priority inFavourOf);
+  SessionRoom makeRoom(Lease lease, long laneBytes, InferenceRequest run);
 
   /** What a session of the lease's model is expected to take, were one more built. */
   long sessionBytes(Lease lease);
@@ -158,15 +158,13 @@ public interface Worker extends AutoCloseable {
   void evictIdleBeside(long bytes);
 
   /**
-   * Closes idle sessions, and has idle states leave, until a run of a model can have a lane of so
-   * many bytes. Called outside of lanes.
+   * Closes idle sessions, and has idle states leave, until a run can have a lane of so many bytes.
+   * Called outside of lanes.
    *
-   * @param inFavourOf whose lane it will be
    * @param beforeWaiting called, perhaps several times, before it waits for sessions in use
    * @throws StatusException when it never can, or what holds it is not waited for
    */
-  void makeLaneRoom(
-      ModelVersion model, long laneBytes, Priority inFavourOf, Runnable beforeWaiting);
+  void makeLaneRoom(InferenceRequest run, long laneBytes, Runnable beforeWaiting);
 
   /**
    * Runs a request once, on the calling thread; places its outputs with the handler, and tells the

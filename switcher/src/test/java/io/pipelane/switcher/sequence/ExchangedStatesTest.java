@@ -23,7 +23,9 @@ import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,8 +48,10 @@ class ExchangedStatesTest {
 
   @TempDir Path folder;
   private final BoundedReservations working = new BoundedReservations(WORKING);
+  private final Deque<Runnable> held = new ArrayDeque<>();
   private ImportedModel model;
   private Sequences sequences;
+  private boolean holding;
 
   @BeforeEach
   void begin() throws Exception {
@@ -61,7 +65,7 @@ class ExchangedStatesTest {
             _ -> false,
             (_, _) -> {},
             new StepBounds(1_000, 1 << 20),
-            ExchangedStatesTest::run,
+            this::run,
             System::nanoTime);
     sequences.agree(model, Map.of("t", "s"));
   }
@@ -74,7 +78,18 @@ class ExchangedStatesTest {
     assertEquals(0, sequences.overview().writtenOutBytes());
   }
 
-  private static Ticket run(InferenceRequest request, ResultHandler handler) {
+  private Ticket run(InferenceRequest request, ResultHandler handler) {
+    long oneCopy = request.inputs().getFirst().data().byteSize(); // Of what is added to it.
+    assertEquals(2 * oneCopy, sequences.heldBytes(request));
+    if (holding) {
+      held.add(() -> compute(request, handler));
+    } else {
+      compute(request, handler);
+    }
+    return Ticket.ENDED;
+  }
+
+  private static void compute(InferenceRequest request, ResultHandler handler) {
     Shape shape = request.inputs().getFirst().shape();
     for (String output : request.outputs()) {
       MemorySegment place =
@@ -83,7 +98,6 @@ class ExchangedStatesTest {
       place.set(JAVA_FLOAT, 0, before + input(request, "x").get(JAVA_FLOAT, 0));
     }
     handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
-    return Ticket.ENDED;
   }
 
   private static MemorySegment input(InferenceRequest request, String name) {
@@ -156,6 +170,47 @@ class ExchangedStatesTest {
           "seed " + seed + ", step " + i + " of " + rows);
       long onHost = sequences.overview().writtenOutBytes();
       assertTrue(onHost < HOST + 4 * ROW, () -> onHost + " on the host");
+    }
+  }
+
+  /** What is in a step cannot leave, so that exchanges do not succeed, and others ask to begin. */
+  @RepeatedTest(50)
+  void exchangesThatDoNotSucceed_leaveRoomForWhoComesBack() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    List<Integer> rows = fill(random);
+    for (int round = 0; round < 4; round++) {
+      holding = true;
+      for (int i = random.nextInt(4); i > 0; i--) {
+        int which = random.nextInt(rows.size());
+        stepIfThereIsRoom(which, false, rows.get(which));
+      }
+      holding = false;
+      for (int which = 0; which < rows.size(); which++) {
+        stepIfThereIsRoom(which, false, rows.get(which));
+      }
+      int of = 1 + random.nextInt(4);
+      if (stepIfThereIsRoom(rows.size(), true, of)) {
+        rows.add(of);
+      }
+      while (!held.isEmpty()) {
+        held.poll().run();
+      }
+      for (int which = 0; which < rows.size(); which++) {
+        step(which, false, rows.get(which));
+      }
+    }
+    assertTrue(rows.size() > 1, "seed " + seed);
+  }
+
+  private boolean stepIfThereIsRoom(int sequence, boolean start, int rows) {
+    try {
+      step(sequence, start, rows);
+      return true;
+    } catch (StatusException e) {
+      assertEquals(
+          start ? Status.INSUFFICIENT_MEMORY : Status.UNAVAILABLE, e.status(), e.getMessage());
+      return false;
     }
   }
 }

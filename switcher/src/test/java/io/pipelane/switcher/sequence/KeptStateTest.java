@@ -1,23 +1,32 @@
 package io.pipelane.switcher.sequence;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.BoundedReservations;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A state of two tensors, of which two copies each are kept. */
 class KeptStateTest {
   private static final long TENSOR = 4L * Float.BYTES;
+  private static final TensorSpec ONE = new TensorSpec("one", TensorType.FP32, Shape.of(4));
+  private static final TensorSpec OTHER = new TensorSpec("other", TensorType.FP32, Shape.of(4));
+  private static final StatePairs PAIRS =
+      new StatePairs(List.of(ONE, OTHER), Map.of("next", ONE, "after", OTHER));
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
@@ -27,11 +36,104 @@ class KeptStateTest {
     StateMemory memory =
         new StateMemory(
             DeviceStates.ON_HOST, room, new HostStates(0), _ -> false, _ -> false, askedFor::add);
-    TensorSpec one = new TensorSpec("one", TensorType.FP32, Shape.of(4));
-    TensorSpec other = new TensorSpec("other", TensorType.FP32, Shape.of(4));
-    StatePairs pairs = new StatePairs(List.of(one, other), Map.of("next", one, "after", other));
-    assertThrows(StatusException.class, () -> new KeptState(memory, pairs, 1));
+    assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1));
     assertEquals(List.of(4 * TENSOR), askedFor);
     assertEquals(fitting * TENSOR, room.freeBytes());
+  }
+
+  @Test
+  void hostWithRoomForAPart_takesNothing() {
+    HostStates host = new HostStates(2 * TENSOR - 1);
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
+    KeptState state = state(DeviceStates.ON_HOST, room, host);
+    assertFalse(state.writeOut(host::tryTake));
+    assertEquals(0, host.takenBytes());
+    assertEquals(0, room.freeBytes());
+    assertEquals(2, state.inputs().size());
+    state.close();
+  }
+
+  @Test
+  void stateThatLeavesByHalves_leavesWhollyNextTime() {
+    HostStates host = new HostStates(2 * TENSOR);
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
+    FailingReads device = new FailingReads();
+    KeptState state = state(device, room, host);
+    device.readsUntilFailure = 2; // The number, and one of both tensors.
+    assertThrows(StatusException.class, () -> state.writeOut(host::tryTake));
+    assertEquals(TENSOR, host.takenBytes());
+    assertEquals(2 * TENSOR, room.freeBytes());
+    assertFalse(state.isWrittenOut());
+    assertTrue(state.writeOut(host::tryTake));
+    assertTrue(state.isWrittenOut());
+    assertEquals(2 * TENSOR, host.takenBytes());
+    assertEquals(4 * TENSOR, room.freeBytes());
+    state.bringBack();
+    assertEquals(0, host.takenBytes());
+    state.close();
+    assertEquals(4 * TENSOR, room.freeBytes());
+  }
+
+  @Test
+  void stateThatGrows_needsRoomForTwoCopies() {
+    BoundedReservations room = new BoundedReservations(3 * TENSOR);
+    TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
+    StatePairs pairs = new StatePairs(List.of(open), Map.of("t", open));
+    KeptState state =
+        new KeptState(memory(DeviceStates.ON_HOST, room, new HostStates(0)), pairs, 1);
+    state.place("t", Shape.of(2, 4), 2 * TENSOR);
+    state.advance();
+    assertEquals(0, room.freeBytes());
+    assertEquals(Shape.of(2, 4), state.inputs().getFirst().shape());
+    state.close();
+    assertEquals(3 * TENSOR, room.freeBytes());
+  }
+
+  private static KeptState state(DeviceStates device, BoundedReservations room, HostStates host) {
+    return new KeptState(memory(device, room, host), PAIRS, 1);
+  }
+
+  private static StateMemory memory(
+      DeviceStates device, BoundedReservations room, HostStates host) {
+    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> {});
+  }
+
+  /** Host memory that is said to be a device's, of which one read fails. */
+  private static final class FailingReads implements DeviceStates {
+    int readsUntilFailure = Integer.MAX_VALUE;
+
+    @Override
+    public boolean areOnDevice() {
+      return true;
+    }
+
+    @Override
+    public State take(long bytes) {
+      State host = DeviceStates.ON_HOST.take(bytes);
+      return new State() {
+        @Override
+        public MemorySegment memory() {
+          return host.memory();
+        }
+
+        @Override
+        public void read(MemorySegment to) {
+          if (readsUntilFailure-- == 0) {
+            throw new StatusException(Status.DEVICE_FAILURE, "a read that fails");
+          }
+          host.read(to);
+        }
+
+        @Override
+        public void write(MemorySegment from) {
+          host.write(from);
+        }
+
+        @Override
+        public void close() {
+          host.close();
+        }
+      };
+    }
   }
 }

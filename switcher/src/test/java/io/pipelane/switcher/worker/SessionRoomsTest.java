@@ -19,6 +19,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
@@ -28,6 +29,7 @@ import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
+import io.pipelane.switcher.worker.SessionRooms.Seeker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -41,6 +43,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SessionRoomsTest {
+  private static final Seeker ONLINE = new Seeker(Priority.ONLINE, 0);
   private static final long MIB = 1 << 20;
   private static final long STATE = 4 * MIB;
 
@@ -82,6 +85,11 @@ class SessionRoomsTest {
     @Override
     public long bytes() {
       return hasOnlineState ? STATE : 0;
+    }
+
+    @Override
+    public long bytesOf(InferenceRequest run) {
+      return 0;
     }
   }
 
@@ -126,7 +134,7 @@ class SessionRoomsTest {
     StatusException refusal =
         assertThrows(
             StatusException.class,
-            () -> rooms.makeRoom(structure, laneBytes, Priority.OFFLINE, () -> {}));
+            () -> rooms.makeRoom(structure, laneBytes, new Seeker(Priority.OFFLINE, 0), () -> {}));
     assertEquals(Status.UNAVAILABLE, refusal.status(), "the states will end");
     assertTrue(hasOnlineState);
     lanes.releasePersistent(STATE);
@@ -135,7 +143,7 @@ class SessionRoomsTest {
   @Test
   void makeRoom_forAnOnlineRunsLane_writesOnlineStatesOut() {
     long laneBytes = laneBytesThatNeedTheStatesRoom();
-    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {})) {
+    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, ONLINE, () -> {})) {
       assertTrue(lanes.largestLaneBytes() >= laneBytes);
     }
   }
@@ -146,13 +154,27 @@ class SessionRoomsTest {
     isInAStep = true;
     StatusException session =
         assertThrows(
-            StatusException.class,
-            () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {}));
+            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, ONLINE, () -> {}));
     for (StatusException refusal : List.of(session, refusedLane(10 * MIB))) {
       assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
       assertTrue(String.valueOf(refusal.getMessage()).contains("states of sequences"));
     }
     assertEquals(Status.INSUFFICIENT_MEMORY, refusedLane(10 * MIB + 1).status());
+    lanes.releasePersistent(STATE);
+  }
+
+  /** Its own state cannot leave for it, so that asking again is of no use. */
+  @Test
+  void stateOfTheRunItself_refusesForGood() {
+    long laneBytes = laneBytesThatNeedTheStatesRoom();
+    isInAStep = true;
+    Seeker step = new Seeker(Priority.ONLINE, STATE);
+    StatusException session =
+        assertThrows(
+            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, step, () -> {}));
+    for (StatusException refusal : List.of(session, refusedLane(10 * MIB, step))) {
+      assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
+    }
     lanes.releasePersistent(STATE);
   }
 
@@ -163,7 +185,7 @@ class SessionRoomsTest {
     assertTrue(hasOnlineState);
     keep().close();
     long laneBytes = 10 * MIB - STATE - table.budgets().expectedBytes(structure);
-    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {})) {
+    try (SessionRoom _ = rooms.makeRoom(structure, laneBytes, ONLINE, () -> {})) {
       assertTrue(hasOnlineState);
       assertEquals(0, kept.takenBytes());
     }
@@ -171,9 +193,12 @@ class SessionRoomsTest {
   }
 
   private StatusException refusedLane(long bytes) {
+    return refusedLane(bytes, ONLINE);
+  }
+
+  private StatusException refusedLane(long bytes, Seeker seeker) {
     return assertThrows(
-        StatusException.class,
-        () -> rooms.makeLaneRoom(model.version(), bytes, Priority.ONLINE, () -> {}));
+        StatusException.class, () -> rooms.makeLaneRoom(model.version(), bytes, seeker, () -> {}));
   }
 
   @Test
@@ -184,7 +209,7 @@ class SessionRoomsTest {
     assertEquals(Duration.ofSeconds(1), refusal.retryAfter());
     assertEquals(Status.INSUFFICIENT_MEMORY, refusedLane(10 * MIB + 1).status());
     tensor.close();
-    rooms.makeLaneRoom(model.version(), 10 * MIB, Priority.ONLINE, () -> {});
+    rooms.makeLaneRoom(model.version(), 10 * MIB, ONLINE, () -> {});
   }
 
   @Test
@@ -194,8 +219,7 @@ class SessionRoomsTest {
     long laneBytes = 10 * MIB - table.budgets().expectedBytes(structure);
     StatusException refusal =
         assertThrows(
-            StatusException.class,
-            () -> rooms.makeRoom(structure, laneBytes, Priority.ONLINE, () -> {}));
+            StatusException.class, () -> rooms.makeRoom(structure, laneBytes, ONLINE, () -> {}));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
   }
 
@@ -209,10 +233,7 @@ class SessionRoomsTest {
     CountDownLatch waits = new CountDownLatch(1);
     Thread waiting =
         Thread.ofPlatform()
-            .start(
-                () ->
-                    rooms.makeLaneRoom(
-                        model.version(), 10 * MIB, Priority.ONLINE, waits::countDown));
+            .start(() -> rooms.makeLaneRoom(model.version(), 10 * MIB, ONLINE, waits::countDown));
     waits.await();
     tensor.close();
     assertTrue(waiting.join(Duration.ofSeconds(30)), "it sleeps on");
@@ -225,10 +246,10 @@ class SessionRoomsTest {
     table.join(model, structure);
     CountDownLatch waits = new CountDownLatch(1);
     Thread waiting;
-    try (SessionRoom _ = rooms.makeRoom(structure, 0, Priority.ONLINE, () -> {})) {
+    try (SessionRoom _ = rooms.makeRoom(structure, 0, ONLINE, () -> {})) {
       waiting =
           Thread.ofPlatform()
-              .start(() -> rooms.makeRoom(structure, 0, Priority.ONLINE, waits::countDown).close());
+              .start(() -> rooms.makeRoom(structure, 0, ONLINE, waits::countDown).close());
       waits.await();
     }
     assertTrue(waiting.join(Duration.ofSeconds(30)), "it sleeps on");

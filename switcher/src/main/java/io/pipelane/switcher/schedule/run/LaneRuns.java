@@ -126,7 +126,7 @@ final class LaneRuns {
 
   private SessionRoom makeRoom(InferenceRequest request, long laneBytes, Lease lease) {
     try {
-      return worker.makeRoom(lease, laneBytes, request.priority());
+      return worker.makeRoom(lease, laneBytes, request);
     } catch (StatusException e) {
       long bytes = laneBytes + worker.sessionBytes(lease);
       throw bytes > lanes.largestLaneBytes() ? waitsForWeights(bytes, lease, e) : e;
@@ -238,7 +238,7 @@ final class LaneRuns {
 
   private void makeLaneRoom(InferenceRequest request, long needed, Lease lease, Turn turn) {
     try {
-      worker.makeLaneRoom(request.model(), needed, request.priority(), turn::leave);
+      worker.makeLaneRoom(request, needed, turn::leave);
     } catch (StatusException e) {
       boolean hasComeSince =
           e.status() == Status.INSUFFICIENT_MEMORY && needed <= lanes.largestLaneBytes();

@@ -331,7 +331,7 @@ final class ShareThread implements RunControl, OfflineRun {
     boolean ran = runInLane(queued, lease, lane, caller);
     while (!ran) {
       leave();
-      try (SessionRoom _ = worker.makeRoom(lease, 0, Priority.OFFLINE)) {
+      try (SessionRoom _ = worker.makeRoom(lease, 0, queued.request())) {
         retake();
         ran = runInLane(queued, lease, lane, caller);
       }
