@@ -5,10 +5,12 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Working memory of a fixed size that nobody gives way in. Safe for any thread. */
 public final class BoundedReservations implements Reservations {
+  private final long bytes;
   private final AtomicLong free;
 
   /** All of it is free. */
   public BoundedReservations(long bytes) {
+    this.bytes = bytes;
     this.free = new AtomicLong(bytes);
   }
 
@@ -19,6 +21,11 @@ public final class BoundedReservations implements Reservations {
     }
     free.addAndGet(bytes);
     return false;
+  }
+
+  @Override
+  public long mostBeside(long ownBytes) {
+    return bytes - ownBytes;
   }
 
   @Override

@@ -153,7 +153,7 @@ class StatesBesideSessionsTest {
   }
 
   /** Begins a sequence whose state, of two copies, has no room. */
-  private void assertRefused(long bytes, Priority priority) {
+  private void assertRefused(Status expected, long bytes, Priority priority) {
     long rows = bytes / 2 / (WIDTH * Float.BYTES);
     try (Arena arena = Arena.ofShared()) {
       InputTensor x =
@@ -175,16 +175,16 @@ class StatesBesideSessionsTest {
                     call);
                 call.await();
               });
-      assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
+      assertEquals(expected, refusal.status(), refusal.getMessage());
     }
   }
 
   @Test
   void stateWithoutRoom_hasAsManySessionsClosedAsItLacks_andNoneInVain() {
-    assertRefused(2 * WORKING, Priority.ONLINE); // More than all of them would free.
-    assertRefused(50 * MIB, Priority.OFFLINE); // More than offline work may hold.
+    assertRefused(Status.INSUFFICIENT_MEMORY, 2 * WORKING, Priority.ONLINE); // More than all of them would free.
+    assertRefused(Status.INSUFFICIENT_MEMORY, 50 * MIB, Priority.OFFLINE); // More than offline work may hold.
     assertEquals(0, evicted());
-    assertRefused(50 * MIB, Priority.ONLINE);
+    assertRefused(Status.UNAVAILABLE, 50 * MIB, Priority.ONLINE);
     while (evicted() < 3 || freeBytes() < 50 * MIB) {
       Thread.onSpinWait();
     }

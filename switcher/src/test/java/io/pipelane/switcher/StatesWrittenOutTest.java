@@ -126,7 +126,7 @@ class StatesWrittenOutTest {
           step("filling " + begun, true, 1, arena);
           begun++;
         } catch (StatusException e) {
-          assertEquals(Status.INSUFFICIENT_MEMORY, e.status(), e.getMessage());
+          assertEquals(Status.UNAVAILABLE, e.status(), e.getMessage());
           Optional<SequenceState> refused = switcher.sequence(model.version(), "filling " + begun);
           if (refused.isPresent()) { // It has its state until its step has wholly ended.
             boolean _ = refused.get().read(tensors -> {});

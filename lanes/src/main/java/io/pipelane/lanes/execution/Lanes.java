@@ -361,6 +361,11 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   @Override
+  public long mostBeside(long ownBytes) {
+    return space.capacityBytes() - ownBytes;
+  }
+
+  @Override
   public void releasePersistent(long bytes) {
     lock.lock();
     try {

@@ -12,6 +12,14 @@ public interface Reservations {
    */
   boolean tryReservePersistent(long bytes);
 
+  /**
+   * What somebody could take at most beside what he has himself, were nothing else taken: more than
+   * that is of no use to wait for. Without bound where it does not say otherwise.
+   */
+  default long mostBeside(long ownBytes) {
+    return Long.MAX_VALUE;
+  }
+
   /** Gives back what was taken. */
   void releasePersistent(long bytes);
 }

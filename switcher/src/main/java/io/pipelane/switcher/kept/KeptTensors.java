@@ -275,6 +275,11 @@ public final class KeptTensors implements AutoCloseable {
       }
 
       @Override
+      public long mostBeside(long ownBytes) {
+        return others.mostBeside(ownBytes);
+      }
+
+      @Override
       public void releasePersistent(long bytes) {
         others.releasePersistent(bytes);
       }

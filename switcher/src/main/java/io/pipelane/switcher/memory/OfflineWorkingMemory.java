@@ -191,6 +191,11 @@ public final class OfflineWorkingMemory implements Reservations {
     }
   }
 
+  @Override
+  public long mostBeside(long ownBytes) {
+    return Math.min(lanes.mostBeside(ownBytes), capacityBytes - ownBytes);
+  }
+
   /** Whether offline work may hold so much more now, be it free or not. */
   public boolean hasShareFor(long bytes) {
     lock.lock();

@@ -67,6 +67,12 @@ public final class StateShare {
       }
 
       @Override
+      public long mostBeside(long ownBytes) {
+        long most = working.mostBeside(ownBytes);
+        return ownBytes == 0 ? most : Math.min(most, limitBytes - ownBytes);
+      }
+
+      @Override
       public void releasePersistent(long bytes) {
         working.releasePersistent(bytes);
         letGo(bytes);

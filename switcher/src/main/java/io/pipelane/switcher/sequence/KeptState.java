@@ -39,7 +39,7 @@ final class KeptState {
    * A state of zeros.
    *
    * @param rows what open dimensions are
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room for it
+   * @throws StatusException as {@link StateMemory#reserve}
    */
   KeptState(StateMemory memory, StatePairs pairs, long rows) {
     this.memory = memory;
@@ -47,7 +47,7 @@ final class KeptState {
       for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
         tensors.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
       }
-      takeMemory(memory::reserve);
+      takeMemory(bytes -> memory.reserve(bytes, 0));
       if (memory.isOnDevice()) {
         number = memory.takeWord();
       }
@@ -70,6 +70,10 @@ final class KeptState {
     }
   }
 
+  private long heldBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::heldBytes).sum();
+  }
+
   private long waitingBytes() {
     return tensors.values().stream().mapToLong(StateTensor::waitingBytes).sum();
   }
@@ -82,7 +86,7 @@ final class KeptState {
   void begin(InputTensor given) {
     for (StateTensor tensor : tensors.values()) {
       if (tensor.name().equals(given.name())) {
-        tensor.begin(given);
+        tensor.begin(given, this::heldBytes);
       }
     }
   }
@@ -105,7 +109,7 @@ final class KeptState {
   /** Where an output goes; null when it is none of the state. */
   @Nullable MemorySegment place(String output, Shape shape, long byteSize) {
     StateTensor tensor = tensors.get(output);
-    return tensor == null ? null : tensor.place(shape, byteSize);
+    return tensor == null ? null : tensor.place(shape, byteSize, this::heldBytes);
   }
 
   /** The step has succeeded, and everything is placed. */
@@ -183,15 +187,9 @@ final class KeptState {
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is lost then
    */
   void bringBack() {
-    try {
-      takeMemory(bytes -> memory.reserveInExchange(bytes, waitingBytes()));
-      if (number == null && memory.isOnDevice()) {
-        number = newNumber();
-      }
-    } catch (StatusException e) {
-      throw e.status() == Status.INSUFFICIENT_MEMORY
-          ? StatusException.unavailable(String.valueOf(e.getMessage()))
-          : e;
+    takeMemory(bytes -> memory.reserveInExchange(bytes, waitingBytes()));
+    if (number == null && memory.isOnDevice()) {
+      number = newNumber();
     }
   }
 

@@ -56,9 +56,18 @@ final class StateMemory {
    * Reserves what a state lacks that begins or grows, for which others are written out. Called
    * under no lock.
    *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when there is no room
+   * @param ownBytes what the state has reserved already
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now, {@link
+   *     Status#INSUFFICIENT_MEMORY} when there never can be
    */
-  void reserve(long bytes) {
+  void reserve(long bytes, long ownBytes) {
+    long most = working.mostBeside(ownBytes);
+    if (bytes > most) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and may have %s; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent)"
+              .formatted(new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(most)));
+    }
     if (!tryReserve(bytes, host::tryTake)) {
       throw hasNoRoom(bytes);
     }
@@ -70,9 +79,8 @@ final class StateMemory {
   }
 
   private static StatusException hasNoRoom(long bytes) {
-    return new StatusException(
-        Status.INSUFFICIENT_MEMORY,
-        "a sequence's state, of which there are two copies, needs another %s, which does not fit the two thirds of device.working-memory that states may have, at present, or what offline work may hold (sharing.offline-memory-percent); end sequences, or raise them or host-tier.states"
+    return StatusException.unavailable(
+        "a sequence's state, of which there are two copies, needs another %s of device.working-memory, which other states, sessions and runs hold at present; try again, end sequences, or raise that or host-tier.states"
             .formatted(new ByteSize(bytes)));
   }
 
@@ -113,14 +121,25 @@ final class StateMemory {
     working.releasePersistent(bytes);
   }
 
-  /** Takes memory of zeros, of what is reserved. */
+  /**
+   * Takes memory of zeros, of what is reserved.
+   *
+   * @throws StatusException {@link Status#UNAVAILABLE} when the device has less than it may have:
+   *     somebody else holds it
+   */
   State take(long bytes) {
-    return device.take(bytes);
+    try {
+      return device.take(bytes);
+    } catch (StatusException e) {
+      throw e.status() == Status.INSUFFICIENT_MEMORY
+          ? StatusException.unavailable(String.valueOf(e.getMessage()))
+          : e;
+    }
   }
 
   /** A few bytes beside a state, which nothing is charged for. */
   State takeWord() {
-    return device.take(Integer.BYTES);
+    return take(Integer.BYTES);
   }
 
   /** Gives back what {@link #take} or {@link #bringBack} has answered, and its reservation. */
@@ -167,7 +186,7 @@ final class StateMemory {
       host.giveBack(bytes);
       return waiting;
     }
-    State state = device.take(bytes);
+    State state = take(bytes);
     try {
       state.write(waiting.memory());
     } catch (RuntimeException | Error e) {

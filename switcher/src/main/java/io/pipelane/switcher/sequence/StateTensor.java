@@ -8,6 +8,7 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,8 +54,8 @@ final class StateTensor {
   }
 
   /** Begins with what is given, which fits, instead of zeros. */
-  void begin(InputTensor given) {
-    nextOf(given.shape(), given.data().byteSize()).write(given.data());
+  void begin(InputTensor given, LongSupplier ownBytes) {
+    nextOf(given.shape(), given.data().byteSize(), ownBytes).write(given.data());
     advance();
   }
 
@@ -83,16 +84,20 @@ final class StateTensor {
     return new InputTensor(name, type, shape, copy);
   }
 
-  /** Where the step under way writes what comes after it. */
-  MemorySegment place(Shape written, long byteSize) {
-    return nextOf(written, byteSize).memory();
+  /**
+   * Where the step under way writes what comes after it.
+   *
+   * @param ownBytes what all of the state holds, asked where it changes its size
+   */
+  MemorySegment place(Shape written, long byteSize, LongSupplier ownBytes) {
+    return nextOf(written, byteSize, ownBytes).memory();
   }
 
-  private State nextOf(Shape written, long byteSize) {
+  private State nextOf(Shape written, long byteSize, LongSupplier ownBytes) {
     State place = next;
     if (place == null || byteSize != place.memory().byteSize()) {
       giveBackNext(); // Three copies would keep out what two of them have room for.
-      memory.reserve(byteSize);
+      memory.reserve(byteSize, ownBytes.getAsLong());
       place = taken(byteSize);
       next = place;
     }
@@ -115,6 +120,11 @@ final class StateTensor {
     data = Objects.requireNonNull(next);
     next = read;
     shape = nextShape;
+  }
+
+  /** What it has of working memory. */
+  long heldBytes() {
+    return leavingBytes() + (next == null ? 0 : next.memory().byteSize());
   }
 
   /** What {@link #writeOut} takes on the host. */

@@ -32,6 +32,15 @@ class StateShareTest {
   }
 
   @Test
+  void mostThatOneCouldHave_isAllOnlyForWhoHasNothing() {
+    assertEquals(9, states.mostBeside(0));
+    assertEquals(5, states.mostBeside(1));
+    assertTrue(states.tryReservePersistent(6));
+    assertEquals(9, states.mostBeside(0));
+    states.releasePersistent(6);
+  }
+
+  @Test
   void whatIsNotFree_isNotCounted() {
     assertTrue(working.tryReservePersistent(8));
     assertFalse(states.tryReservePersistent(2));
