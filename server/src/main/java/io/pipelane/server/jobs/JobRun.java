@@ -6,6 +6,7 @@ import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
+import io.pipelane.switcher.NeverFits;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -366,6 +367,10 @@ final class JobRun {
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
     return !isDue(journal) || commit(journal);
+      if (NeverFits.isBehind(e)) {
+        boolean _ = commit(journal); // The rows of items before it count.
+        throw e;
+      }
   }
 
   /**

@@ -15,6 +15,7 @@ import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.NeverFits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -167,6 +168,29 @@ class JobsTest {
 
   @Test
   void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
+  /** Those that had room before have their rows; the others would all be refused as it is. */
+  @Test
+  void model_thatNeverFits_endsItsJob() throws IOException {
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          if (asked.incrementAndGet() > 2) {
+            throw NeverFits.refusal("it needs 2GiB and may have 1GiB").saying("step 1: too large");
+          }
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals("step 1: too large", ended.reason());
+      assertEquals(2, ended.rows());
+      assertEquals(
+          JobsFixture.rows(2), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+    }
+  }
+
     EchoService service = EchoService.inline();
     service.refusal = new IllegalStateException("on demand");
     try (Jobs jobs = fixture.open(service)) {
