@@ -117,6 +117,7 @@ final class JobRun {
         }
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
+        requireContent();
         Path _ = input(); // It is as it was.
         Path _ = files.newOutput(spec.outputFile());
         requireRows();
@@ -124,10 +125,7 @@ final class JobRun {
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
       } else if (contentHasChanged) {
-        throw new StatusException(
-            Status.INVALID_ARGUMENT,
-            "the content of %s has changed since the job was submitted; submit it again"
-                .formatted(spec.model()));
+        throw contentHasChanged();
       } else if (stop == Stop.MODEL_AWAY) {
         return true;
       } else {
@@ -147,10 +145,34 @@ final class JobRun {
     return false;
   }
 
+  private StatusException contentHasChanged() {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        "the content of %s has changed since the job was submitted; submit it again"
+            .formatted(spec.model()));
+  }
+
+  /**
+   * Refuses another content than the job's behind the last item, too: an ensemble's items go to the
+   * models that it has when they are taken, which is after the content was compared. Of a model
+   * that has gone nothing says so.
+   */
+  private void requireContent() {
+    ServedModel now;
+    try {
+      now = resolve(parts.catalog(), spec);
+    } catch (StatusException e) {
+      return;
+    }
+    if (!spec.mayBeOf(now.content())) {
+      throw contentHasChanged();
+    }
+  }
   /** The name of the file with its rows, in the folder of its output. */
   private String rowsName() {
     return String.valueOf(files.partial(spec).getFileName());
   }
+
 
   private void requireRows() {
     if (Files.notExists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {

@@ -481,6 +481,36 @@ class JobsTest {
 
   /** A job that does not say which content it is of goes on. */
   @ParameterizedTest
+  /** Whoever answered the last items may have been asked for as the other content already. */
+  @Test
+  void content_thatChangesBehindTheLastItem_endsTheJob() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.request(ONE_ITEM), Caller.ANYBODY).spec().id();
+      awaitPending(service, 1);
+      fixture.catalog.hasContent("echo", "two");
+      completeAll(service);
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertEquals(1, ended.rows());
+    }
+  }
+
+  @Test
+  void model_thatGoesBehindTheLastItem_changesNothing() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.request(ONE_ITEM), Caller.ANYBODY).spec().id();
+      awaitPending(service, 1);
+      fixture.catalog.gone.add("echo");
+      completeAll(service);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
+    }
+  }
+
   @ValueSource(strings = {"", "one", "two"})
   void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {
     fixture.catalog.hasContent("echo", before);
