@@ -115,6 +115,16 @@ final class Job {
   }
 
   void progressed(Progress now) {
+  /** How far it is, whatever happens. */
+  Progress progress() {
+    lock.lock();
+    try {
+      return progress;
+    } finally {
+      lock.unlock();
+    }
+  }
+
     lock.lock();
     try {
       progress = now;

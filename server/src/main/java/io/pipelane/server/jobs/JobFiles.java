@@ -173,6 +173,40 @@ final class JobFiles implements AutoCloseable {
       try {
         delete(folder, JobStep.Hook.NONE);
       } catch (IOException e) {
+  /**
+   * Looks whether the rows of a job that has all of them are there as they were written, by the
+   * length of their file.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when they are not
+   */
+  void requireRows(JobSpec spec, Progress written) throws IOException {
+    Path rows = partial(spec);
+    if (Files.notExists(rows, LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "its rows were removed: " + rows.getFileName());
+    }
+    long bytes = Files.size(rows);
+    if (bytes != written.outputBytes()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "its rows were changed: %s has %d bytes, and %d were written"
+              .formatted(rows.getFileName(), bytes, written.outputBytes()));
+    }
+  }
+
+  /**
+   * Gives the rows of a job that is done their name.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it, or as
+   *     {@link #requireRows}
+   */
+  void publishOutput(JobSpec spec, Progress written) throws IOException {
+    requireRows(spec, written);
+    Path rows = partial(spec);
+    Files.move(rows, newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
+    WholeFile.flush(WholeFile.folderOf(rows));
+  }
+
         LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, e);
       }
     }

@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -120,7 +119,7 @@ final class JobRun {
         requireContent();
         Path _ = input(); // It is as it was.
         Path _ = files.newOutput(spec.outputFile());
-        requireRows();
+        files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
@@ -173,13 +172,6 @@ final class JobRun {
     return String.valueOf(files.partial(spec).getFileName());
   }
 
-
-  private void requireRows() {
-    if (Files.notExists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, "its rows were removed: %s".formatted(rowsName()));
-    }
-  }
 
   private boolean mustMove() {
     return place.map(PlacedJob::mustMove).orElse(false);
@@ -456,21 +448,8 @@ final class JobRun {
     WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
     if (state == JobState.DONE) {
       hook.before(JobStep.PUBLISH_OUTPUT);
-      publishOutput(files, spec);
+      files.publishOutput(spec, job.progress());
     }
     job.ended(state, reason);
-  }
-
-  /**
-   * Gives the rows of a job that is done their name, unless they have it.
-   *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it
-   */
-  static void publishOutput(JobFiles files, JobSpec spec) throws IOException {
-    Path partial = files.partial(spec);
-    if (Files.exists(partial)) {
-      Files.move(partial, files.newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
-      WholeFile.flush(WholeFile.folderOf(partial));
-    }
   }
 }

@@ -17,6 +17,7 @@ import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.NeverFits;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -540,6 +542,58 @@ class JobsTest {
     }
     try (Jobs again = fixture.open(service)) {
       assertEquals(JobState.FAILED, again.list().getFirst().state());
+    }
+  }
+
+  /** Between any two looks at them. */
+  @ParameterizedTest
+  @CsvSource({
+    "WRITE_END, true",
+    "WRITE_END, false",
+    "PUBLISH_OUTPUT, true",
+    "PUBLISH_OUTPUT, false"
+  })
+  void rows_thatAreRemovedOrCutAsTheirJobEnds_haveItFail(JobStep step, boolean removes)
+      throws IOException {
+    JobStep.Hook hook =
+        reached -> {
+          if (reached == step) {
+            change(removes);
+          }
+        };
+    String reason;
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state(), ended.reason());
+      reason = ended.reason();
+      String rows = "o." + id + ".partial";
+      int bytes = JobsFixture.rows(JobsFixture.ITEMS).length();
+      assertEquals(
+          removes
+              ? "its rows were removed: " + rows
+              : "its rows were changed: %s has 7 bytes, and %d were written".formatted(rows, bytes),
+          reason);
+      assertFalse(Files.exists(folder.resolve("o")));
+    }
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      assertEquals(JobState.FAILED, again.list().getFirst().state());
+      assertEquals(reason, again.list().getFirst().reason());
+    }
+  }
+
+  /** Removes the only job's rows, or leaves 7 bytes of them. */
+  private void change(boolean removes) {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.filter(each -> each.toString().endsWith(JobFiles.PARTIAL)).toList()) {
+        if (removes) {
+          Files.delete(file);
+        } else {
+          Files.writeString(file, "damaged");
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
