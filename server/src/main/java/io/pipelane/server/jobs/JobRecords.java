@@ -195,10 +195,17 @@ final class JobRecords {
         : files.of(spec.id()).resolve(ITEMS);
   }
 
-  /** A job that no thread has, or will have, has ended. */
+  /**
+   * A job that no thread has, or will have, has ended.
+   *
+   * @throws IOException when that is not kept; it has ended all the same
+   */
   void cancelled(Job job) throws IOException {
     JobEnd end = new JobEnd(JobState.CANCELLED, "");
-    WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
-    job.ended(end.state(), end.reason());
+    try {
+      WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+    } finally {
+      job.ended(end.state(), end.reason());
+    }
   }
 }

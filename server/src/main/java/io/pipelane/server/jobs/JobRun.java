@@ -116,8 +116,8 @@ final class JobRun {
         }
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
-        requireContent();
         Path _ = input(); // It is as it was.
+        requireContent();
         Path _ = files.newOutput(spec.outputFile());
         files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
@@ -136,7 +136,7 @@ final class JobRun {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on its files", e);
       fail(
           "its rows, %s, or its files in .jobs/%s: %s"
-              .formatted(rowsName(), spec.id(), files.trouble(e)));
+              .formatted(rowsName(), spec.id(), files.trouble(e, "submit it again")));
     } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
@@ -167,11 +167,11 @@ final class JobRun {
       throw contentHasChanged();
     }
   }
+
   /** The name of the file with its rows, in the folder of its output. */
   private String rowsName() {
     return String.valueOf(files.partial(spec).getFileName());
   }
-
 
   private boolean mustMove() {
     return place.map(PlacedJob::mustMove).orElse(false);
@@ -367,6 +367,10 @@ final class JobRun {
     try {
       row = item.await();
     } catch (StatusException e) {
+      if (NeverFits.isBehind(e)) {
+        boolean _ = commit(journal); // The rows of items before it count.
+        throw e;
+      }
       if (isStateLost() || (sequence != null && sequence.mayHaveChanged())) {
         return false;
       }
@@ -381,10 +385,6 @@ final class JobRun {
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
     return !isDue(journal) || commit(journal);
-      if (NeverFits.isBehind(e)) {
-        boolean _ = commit(journal); // The rows of items before it count.
-        throw e;
-      }
   }
 
   /**

@@ -168,8 +168,6 @@ class JobsTest {
     }
   }
 
-  @Test
-  void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
   /** Those that had room before have their rows; the others would all be refused as it is. */
   @Test
   void model_thatNeverFits_endsItsJob() throws IOException {
@@ -193,6 +191,8 @@ class JobsTest {
     }
   }
 
+  @Test
+  void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
     EchoService service = EchoService.inline();
     service.refusal = new IllegalStateException("on demand");
     try (Jobs jobs = fixture.open(service)) {
@@ -481,8 +481,6 @@ class JobsTest {
     }
   }
 
-  /** A job that does not say which content it is of goes on. */
-  @ParameterizedTest
   /** Whoever answered the last items may have been asked for as the other content already. */
   @Test
   void content_thatChangesBehindTheLastItem_endsTheJob() throws IOException {
@@ -513,6 +511,8 @@ class JobsTest {
     }
   }
 
+  /** A job that does not say which content it is of goes on. */
+  @ParameterizedTest
   @ValueSource(strings = {"", "one", "two"})
   void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {
     fixture.catalog.hasContent("echo", before);
