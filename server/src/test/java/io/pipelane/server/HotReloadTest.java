@@ -115,6 +115,20 @@ class HotReloadTest {
     }
   }
 
+  /** What is left of the one before, for whatever reason, is no fault of the next one. */
+  @Test
+  void changedContent_thatServes_isNotToldToBeRefused() throws Exception {
+    try (PipelaneServer server = owned.start()) {
+      String before = owned.answer(server, "small");
+      server.devices().deregister(new ModelVersion("small", 1)); // So it cannot leave once more.
+      owned.model("small", 1, 41);
+      HttpResponse<String> load = owned.post(server, "repository/models/small/load", "");
+      assertEquals(200, load.statusCode(), load.body());
+      assertNotEquals(before, owned.answer(server, "small"));
+      assertEquals(List.of(new Entry("small", "1", State.READY, "")), plain(server, "small"));
+    }
+  }
+
   /** They wait for online ones, or run, when what they were taken for goes. */
   @Test
   void changedContent_offlineRequestsAreUnderWay_nobodyIsToldThatThereIsNoModel() throws Exception {

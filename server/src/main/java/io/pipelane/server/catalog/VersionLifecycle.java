@@ -113,10 +113,14 @@ final class VersionLifecycle {
       devices.keepForSequences(before, next.imported().version());
     }
     answer(model, next);
-    if (goesOn) {
-      devices.deregisterEarlier(before);
-    } else {
-      devices.deregister(before);
+    try {
+      if (goesOn) {
+        devices.deregisterEarlier(before);
+      } else {
+        devices.deregister(before);
+      }
+    } catch (RuntimeException e) { // The next one serves whatever is left of those before it.
+      LOG.log(Level.WARNING, "what came before " + next.imported().version() + " has not left", e);
     }
   }
 

@@ -58,9 +58,9 @@ final class EarlierContents {
     return Optional.ofNullable(contents.remove(latest)).map(earlier -> earlier.version);
   }
 
-  /** Whether there is one beside a content. */
-  boolean hasOneBeside(ModelVersion latest) {
-    return contents.containsKey(latest);
+  /** The one beside a content, if there is one. */
+  Optional<ModelVersion> beside(ModelVersion latest) {
+    return Optional.ofNullable(contents.get(latest)).map(earlier -> earlier.version);
   }
 
   /** Whether the one beside a content may have no sequence any more. */

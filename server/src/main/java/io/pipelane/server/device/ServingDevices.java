@@ -264,7 +264,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
   @Override
   public Hold hold(ModelVersion version) {
     Hold latest = group.hold(version);
-    return earlier.hasOneBeside(version) ? new HoldOfLatest(latest) : latest;
+    return earlier.beside(version).isPresent() ? new HoldOfLatest(latest) : latest;
   }
 
   /** A version that is held beside the content before it. */
@@ -286,9 +286,13 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     }
   }
 
+  /** Also one that goes on with the content before: a job's name for it is no other sequence's. */
   @Override
   public Optional<SequenceState> sequence(ModelVersion model, String id) {
-    return group.sequence(latest(model), id);
+    ModelVersion latest = latest(model);
+    return group
+        .sequence(latest, id)
+        .or(() -> earlier.beside(latest).flatMap(before -> group.sequence(before, id)));
   }
 
   /**
@@ -358,7 +362,7 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
 
   /** What a version's owner should know of how it runs at present; for any thread, and at once. */
   public List<String> notes(ModelVersion version) {
-    return earlier.hasOneBeside(version)
+    return earlier.beside(version).isPresent()
         ? Stream.concat(group.notes(version).stream(), Stream.of(GOES_ON)).toList()
         : group.notes(version);
   }

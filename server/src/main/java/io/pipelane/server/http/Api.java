@@ -138,15 +138,14 @@ final class Api {
       }
       Form form = head.isZip() ? Form.ZIP : Form.MODEL;
       Optional<byte[]> digest = DigestField.sha256(head.headers().get(DigestField.NAME));
-      UploadRun run =
+      exchange.setUpload(
           UploadRun.start(
               exchange,
+              route,
               () -> catalog.receive(route.model(), route.version(), form),
               digest,
               head.contentLength(),
-              uploads);
-      exchange.setUpload(run);
-      uploads.note(route.model(), route.version(), run.progress());
+              uploads));
       return true;
     } catch (StatusException e) {
       exchange.answer(Response.error(e, exchange.allocator()).closing());

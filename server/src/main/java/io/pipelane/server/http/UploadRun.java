@@ -32,6 +32,8 @@ final class UploadRun {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
 
   private final Exchange exchange;
+  private final Route.Upload route;
+  private final Uploads all;
   private final Optional<byte[]> digest;
   private final Deque<ByteBuf> pieces = new ArrayDeque<>();
   private long behind;
@@ -42,8 +44,11 @@ final class UploadRun {
   /** Written by the upload's own thread; outlives the run. */
   private final AtomicReference<UploadProgress> progress;
 
-  private UploadRun(Exchange exchange, Optional<byte[]> digest, long announced) {
+  private UploadRun(
+      Exchange exchange, Route.Upload route, Uploads all, Optional<byte[]> digest, long announced) {
     this.exchange = exchange;
+    this.route = route;
+    this.all = all;
     this.digest = digest;
     this.progress = new AtomicReference<>(UploadProgress.begun(announced));
   }
@@ -51,13 +56,15 @@ final class UploadRun {
   /**
    * Begins to take a body in; on the exchange's event loop.
    *
-   * @param opening makes the version; called on the upload's own thread
+   * @param route names the version
+   * @param opening makes it; called on the upload's own thread
    * @param digest the body's SHA-256 as the client knows it
    * @param announced the body's length; -1 where the client does not say
    * @throws StatusException when too many uploads are under way
    */
   static UploadRun start(
       Exchange exchange,
+      Route.Upload route,
       Supplier<IncomingVersion> opening,
       Optional<byte[]> digest,
       long announced,
@@ -66,7 +73,7 @@ final class UploadRun {
       throw StatusException.unavailable(
           Uploads.MAXIMUM_RUNNING + " uploads are under way, as many as there may be", RETRY_AFTER);
     }
-    UploadRun run = new UploadRun(exchange, digest, announced);
+    UploadRun run = new UploadRun(exchange, route, all, digest, announced);
     Thread.ofPlatform()
         .name("upload")
         .daemon()
@@ -80,11 +87,6 @@ final class UploadRun {
               }
             });
     return run;
-  }
-
-  /** How far it has come; the same object at all times. */
-  AtomicReference<UploadProgress> progress() {
-    return progress;
   }
 
   /** Adds a piece; the caller keeps its reference. */
@@ -123,6 +125,7 @@ final class UploadRun {
 
   private void store(Supplier<IncomingVersion> opening) {
     try (IncomingVersion version = opening.get()) {
+      all.note(route.model(), route.version(), progress);
       for (ByteBuf piece = take(); piece.isReadable(); piece = take()) {
         write(piece, version);
       }
@@ -149,6 +152,7 @@ final class UploadRun {
 
   private void fail(StatusException error) {
     progress.set(progress.get().failed(String.valueOf(error.getMessage())));
+    all.noteUnlessKnown(route.model(), route.version(), progress);
     answer(Response.error(error, exchange.allocator()).closing());
   }
 

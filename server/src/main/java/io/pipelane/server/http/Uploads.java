@@ -45,6 +45,14 @@ final class Uploads {
     }
   }
 
+  /** Notes an upload that was refused at once, where nothing else is known of the version. */
+  synchronized void noteUnlessKnown(
+      String model, String version, AtomicReference<UploadProgress> progress) {
+    if (!latest.containsKey(key(model, version))) {
+      note(model, version, progress);
+    }
+  }
+
   /** How far the last upload of a version has come. */
   synchronized Optional<UploadProgress> progress(String model, String version) {
     return Optional.ofNullable(latest.get(key(model, version))).map(AtomicReference::get);

@@ -21,6 +21,7 @@ final class Job {
   private Progress progress;
   private String reason = "";
   private boolean cancelled;
+  private boolean leaving;
   private Optional<PlacedJob> place = Optional.empty();
 
   Job(JobSpec spec, JobState state, Progress progress, JobWork work) {
@@ -114,6 +115,16 @@ final class Job {
     }
   }
 
+  /** How far it is, whatever happens. */
+  Progress progress() {
+    lock.lock();
+    try {
+      return progress;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   void progressed(Progress now) {
     lock.lock();
     try {
@@ -128,6 +139,28 @@ final class Job {
     try {
       state = end;
       reason = why;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** It is about to be forgotten; false when it was already. */
+  boolean leaves() {
+    lock.lock();
+    try {
+      boolean isFirst = !leaving;
+      leaving = true;
+      return isFirst;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** It could not be forgotten. */
+  void stays() {
+    lock.lock();
+    try {
+      leaving = false;
     } finally {
       lock.unlock();
     }

@@ -122,7 +122,9 @@ final class JobFiles implements AutoCloseable {
 
   /**
    * Forgets a job and the rows of one that was not done: it is there as it was, or not at all,
-   * whatever happens.
+   * whatever happens. What is left of its folder then goes at the next start.
+   *
+   * @throws IOException when it is still there
    */
   void forget(JobSpec spec, JobStep.Hook hook) throws IOException {
     hook.before(JobStep.FORGET);
@@ -132,8 +134,12 @@ final class JobFiles implements AutoCloseable {
     }
     Path going = draft(spec.id());
     Files.move(of(spec.id()), going, StandardCopyOption.ATOMIC_MOVE);
-    WholeFile.flush(jobs);
-    delete(going, hook);
+    try {
+      WholeFile.flush(jobs);
+      delete(going, hook);
+    } catch (IOException e) {
+      leave(going, e);
+    }
   }
 
   /**
@@ -167,23 +173,65 @@ final class JobFiles implements AutoCloseable {
     return file;
   }
 
+  /**
+   * Looks whether the rows of a job that has all of them are there as they were written, by the
+   * length of their file.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when they are not
+   */
+  void requireRows(JobSpec spec, Progress written) throws IOException {
+    Path rows = partial(spec);
+    if (Files.notExists(rows, LinkOption.NOFOLLOW_LINKS)) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "its rows were removed: " + rows.getFileName());
+    }
+    long bytes = Files.size(rows);
+    if (bytes != written.outputBytes()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "its rows were changed: %s has %d bytes, and %d were written"
+              .formatted(rows.getFileName(), bytes, written.outputBytes()));
+    }
+  }
+
+  /**
+   * Gives the rows of a job that is done their name.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it, or as
+   *     {@link #requireRows}
+   */
+  void publishOutput(JobSpec spec, Progress written) throws IOException {
+    requireRows(spec, written);
+    Path rows = partial(spec);
+    Files.move(rows, newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
+    WholeFile.flush(WholeFile.folderOf(rows));
+  }
+
   /** Takes back a job that could not be submitted; what cannot be, goes at the next start. */
   void discard(String id) {
     for (Path folder : List.of(draft(id), of(id))) {
       try {
         delete(folder, JobStep.Hook.NONE);
       } catch (IOException e) {
-        LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, e);
+        leave(folder, e);
       }
     }
   }
 
-  /** What is wrong with a file of the folder, and what to do. */
-  String trouble(IOException cause) {
+  private static void leave(Path folder, IOException cause) {
+    LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, cause);
+  }
+
+  /**
+   * What is wrong with a file of the folder, and what to do.
+   *
+   * @param retry what makes sense once that is mended
+   */
+  String trouble(IOException cause, String retry) {
     boolean saysWhat = cause.getClass() == IOException.class; // Others name a path alone.
     return ("%s (below jobs.folder, %s); see that there is room, and that the server may write"
-            + " there, then submit it again")
-        .formatted(saysWhat ? cause.getMessage() : cause, root);
+            + " there, then %s")
+        .formatted(saysWhat ? cause.getMessage() : cause, root, retry);
   }
 
   /** Where a job's output will be. */

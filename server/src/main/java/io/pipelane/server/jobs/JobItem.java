@@ -14,6 +14,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.JobWork;
+import io.pipelane.switcher.NeverFits;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.SequenceStep;
@@ -95,7 +96,8 @@ final class JobItem {
    * Waits for the inference's end.
    *
    * @return the item's row, with the end of its line
-   * @throws StatusException when it is not the item's fault, and it is to be started again
+   * @throws StatusException when it is not the item's fault, and it is to be started again, or none
+   *     is where {@link NeverFits} is behind it
    */
   Row await() {
     @Nullable Row row = known;
@@ -111,7 +113,7 @@ final class JobItem {
       ended.end.join();
       return row("response", ended.answer(), Optional.empty());
     } catch (StatusException e) {
-      if (AGAIN.contains(e.status()) || ended.hasNoRoom) {
+      if (AGAIN.contains(e.status()) || ended.hasNoRoom || NeverFits.isBehind(e)) {
         throw e;
       }
       return row("error", JobJson.quoted(String.valueOf(e.getMessage())), Optional.of(e.status()));

@@ -68,7 +68,7 @@ final class JobRecords {
     Progress progress = Journal.read(folder.resolve(PROGRESS));
     JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
     if (end.state() == JobState.DONE) {
-      end = published(folder, spec, end);
+      end = published(folder, spec, progress, end);
     }
     Job job = new Job(spec, JobState.QUEUED, progress, work(spec));
     if (end.state().isEnd()) {
@@ -79,10 +79,17 @@ final class JobRecords {
     return job;
   }
 
-  /** A job whose output's name something else was given meanwhile is not done after all. */
-  private JobEnd published(Path folder, JobSpec spec, JobEnd done) throws IOException {
+  /**
+   * A job whose output's name something else was given meanwhile, or whose rows somebody has
+   * changed, is not done after all. Where there are none they have the output's name, or had it
+   * before somebody took the output away.
+   */
+  private JobEnd published(Path folder, JobSpec spec, Progress progress, JobEnd done)
+      throws IOException {
     try {
-      JobRun.publishOutput(files, spec);
+      if (Files.exists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
+        files.publishOutput(spec, progress);
+      }
       return done;
     } catch (StatusException e) {
       JobEnd failed = new JobEnd(JobState.FAILED, String.valueOf(e.getMessage()));
@@ -188,10 +195,17 @@ final class JobRecords {
         : files.of(spec.id()).resolve(ITEMS);
   }
 
-  /** A job that no thread has, or will have, has ended. */
+  /**
+   * A job that no thread has, or will have, has ended.
+   *
+   * @throws IOException when that is not kept; it has ended all the same
+   */
   void cancelled(Job job) throws IOException {
     JobEnd end = new JobEnd(JobState.CANCELLED, "");
-    WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
-    job.ended(end.state(), end.reason());
+    try {
+      WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+    } finally {
+      job.ended(end.state(), end.reason());
+    }
   }
 }

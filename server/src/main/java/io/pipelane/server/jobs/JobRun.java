@@ -6,12 +6,12 @@ import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
+import io.pipelane.switcher.NeverFits;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -117,16 +117,14 @@ final class JobRun {
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
+        requireContent();
         Path _ = files.newOutput(spec.outputFile());
-        requireRows();
+        files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
       } else if (contentHasChanged) {
-        throw new StatusException(
-            Status.INVALID_ARGUMENT,
-            "the content of %s has changed since the job was submitted; submit it again"
-                .formatted(spec.model()));
+        throw contentHasChanged();
       } else if (stop == Stop.MODEL_AWAY) {
         return true;
       } else {
@@ -138,7 +136,7 @@ final class JobRun {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on its files", e);
       fail(
           "its rows, %s, or its files in .jobs/%s: %s"
-              .formatted(rowsName(), spec.id(), files.trouble(e)));
+              .formatted(rowsName(), spec.id(), files.trouble(e, "submit it again")));
     } catch (RuntimeException | OutOfMemoryError e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
@@ -146,16 +144,33 @@ final class JobRun {
     return false;
   }
 
+  private StatusException contentHasChanged() {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        "the content of %s has changed since the job was submitted; submit it again"
+            .formatted(spec.model()));
+  }
+
+  /**
+   * Refuses another content than the job's behind the last item, too: an ensemble's items go to the
+   * models that it has when they are taken, which is after the content was compared. Of a model
+   * that has gone nothing says so.
+   */
+  private void requireContent() {
+    ServedModel now;
+    try {
+      now = resolve(parts.catalog(), spec);
+    } catch (StatusException e) {
+      return;
+    }
+    if (!spec.mayBeOf(now.content())) {
+      throw contentHasChanged();
+    }
+  }
+
   /** The name of the file with its rows, in the folder of its output. */
   private String rowsName() {
     return String.valueOf(files.partial(spec).getFileName());
-  }
-
-  private void requireRows() {
-    if (Files.notExists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT, "its rows were removed: %s".formatted(rowsName()));
-    }
   }
 
   private boolean mustMove() {
@@ -352,6 +367,10 @@ final class JobRun {
     try {
       row = item.await();
     } catch (StatusException e) {
+      if (NeverFits.isBehind(e)) {
+        boolean _ = commit(journal); // The rows of items before it count.
+        throw e;
+      }
       if (isStateLost() || (sequence != null && sequence.mayHaveChanged())) {
         return false;
       }
@@ -429,21 +448,8 @@ final class JobRun {
     WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
     if (state == JobState.DONE) {
       hook.before(JobStep.PUBLISH_OUTPUT);
-      publishOutput(files, spec);
+      files.publishOutput(spec, job.progress());
     }
     job.ended(state, reason);
-  }
-
-  /**
-   * Gives the rows of a job that is done their name, unless they have it.
-   *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it
-   */
-  static void publishOutput(JobFiles files, JobSpec spec) throws IOException {
-    Path partial = files.partial(spec);
-    if (Files.exists(partial)) {
-      Files.move(partial, files.newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
-      WholeFile.flush(WholeFile.folderOf(partial));
-    }
   }
 }

@@ -123,7 +123,7 @@ public final class Jobs implements AutoCloseable {
       return submit(wanted, model);
     } catch (IOException e) {
       throw new StatusException(
-          Status.UNAVAILABLE, "the job cannot be kept: " + files.trouble(e), e);
+          Status.UNAVAILABLE, "the job cannot be kept: " + files.trouble(e, "submit it again"), e);
     }
   }
 
@@ -144,11 +144,11 @@ public final class Jobs implements AutoCloseable {
     return job.status();
   }
 
-  /** Takes a job out of the table; false when another thread has. */
-  private boolean drop(Job job) {
+  /** Takes a job out of the table. */
+  private void drop(Job job) {
     lock.lock();
     try {
-      return jobs.remove(job.spec().id()) != null;
+      jobs.remove(job.spec().id());
     } finally {
       lock.unlock();
     }
@@ -218,33 +218,48 @@ public final class Jobs implements AutoCloseable {
    * Cancels a job, or forgets one that has ended; its output stays.
    *
    * @return the job as it is then
-   * @throws StatusException {@link Status#NOT_FOUND} when there is none of that name
+   * @throws StatusException {@link Status#NOT_FOUND} when there is none of that name, {@link
+   *     Status#UNAVAILABLE} when its files cannot be changed: it is still there
    */
   public JobStatus remove(String id) {
     Job job = find(id);
-    try {
-      if (job.state().isEnd()) {
-        forget(job);
-      } else {
-        cancel(job);
-      }
-    } catch (IOException e) {
-      throw new StatusException(Status.INTERNAL, "the job's files: " + e, e);
+    if (job.state().isEnd()) {
+      forget(job);
+    } else {
+      cancel(job);
     }
     return job.status();
   }
 
-  private void forget(Job job) throws IOException {
-    if (drop(job)) {
+  private void forget(Job job) {
+    if (!job.leaves()) {
+      return; // Another thread has it leave.
+    }
+    try {
       files.forget(job.spec(), hook);
+    } catch (IOException e) {
+      job.stays();
+      throw notRemoved(job, "is still there, with its files in .jobs/" + job.spec().id(), e);
+    }
+    drop(job);
+  }
+
+  private void cancel(Job job) {
+    job.cancel();
+    if (line.remove(job)) {
+      try {
+        records.cancelled(job);
+      } catch (IOException e) {
+        throw notRemoved(job, "is cancelled, but goes on after a restart", e);
+      }
     }
   }
 
-  private void cancel(Job job) throws IOException {
-    job.cancel();
-    if (line.remove(job)) {
-      records.cancelled(job);
-    }
+  private StatusException notRemoved(Job job, String what, IOException cause) {
+    return new StatusException(
+        Status.UNAVAILABLE,
+        "job %s %s: %s".formatted(job.spec().id(), what, files.trouble(cause, "delete it again")),
+        cause);
   }
 
   /** The jobs that have a device of their own. */

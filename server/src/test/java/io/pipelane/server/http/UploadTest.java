@@ -181,8 +181,10 @@ class UploadTest {
       socket.getOutputStream().write(" more".getBytes(StandardCharsets.US_ASCII));
       awaitProgress("1", "\"phase\":\"STORED\",\"bytes\":9,\"of\":9,\"sha256\"");
     }
-    assertEquals(400, put("m/versions/1", new byte[5]).statusCode());
-    awaitProgress("1", "is there already");
+    HttpResponse<String> again = put("m/versions/1", new byte[5]);
+    assertEquals(400, again.statusCode());
+    assertTrue(again.body().contains("is there already"), again.body());
+    assertTrue(progress("1").body().contains("\"phase\":\"STORED\",\"bytes\":9"), "it is there");
     catalog.entries = List.of(new Entry("m", "1", State.LOADING, "it is being imported"));
     String told = progress("1").body();
     assertTrue(told.endsWith("\"state\":\"LOADING\",\"reason\":\"it is being imported\"}"), told);
@@ -193,6 +195,16 @@ class UploadTest {
       awaitProgress("2", "RECEIVING");
     }
     awaitProgress("2", "the client has gone");
+  }
+
+  /** There is nothing of it that would be better to know. */
+  @Test
+  void progress_ofAVersionThatWasPutThereOtherwise_isWhyItIsRefused() throws Exception {
+    Files.createDirectories(root.resolve("m/1"));
+    assertEquals(400, put("m/versions/1", new byte[5]).statusCode());
+    String told = progress("1").body();
+    assertTrue(told.contains("\"phase\":\"FAILED\",\"bytes\":0,\"of\":5"), told);
+    assertTrue(told.contains("is there already"), told);
   }
 
   @Test

@@ -212,6 +212,26 @@ class JobCrashTest {
     }
   }
 
+  /** Those that are removed look like an output that its owner has taken away. */
+  @Test
+  void rowsThatAreCutAfterTheCrash_areNoOutput() throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    fixture.writeInput("in.jsonl", ITEMS);
+    Crashing hook = new Crashing(JobStep.PUBLISH_OUTPUT, 1);
+    Jobs jobs = fixture.open(EchoService.inline(), hook);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    hook.crashed.await();
+    jobs.close();
+    Files.writeString(root.resolve("o." + id + ".partial"), "damaged");
+    for (int start = 0; start < 2; start++) {
+      try (Jobs again = fixture.open(EchoService.inline())) {
+        assertEquals(JobState.FAILED, again.show(id).state());
+        assertTrue(again.show(id).reason().contains("has 7 bytes"), again.show(id).reason());
+      }
+      assertTrue(Files.notExists(root.resolve("o")));
+    }
+  }
+
   /** A job that was cancelled, and ran before, so that it has files of each kind. */
   @ParameterizedTest
   @CsvSource({"FORGET, 1, 1", "DELETE, 1, 0", "DELETE, 2, 0", "DELETE, 3, 0", "DELETE, 4, 0"})

@@ -1,5 +1,10 @@
 package io.pipelane.server.jobs;
 
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -17,6 +22,9 @@ import java.util.Random;
 /** Jobs in a folder, whose model answers its input. */
 final class JobsFixture {
   static final int ITEMS = 10;
+
+  /** What a request says of a job of one item. */
+  static final String ONE_ITEM = "\"items\":[" + item(0) + "],\"output_file\":\"q\"";
 
   /** Items between two checkpoints of a state. */
   static final int CHECKPOINT = 50;
@@ -128,5 +136,29 @@ final class JobsFixture {
       Thread.onSpinWait();
     }
     return jobs.show(id);
+  }
+
+  /** Completes each request once. */
+  static void completeAll(EchoService service) {
+    while (!service.pending.isEmpty()) {
+      service.pending.removeFirst().complete();
+    }
+  }
+
+  static void awaitPending(EchoService service, int requests) {
+    while (service.pending.size() < requests) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Completes requests until a job has ended. */
+  static void completeUntilEnded(EchoService service, Jobs jobs, String id) {
+    while (!jobs.show(id).state().isEnd()) {
+      completeAll(service);
+    }
+  }
+
+  static Status refused(Runnable work) {
+    return assertThrows(StatusException.class, work::run).status();
   }
 }

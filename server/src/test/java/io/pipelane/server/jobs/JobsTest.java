@@ -3,18 +3,16 @@ package io.pipelane.server.jobs;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
-import io.pipelane.server.access.Keys;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.NeverFits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,14 +26,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Jobs on their way through their items, beside others and over a stop. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JobsTest {
-  private static final String ONE_ITEM =
-      "\"items\":[" + JobsFixture.item(0) + "],\"output_file\":\"q\"";
-
   @TempDir Path folder;
   private JobsFixture fixture = new JobsFixture(Path.of(""));
 
@@ -43,30 +38,6 @@ class JobsTest {
   void writeInput() throws IOException {
     fixture = new JobsFixture(folder);
     fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
-  /** Completes each request once. */
-  private static void completeAll(EchoService service) {
-    while (!service.pending.isEmpty()) {
-      service.pending.removeFirst().complete();
-    }
-  }
-
-  private static void awaitPending(EchoService service, int requests) {
-    while (service.pending.size() < requests) {
-      Thread.onSpinWait();
-    }
-  }
-
-  /** Completes requests until a job has ended. */
-  private static void completeUntilEnded(EchoService service, Jobs jobs, String id) {
-    while (!jobs.show(id).state().isEnd()) {
-      completeAll(service);
-    }
-  }
-
-  private static Status refused(Runnable work) {
-    return assertThrows(StatusException.class, work::run).status();
   }
 
   @Test
@@ -165,6 +136,29 @@ class JobsTest {
     }
   }
 
+  /** Those that had room before have their rows; the others would all be refused as it is. */
+  @Test
+  void model_thatNeverFits_endsItsJob() throws IOException {
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          if (asked.incrementAndGet() > 2) {
+            throw NeverFits.refusal("it needs 2GiB and may have 1GiB").saying("step 1: too large");
+          }
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals("step 1: too large", ended.reason());
+      assertEquals(2, ended.rows());
+      assertEquals(
+          JobsFixture.rows(2), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+    }
+  }
+
   @Test
   void items_thatMeetAFault_haveItAsTheirRow() throws IOException {
     EchoService service = EchoService.inline();
@@ -227,9 +221,9 @@ class JobsTest {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String cancelled = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String other = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       fixture.catalog.gone.add("echo");
-      completeUntilEnded(service, jobs, other);
+      JobsFixture.completeUntilEnded(service, jobs, other);
       assertEquals(JobState.DONE, jobs.show(other).state());
       assertEquals(JobState.QUEUED, jobs.show(id).state());
       assertTrue(jobs.show(id).reason().contains("\"echo\" is unknown"), jobs.show(id).reason());
@@ -238,7 +232,7 @@ class JobsTest {
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, cancelled).state());
 
       fixture.catalog.gone.remove("echo");
-      completeUntilEnded(service, jobs, id);
+      JobsFixture.completeUntilEnded(service, jobs, id);
       assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
     }
   }
@@ -250,17 +244,17 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       fixture.catalog.gone.add("echo");
       while (!jobs.show(second).reason().contains("is unknown")) {
-        completeAll(service);
+        JobsFixture.completeAll(service);
       }
       fixture.catalog.gone.remove("echo");
       while (!jobs.show(second).state().isEnd()) {
         if (jobs.show(second).state() == JobState.RUNNING) {
           assertEquals(JobState.DONE, jobs.show(first).state());
         }
-        completeAll(service);
+        JobsFixture.completeAll(service);
       }
     }
   }
@@ -278,7 +272,7 @@ class JobsTest {
         if (jobs.show(longer).state() == JobState.RUNNING) {
           assertEquals(JobState.DONE, jobs.show(shorter).state());
         }
-        completeAll(service);
+        JobsFixture.completeAll(service);
       }
     }
   }
@@ -290,21 +284,21 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY);
-      awaitPending(service, 3);
-      byte[] online = JobsFixture.request(ONE_ITEM + ",\"class\":\"online\"");
+      JobsFixture.awaitPending(service, 3);
+      byte[] online = JobsFixture.request(JobsFixture.ONE_ITEM + ",\"class\":\"online\"");
       String id = jobs.submit(online, Caller.ANYBODY).spec().id();
-      awaitPending(service, 4);
+      JobsFixture.awaitPending(service, 4);
       service.pending.removeLast().complete();
       assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
       assertEquals(JobsFixture.rows(1), fixture.output("q"));
       while (jobs.list().stream().anyMatch(job -> !job.state().isEnd())) {
-        completeAll(service);
+        JobsFixture.completeAll(service);
       }
     }
   }
 
   private static byte[] ofAnother() {
-    return ("{\"model\":\"background\"," + ONE_ITEM + "}").getBytes(UTF_8);
+    return ("{\"model\":\"background\"," + JobsFixture.ONE_ITEM + "}").getBytes(UTF_8);
   }
 
   @Test
@@ -313,16 +307,16 @@ class JobsTest {
     try (Jobs jobs = fixture.open(service)) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       assertEquals(JobState.CANCELLED, jobs.remove(second).state(), "it was waiting");
       EchoService.Pending last = service.pending.getLast();
       jobs.remove(id);
-      completeUntilEnded(service, jobs, id);
+      JobsFixture.completeUntilEnded(service, jobs, id);
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, id).state());
       assertTrue(last.isCancelled());
       assertFalse(Files.exists(folder.resolve("o")));
       jobs.remove(id);
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.show(id)));
+      assertEquals(Status.NOT_FOUND, JobsFixture.refused(() -> jobs.show(id)));
     }
     try (Jobs again = fixture.open(service)) {
       assertEquals(1, again.list().size());
@@ -335,12 +329,12 @@ class JobsTest {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
     String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-    awaitPending(service, 3);
+    JobsFixture.awaitPending(service, 3);
     service.pending.removeFirst().complete();
-    awaitPending(service, 3);
+    JobsFixture.awaitPending(service, 3);
     Thread stop = Thread.ofPlatform().start(jobs::close);
     while (stop.isAlive()) {
-      completeAll(service);
+      JobsFixture.completeAll(service);
     }
     EchoService inline = EchoService.inline();
     try (Jobs again = fixture.open(inline)) {
@@ -356,9 +350,9 @@ class JobsTest {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service)) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       jobs.beginStop();
-      completeAll(service);
+      JobsFixture.completeAll(service);
       assertTrue(jobs.stop(Duration.ofDays(1)));
       assertEquals(JobState.QUEUED, jobs.show(id).state());
       assertEquals(3, jobs.show(id).rows());
@@ -372,11 +366,11 @@ class JobsTest {
     service.endsWithdrawn = true;
     try (Jobs jobs = fixture.open(service)) {
       String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       jobs.remove(removed);
       assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, removed).state());
       String left = jobs.submit(JobsFixture.fileRequest("left"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
+      JobsFixture.awaitPending(service, 3);
       assertTrue(jobs.stop(Duration.ofDays(1)));
       assertEquals(JobState.QUEUED, jobs.show(left).state());
       assertEquals(List.of(), service.pending);
@@ -388,260 +382,11 @@ class JobsTest {
     EchoService service = EchoService.holding();
     Jobs jobs = fixture.open(service);
     jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
-    awaitPending(service, 3);
+    JobsFixture.awaitPending(service, 3);
     assertFalse(jobs.stop(Duration.ZERO));
     Thread close = Thread.ofPlatform().start(jobs::close);
     while (close.isAlive()) {
-      completeAll(service);
+      JobsFixture.completeAll(service);
     }
-  }
-
-  @Test
-  void inputFile_thatChanged_endsTheJob() throws IOException {
-    EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
-      jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
-      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      String first = jobs.list().getFirst().spec().id();
-      awaitPending(service, 3); // The first has looked at its file.
-      fixture.writeInput("in.jsonl", 1);
-      jobs.remove(first);
-      completeUntilEnded(service, jobs, first);
-      JobStatus ended = JobsFixture.ended(jobs, id);
-      assertEquals(JobState.FAILED, ended.state());
-      assertTrue(ended.reason().contains("has changed"), ended.reason());
-    }
-  }
-
-  /** Items behind those that were submitted are none of the job's. */
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void inputFile_thatChangesWhileItsJobRuns_endsTheJob(boolean shrinks) throws IOException {
-    EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
-      fixture.writeInput("in.jsonl", JobsFixture.ITEMS + (shrinks ? -1 : 1));
-      completeUntilEnded(service, jobs, id);
-      JobStatus ended = jobs.show(id);
-      assertEquals(JobState.FAILED, ended.state());
-      assertTrue(ended.reason().contains("has changed"), ended.reason());
-      assertTrue(ended.rows() <= JobsFixture.ITEMS, ended::toString);
-      assertFalse(Files.exists(folder.resolve("o")));
-    }
-  }
-
-  /** What was answered by then are its rows; nothing is asked of the other content. */
-  @Test
-  void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {
-    fixture.catalog.hasContent("echo", "one");
-    EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      String waiting = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
-      fixture.catalog.hasContent("echo", "two");
-      completeUntilEnded(service, jobs, id);
-      JobStatus ended = jobs.show(id);
-      assertEquals(JobState.FAILED, ended.state());
-      assertEquals(
-          "the content of echo/2 has changed since the job was submitted; submit it again",
-          ended.reason());
-      assertEquals(3, ended.rows());
-      assertEquals(
-          JobsFixture.rows(3), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
-      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, waiting).state());
-      assertEquals(0, jobs.show(waiting).rows());
-    }
-  }
-
-  /** A job that does not say which content it is of goes on. */
-  @ParameterizedTest
-  @ValueSource(strings = {"", "one", "two"})
-  void content_ofAJobThatGoesOn_isTheOneThatItWasSubmittedFor(String before) throws IOException {
-    fixture.catalog.hasContent("echo", before);
-    EchoService service = EchoService.holding();
-    service.endsWithdrawn = true;
-    Jobs jobs = fixture.open(service);
-    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-    assertTrue(jobs.stop(Duration.ofDays(1)));
-    jobs.close();
-    fixture.catalog.hasContent("echo", "one");
-    try (Jobs again = fixture.open(EchoService.inline())) {
-      JobState end = before.equals("two") ? JobState.FAILED : JobState.DONE;
-      assertEquals(end, JobsFixture.ended(again, id).state());
-    }
-  }
-
-  @Test
-  void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
-    EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
-      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      awaitPending(service, 3);
-      Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));
-      completeUntilEnded(service, jobs, id);
-      assertEquals(JobState.FAILED, jobs.show(id).state());
-      assertEquals("its rows were removed: o." + id + ".partial", jobs.show(id).reason());
-    }
-    try (Jobs again = fixture.open(service)) {
-      assertEquals(JobState.FAILED, again.list().getFirst().state());
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "../x",
-        "/etc/passwd",
-        "a/../../x",
-        ".jobs/x",
-        ".hidden",
-        "a//b",
-        "",
-        "x\\u0000",
-        "way/out/x",
-        "missing/x",
-        "a\\\\b",
-        "x/."
-      })
-  void names_thatLeadOutOfTheFolder_areRefused(String name) throws IOException {
-    Path outside = Files.createTempDirectory("outside");
-    Files.createDirectories(folder.resolve("way"));
-    Files.createSymbolicLink(folder.resolve("way/out"), outside);
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] output =
-          JobsFixture.request("\"input_file\":\"in.jsonl\",\"output_file\":\"" + name + "\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(output, Caller.ANYBODY)));
-      byte[] input = JobsFixture.request("\"input_file\":\"" + name + "\",\"output_file\":\"o\"");
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(input, Caller.ANYBODY)));
-      assertEquals(List.of(), jobs.list());
-    }
-    Files.delete(outside);
-  }
-
-  @Test
-  void inputFile_thatIsALink_isRefused() throws IOException {
-    Files.createSymbolicLink(folder.resolve("link"), Path.of("/etc/hostname"));
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] request = JobsFixture.request("\"input_file\":\"link\",\"output_file\":\"o\"");
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(request, Caller.ANYBODY)));
-    }
-  }
-
-  @Test
-  void outputFile_thatIsTaken_isRefused() throws IOException {
-    Files.writeString(folder.resolve("mine"), "precious");
-    EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
-      assertEquals(
-          Status.INVALID_ARGUMENT,
-          refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));
-      JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
-      assertEquals(
-          Status.INVALID_ARGUMENT,
-          refused(() -> jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY)));
-      jobs.remove(job.spec().id());
-      while (!jobs.show(job.spec().id()).state().isEnd()) {
-        completeAll(service);
-      }
-    }
-    assertEquals("precious", fixture.output("mine"));
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      textBlock =
-          """
-          "output_file":"o"                                        | has neither items nor an input
-          "items":[{}],"input_file":"in.jsonl","output_file":"o"   | has both items and an input
-          "input_file":"in.jsonl","output_file":"%s"               | segments have 128 characters
-          "input_file":"%s","output_file":"o"                      | segments have 128 characters
-          "input_file":"in.jsonl","output_file":"o","version":true | must be a text
-          """)
-  void requests_thatAreNone_areToldWhatIsWrong(String members, String reason) throws IOException {
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] request = JobsFixture.request(members.formatted("x".repeat(129)));
-      StatusException refusal =
-          assertThrows(StatusException.class, () -> jobs.submit(request, Caller.ANYBODY));
-      assertTrue(String.valueOf(refusal.getMessage()).contains(reason), refusal::getMessage);
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"2", "\"2\""})
-  void version_isANumberOrAText(String version) throws IOException {
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] request = JobsFixture.request(ONE_ITEM + ",\"version\":" + version);
-      String id = jobs.submit(request, Caller.ANYBODY).spec().id();
-      assertEquals(JobState.DONE, JobsFixture.ended(jobs, id).state());
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "\"output_file\":\"o\"",
-        "\"input_file\":\"in.jsonl\"",
-        "\"items\":[],\"output_file\":\"o\"",
-        "\"items\":[1],\"output_file\":\"o\"",
-        "\"items\":[{}],\"input_file\":\"in.jsonl\",\"output_file\":\"o\"",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"class\":\"urgent\"",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"size_hint\":0",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":0",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"repeat\":1000001",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o\",\"extra\":1",
-        "\"input_file\":7,\"output_file\":\"o\"",
-        "\"input_file\":\"in.jsonl\",\"output_file\":\"o.0123456789abcdef.partial\""
-      })
-  void requests_thatAreNone_areRefused(String members) throws IOException {
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] request = JobsFixture.request(members);
-      assertEquals(Status.INVALID_ARGUMENT, refused(() -> jobs.submit(request, Caller.ANYBODY)));
-      assertEquals(List.of(), jobs.list());
-    }
-  }
-
-  @Test
-  void keyForOfflineWork_submitsNoOnlineJob() throws IOException {
-    String entries = Keys.entry("batch", "roles: [infer], priority: offline");
-    try (AccessControl access = Keys.of(folder, entries);
-        Jobs jobs = fixture.open(EchoService.inline())) {
-      Caller caller = access.identify(null, "batch");
-      String files = "\"input_file\":\"in.jsonl\",\"output_file\":\"o\"";
-      byte[] online = JobsFixture.request(files + ",\"class\":\"online\"");
-      assertEquals(Status.PERMISSION_DENIED, refused(() -> jobs.submit(online, caller)));
-      assertEquals(List.of(), jobs.list());
-      JobStatus job = jobs.submit(JobsFixture.request(files), caller);
-      assertEquals(JobState.DONE, JobsFixture.ended(jobs, job.spec().id()).state());
-    }
-  }
-
-  @Test
-  void limits_ofRequestsAndJobs_areKept() throws IOException {
-    try (Jobs jobs = fixture.open(EchoService.inline())) {
-      byte[] huge = new byte[JobRequest.MOST_BYTES + 1];
-      assertEquals(Status.TOO_LARGE, refused(() -> jobs.submit(huge, Caller.ANYBODY)));
-      for (String output : List.of("a", "b", "c")) {
-        jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY);
-      }
-      assertEquals(
-          Status.UNAVAILABLE,
-          refused(() -> jobs.submit(JobsFixture.fileRequest("d"), Caller.ANYBODY)));
-      byte[] unknown =
-          "{\"model\":\"none\",\"input_file\":\"in.jsonl\",\"output_file\":\"d\"}".getBytes(UTF_8);
-      assertEquals(Status.NOT_FOUND, refused(() -> jobs.submit(unknown, Caller.ANYBODY)));
-    }
-  }
-
-  @Test
-  void folder_ofAnotherServer_isRefused() throws IOException {
-    try (Jobs _ = fixture.open(EchoService.inline())) {
-      StatusException error =
-          assertThrows(StatusException.class, () -> fixture.open(EchoService.inline()));
-      assertEquals(Status.UNAVAILABLE, error.status());
-    }
-    fixture.open(EchoService.inline()).close();
   }
 }

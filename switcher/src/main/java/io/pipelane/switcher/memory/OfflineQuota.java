@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.NeverFits;
 
 /**
  * The limit on the memory for weights that offline runs may hold (MuxFlow §4.1, workload level).
@@ -36,14 +37,13 @@ final class OfflineQuota {
   /**
    * Refuses offline work of a model that is larger than the quota.
    *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}, with {@link NeverFits} as its cause
    */
   void requireFits(Residency residency) {
     long needed = wholeBytes(residency);
     if (isCounted(residency) && needed > bytes()) {
       ModelVersion model = residency.model.version();
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
+      throw NeverFits.refusal(
           "offline work of model %s needs %s of device memory for its weights; all offline work together may hold %s (sharing.offline-memory-percent, of %s): raise that or device.memory, or ask online"
               .formatted(
                   model, new ByteSize(needed), new ByteSize(bytes()), new ByteSize(capacityBytes)));

@@ -12,6 +12,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.NeverFits;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -123,6 +124,7 @@ class OfflineWorkTest extends DaemonTest {
             () -> daemon.acquire(large.version(), Priority.OFFLINE, RunControl.NONE));
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
     assertTrue(String.valueOf(refusal.getMessage()).contains("sharing.offline-memory-percent"));
+    assertTrue(NeverFits.isBehind(refusal.saying("in other words")));
     use(large);
     assertEquals(5, residentPages(large), "online it is served");
   }
