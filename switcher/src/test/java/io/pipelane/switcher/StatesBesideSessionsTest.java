@@ -181,8 +181,12 @@ class StatesBesideSessionsTest {
 
   @Test
   void stateWithoutRoom_hasAsManySessionsClosedAsItLacks_andNoneInVain() {
-    assertRefused(Status.INSUFFICIENT_MEMORY, 2 * WORKING, Priority.ONLINE); // More than all of them would free.
-    assertRefused(Status.INSUFFICIENT_MEMORY, 50 * MIB, Priority.OFFLINE); // More than offline work may hold.
+    assertRefused(
+        Status.INSUFFICIENT_MEMORY,
+        2 * WORKING,
+        Priority.ONLINE); // More than all of them would free.
+    assertRefused(
+        Status.INSUFFICIENT_MEMORY, 50 * MIB, Priority.OFFLINE); // More than offline work may hold.
     assertEquals(0, evicted());
     assertRefused(Status.UNAVAILABLE, 50 * MIB, Priority.ONLINE);
     while (evicted() < 3 || freeBytes() < 50 * MIB) {

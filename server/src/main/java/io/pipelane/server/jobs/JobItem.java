@@ -113,7 +113,7 @@ final class JobItem {
       ended.end.join();
       return row("response", ended.answer(), Optional.empty());
     } catch (StatusException e) {
-      if (AGAIN.contains(e.status()) || ended.hasNoRoom || NeverFits.isBehind(e)) {
+      if (AGAIN.contains(e.status()) || NeverFits.isBehind(e)) {
         throw e;
       }
       return row("error", JobJson.quoted(String.valueOf(e.getMessage())), Optional.of(e.status()));
@@ -195,9 +195,6 @@ final class JobItem {
     private @Nullable RequestAccount account;
     private InferenceService.@Nullable Ticket ticket;
 
-    /** There was no room for the state that it was to begin: other sequences may end. */
-    private boolean hasNoRoom;
-
     Attempt(JobWork work, Optional<PlacedJob> place) {
       this.work = work;
       this.place = place;
@@ -239,7 +236,6 @@ final class JobItem {
                     this);
         return true;
       } catch (StatusException e) {
-        hasNoRoom = step.isPresent() && e.status() == Status.INSUFFICIENT_MEMORY;
         failed(e);
         return false;
       } catch (RuntimeException | OutOfMemoryError e) { // Whoever awaits it is told in any case.

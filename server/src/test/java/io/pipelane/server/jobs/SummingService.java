@@ -56,7 +56,7 @@ final class SummingService implements InferenceService {
     SequenceStep step = request.sequence().orElseThrow();
     if (step.start() && refusals-- > 0) {
       StatusException refusal =
-          new StatusException(Status.INSUFFICIENT_MEMORY, "no room for the state");
+          StatusException.unavailable("no room for the state");
       if (!refusesLater) {
         throw refusal;
       }

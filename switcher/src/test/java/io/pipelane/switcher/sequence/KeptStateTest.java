@@ -31,14 +31,26 @@ class KeptStateTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void whatHasNoRoom_isAskedForWithAllThatTheStateLacks(int fitting) {
-    BoundedReservations room = new BoundedReservations(fitting * TENSOR);
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
+    assertTrue(room.tryReservePersistent((4 - fitting) * TENSOR));
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
         new StateMemory(
             DeviceStates.ON_HOST, room, new HostStates(0), _ -> false, _ -> false, askedFor::add);
-    assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1));
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
     assertEquals(List.of(4 * TENSOR), askedFor);
     assertEquals(fitting * TENSOR, room.freeBytes());
+  }
+
+  @Test
+  void whatNeverHasRoom_isRefusedForGood() {
+    BoundedReservations room = new BoundedReservations(4 * TENSOR - 1);
+    StatusException refusal =
+        assertThrows(
+            StatusException.class, () -> state(DeviceStates.ON_HOST, room, new HostStates(0)));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
   }
 
   @Test
