@@ -128,10 +128,26 @@ class SpanningLossTest extends SpanningFixture {
         message.contains("device cpu:1 is lost") && message.contains("restart the server"),
         message);
     assertThrows(StatusException.class, () -> group.spans().requireUsable("both", both.models()));
-    assertThrows(
-        StatusException.class, () -> infer(group::submit, both.second(), input(0)), "nowhere else");
     infer(group::submit, beside, input(0));
     infer(group::submit, both.first(), input(0));
+  }
+
+  /** As any model whose device is lost, though the whole is not asked for, or has no place. */
+  @Test
+  void lostDevice_partIsAskedByItsOwnName_isAnsweredByAnother() throws Exception {
+    SwitcherGroup group = open(2);
+    Both both = span(group, "both", 0, 1);
+    float[] expected = chained(group, both, input(0));
+    Objects.requireNonNull(sessions.get("cpu:1")).lose();
+    assertEquals(List.of("cpu:0"), group.devicesThatCanServe(both.second().version()));
+    assertArrayEquals(expected, chained(group, both, input(0)));
+    assertEquals(List.of("cpu:0"), group.devices(both.second().version()));
+    assertThrows(StatusException.class, () -> ask(group, both, input(0)), "no room together");
+    assertArrayEquals(expected, chained(group, both, input(0)));
+    Objects.requireNonNull(sessions.get("cpu:0")).lose();
+    StatusException refused =
+        assertThrows(StatusException.class, () -> infer(group::submit, both.second(), input(0)));
+    assertEquals(Status.DEVICE_FAILURE, refused.status(), "no device is left");
   }
 
   @Test
