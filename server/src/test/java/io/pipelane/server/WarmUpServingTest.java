@@ -24,6 +24,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -104,6 +105,24 @@ class WarmUpServingTest {
       assertEquals(State.READY, entry(server).state());
       assertFalse(entry(server).notes().toString().contains("warm"));
       server.devices().verify();
+    }
+  }
+
+  @Test
+  void declaredRequests_waitForTheirTurnForAsLongAsItTakes_andClientsDoNot() throws Exception {
+    owned.text(
+        "small/config.pbtxt",
+        """
+        max_batch_size: 4
+        dynamic_batching { default_queue_policy { default_timeout_microseconds: 1 } }
+        model_warmup { name: "ready" batch_size: 1
+          inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 32 ] zero_data: true } } }
+        """);
+    try (PipelaneServer server = owned.start()) {
+      assertEquals(State.READY, entry(server).state(), entry(server)::reason);
+      HttpResponse<String> answer = owned.ask(server, "small");
+      assertEquals(503, answer.statusCode());
+      assertTrue(answer.body().contains("default_timeout_microseconds"), answer.body());
     }
   }
 

@@ -24,6 +24,11 @@ public interface SpanningModels {
         public void forget(String name) {}
 
         @Override
+        public Map<String, Integer> deviceOf(String name) {
+          return Map.of();
+        }
+
+        @Override
         public void requireUsable(String name, Collection<ModelVersion> models) {}
 
         @Override
@@ -45,6 +50,9 @@ public interface SpanningModels {
 
   /** Lets models be wherever is best again. */
   void forget(String name);
+
+  /** The devices by the names of models, others in place of lost ones; none if it is not placed. */
+  Map<String, Integer> deviceOf(String name);
 
   /**
    * Refuses what cannot be switched in at all. Where a device is lost since, its part is on another

@@ -42,6 +42,9 @@ final class SteppedSessions implements SessionFactory {
   /** What building a session of a structure does first. */
   volatile Consumer<String> building = _ -> {};
 
+  /** Whether the device cannot be used for now. */
+  volatile boolean lost;
+
   /** Runs that began, those that did not get all they needed included. */
   final AtomicInteger runs = new AtomicInteger();
 
@@ -52,6 +55,11 @@ final class SteppedSessions implements SessionFactory {
   @Override
   public boolean boundToLane() {
     return false;
+  }
+
+  @Override
+  public boolean isLost() {
+    return lost;
   }
 
   @Override

@@ -19,6 +19,13 @@ final class LentBuffers {
    * behind the fetch. A receiver that has failed writes nothing. So whoever wants a buffer that was
    * not fetched for long asks after its receiver, once each time: asking the driver again and again
    * keeps others from launching.
+   *
+   * No word is overtaken by a receiver before: one that is alive has written its number when the
+   * buffer is free, one that has failed writes nothing more, and a stream is closed once the marks
+   * behind all of its fetches have been awaited (CudaCopyEngine.close ends the threads first). What
+   * comes late all the same, of a copy whose mark the driver refused, is a smaller number. That
+   * never says that a piece was fetched which was not: it keeps the buffer taken until the receiver
+   * of that piece is closed.
    */
   static final Duration PATIENCE = Duration.ofSeconds(1);
 

@@ -72,6 +72,19 @@ public record ModelOptions(
     return new ModelOptions(buckets, warmUp, tenant, priority, limits, wanted, state, warmUps);
   }
 
+  /** The same for requests that may wait for their turn for as long as it takes. */
+  public ModelOptions withoutQueueTimeout() {
+    Limits patient =
+        new Limits(
+            limits.queuedRequests,
+            limits.queuedSize,
+            limits.requestSize,
+            limits.timeout,
+            limits.maxSlowdown,
+            limits.ownTimes);
+    return new ModelOptions(buckets, warmUp, tenant, priority, patient, batching, state, warmUps);
+  }
+
   /** The options of a model that keeps no state. */
   public ModelOptions(
       List<Integer> buckets,

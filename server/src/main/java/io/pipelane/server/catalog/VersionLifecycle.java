@@ -131,7 +131,7 @@ final class VersionLifecycle {
 
   private void register(Ready next, Registration registration) {
     if (next.options().warmUp()) {
-      devices.register(next.imported(), next.options());
+      devices.register(next.imported(), next.options().withoutQueueTimeout());
       warmUp(next);
     } else {
       registration.accept(next.imported(), next.options());
@@ -153,7 +153,8 @@ final class VersionLifecycle {
     ModelVersion version = next.imported().version();
     try {
       devices.warmUp(version);
-      warmUps.accept(next.served(List.of(version.version())));
+      warmUps.accept(next.served(List.of(version.version()))); // Those wait as long as it takes.
+      devices.agree(next.imported(), next.options());
       devices.forgetUses(version, next.options().priority());
     } catch (RuntimeException | Error e) {
       devices.deregister(version);

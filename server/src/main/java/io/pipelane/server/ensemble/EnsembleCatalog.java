@@ -195,7 +195,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     }
     String chain =
         entered.ensemble.steps().stream()
-            .map(EnsembleCatalog::text)
+            .map(step -> text(step, spanning.deviceOf(name)))
             .collect(Collectors.joining(", "));
     List<String> ignored = IgnoredKeys.notes(entered.ensemble.declared());
     List<String> notes =
@@ -205,8 +205,16 @@ public final class EnsembleCatalog implements ModelCatalog {
     return new Entry(name, version, State.READY, "", notes);
   }
 
-  private static String text(Step step) {
-    return step.model() + step.device().map(device -> " on device " + device).orElse("");
+  private static String text(Step step, Map<String, Integer> deviceOf) {
+    return step.model()
+        + step.device()
+            .map(said -> text(said, deviceOf.getOrDefault(step.model(), said)))
+            .orElse("");
+  }
+
+  private static String text(int said, int device) {
+    String instead = said == device ? "" : ", as device " + said + " is lost";
+    return " on device " + device + instead;
   }
 
   @Override

@@ -117,8 +117,15 @@ final class InferStart implements Backend.Answer {
   }
 
   private InferCall read(ServedModel model, int jsonLength, LatestDescription latest) {
-    return InferRequestReader.read(
-        model, body, jsonLength, exchange.allocator(), latest, sharedMemory());
+    try {
+      return InferRequestReader.read(
+          model, body, jsonLength, exchange.allocator(), latest, sharedMemory());
+    } catch (StatusException e) {
+      throw e.status() == Status.INVALID_ARGUMENT
+              && InferenceHeader.isForgotten(exchange.headers(), body)
+          ? e.saying(e.getMessage() + InferenceHeader.HOW_TO_SEND)
+          : e;
+    }
   }
 
   /**

@@ -1,13 +1,21 @@
 package io.pipelane.server.http;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.nio.charset.StandardCharsets;
 
 /** The header that says where the JSON of a body ends and its binary data begins. */
 final class InferenceHeader {
   static final AsciiString NAME = AsciiString.cached("Inference-Header-Content-Length");
+
+  /** What to tell of binary data that came without the header. */
+  static final String HOW_TO_SEND =
+      "; the body has binary data: say in %s how many bytes of it are JSON, 0 if it is one tensor's bytes alone"
+          .formatted(NAME);
 
   private static final int MAXIMUM_DIGITS = 18;
 
@@ -44,6 +52,17 @@ final class InferenceHeader {
               + " header out and describe the inputs in JSON");
     }
     return (int) length;
+  }
+
+  /** Whether a body has what no JSON text has, and no header. */
+  static boolean isForgotten(HttpHeaders headers, ByteBuf body) {
+    return !headers.contains(NAME)
+        && (body.forEachByte(InferenceHeader::isOfText) >= 0
+            || !ByteBufUtil.isText(body, StandardCharsets.UTF_8));
+  }
+
+  private static boolean isOfText(byte value) {
+    return value < 0 || value >= ' ' || value == '\t' || value == '\n' || value == '\r';
   }
 
   /** Where a body's binary data begins if the header says so; else 0. */

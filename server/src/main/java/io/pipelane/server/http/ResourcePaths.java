@@ -89,7 +89,8 @@ final class ResourcePaths {
 
   private static @Nullable Resource model(List<String> path) {
     if (path.isEmpty()) {
-      return null;
+      throw new StatusException(
+          Status.NOT_FOUND, "no such path: /v2/models; POST /v2/repository/index lists the models");
     }
     if (path.size() == 1 && path.getFirst().equals("stats")) {
       return onGet(new Route.Statistics("", ""));

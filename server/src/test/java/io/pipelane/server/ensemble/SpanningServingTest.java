@@ -50,6 +50,11 @@ class SpanningServingTest {
 
   /** Two ensembles that want the devices in opposite order, with room for one part on each. */
   private PipelaneServer start(String isolation) throws IOException {
+    return start(isolation, 1);
+  }
+
+  /** The same with room for so many parts on each. */
+  private PipelaneServer start(String isolation, int parts) throws IOException {
     for (int i = 1; i <= 4; i++) {
       Path model = folder.resolve("models/step" + i);
       TestModels.write(TestModels.chain(LAYERS, WIDTH, i), model.resolve("1/model.onnx"));
@@ -58,7 +63,7 @@ class SpanningServingTest {
     declare("there", "step1", 0, "step2", 1);
     declare("back", "step3", 1, "step4", 0);
     Map<String, String> settings =
-        TwoDevices.settings(LAYERS * WIDTH * WIDTH * Float.BYTES + "B", 1);
+        TwoDevices.settings(parts * LAYERS * WIDTH * WIDTH * Float.BYTES + "B", 1);
     settings.put("repository.path", folder.resolve("models").toString());
     settings.put("repository.cache", SharedCache.folder().toString());
     settings.put("workers.isolation", isolation);
@@ -169,7 +174,9 @@ class SpanningServingTest {
       String index =
           send(client, to(server, "/v2/repository/index").POST(BodyPublishers.ofString("{}")));
       assertTrue(index.contains("step1 on device 0, step2 on device 1"), index);
+      byte[] expected = tensor(infer(client, server, "step2", input()));
       server.devices().lose(TwoDevices.second(server));
+      assertArrayEquals(expected, tensor(infer(client, server, "step2", input())), "as any model");
       HttpResponse<byte[]> answer = infer(client, server, "there", input());
       assertEquals(503, answer.statusCode());
       String refused = new String(answer.body(), StandardCharsets.UTF_8);
@@ -182,6 +189,26 @@ class SpanningServingTest {
           !ready.startsWith("200") && ready.contains(TwoDevices.second(server) + " is lost"),
           ready);
       byte[] _ = tensor(infer(client, server, "step1", input()));
+      assertArrayEquals(expected, tensor(infer(client, server, "step2", input())));
+    }
+  }
+
+  @Test
+  void lostDevice_itsPartHasMoved_theIndexSaysWhereItIs() throws Exception {
+    Path other = folder.resolve("models/other/1/model.onnx"); // Of another graph than step1.
+    TestModels.write(TestModels.chain(LAYERS - 1, WIDTH, 5), other);
+    try (PipelaneServer server = start("thread", 2);
+        HttpClient client = HttpClient.newHttpClient()) {
+      declare("there", "step1", 0, "other", 1);
+      assertTrue(
+          send(client, to(server, "/v2/repository/models/there/load").POST(BodyPublishers.noBody()))
+              .startsWith("200"));
+      server.devices().lose(TwoDevices.second(server));
+      String index =
+          send(client, to(server, "/v2/repository/index").POST(BodyPublishers.ofString("{}")));
+      assertTrue(
+          index.contains("step1 on device 0, other on device 0, as device 1 is lost"), index);
+      byte[] _ = tensor(infer(client, server, "there", input()));
     }
   }
 

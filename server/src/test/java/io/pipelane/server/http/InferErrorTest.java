@@ -1,8 +1,11 @@
 package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.stream.Stream;
@@ -209,6 +212,21 @@ class InferErrorTest {
             "echo_BOOL", binary("BOOL", "[9]", 9), new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 2}),
         400,
         "a BOOL at bytes 8 to 8 is neither 0 nor 1");
+  }
+
+  @Test
+  void binaryDataWithoutTheHeader_isToldOfIt() {
+    String hint = "; the body has binary data: say in Inference-Header-Content-Length how many";
+    String json = binary("FP32", "[1,4]", 16);
+    for (int value : new int[] {0, 1, 0x80, 0xff}) {
+      byte[] tensor = new byte[16];
+      Arrays.fill(tensor, (byte) value);
+      check(Requests.infer("echo", json, tensor, ""), 400, hint);
+      check(Requests.infer("echo", "", tensor, ""), 400, hint);
+    }
+    for (String text : List.of(json + "\u00e9", "{\r\n\t\"inputs\":[}", "", "\ufeff{}")) {
+      assertFalse(error(text).contains("Inference-Header"), text);
+    }
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ResourcePathsTest {
   @ParameterizedTest
@@ -43,6 +44,16 @@ class ResourcePathsTest {
     StatusException error = assertThrows(StatusException.class, () -> ResourcePaths.find(path));
     assertEquals(Status.NOT_FOUND, error.status());
     assertTrue(String.valueOf(error.getMessage()).endsWith(" " + instead), error.getMessage());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/v2/models", "/v2/models?a=b"})
+  void listOfModels_isElsewhere(String path) {
+    StatusException error = assertThrows(StatusException.class, () -> ResourcePaths.find(path));
+    assertEquals(Status.NOT_FOUND, error.status());
+    assertTrue(
+        String.valueOf(error.getMessage()).contains("POST /v2/repository/index lists the models"),
+        error.getMessage());
   }
 
   @Test

@@ -88,15 +88,18 @@ final class GroupRegistration {
     }
   }
 
-  /** Announces a model, unless the device is lost or too small: others have it then. */
+  /**
+   * Announces a model, unless the device is too small: others have it then. One that is lost may be
+   * usable again, and is to know it then.
+   */
   private static boolean isAnnounced(Member member, ImportedModel model, ModelOptions options) {
-    if (!member.isUsable()) {
-      return false;
-    }
     try {
       member.switcher.announce(model, options);
       return true;
-    } catch (StatusException e) {
+    } catch (RuntimeException e) {
+      if (!(e instanceof StatusException) && member.isUsable()) {
+        throw e;
+      }
       LOG.log(Level.INFO, "{0} cannot use {1}: {2}", model.version(), member.name, e.getMessage());
       return false;
     }

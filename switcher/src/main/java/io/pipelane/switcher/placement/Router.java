@@ -8,6 +8,7 @@ import io.pipelane.switcher.InferenceRequest;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The choice of the device that answers a request. Safe for any thread, and at once. */
@@ -33,6 +34,7 @@ final class Router {
   private final List<Member> members;
   private final Routing routing;
   private final boolean keepsForms;
+  private final Predicate<String> lettingGo;
   private final LongSupplier nanoClock;
   private final AtomicInteger turn = new AtomicInteger();
 
@@ -40,11 +42,19 @@ final class Router {
    * Has counted nothing yet.
    *
    * @param keepsForms whether somebody wants to know what requests look like
+   * @param lettingGo lets a model have other devices if the one that it was confined to is lost;
+   *     whether it does
    */
-  Router(List<Member> members, Routing routing, boolean keepsForms, LongSupplier nanoClock) {
+  Router(
+      List<Member> members,
+      Routing routing,
+      boolean keepsForms,
+      Predicate<String> lettingGo,
+      LongSupplier nanoClock) {
     this.members = members;
     this.routing = routing;
     this.keepsForms = keepsForms;
+    this.lettingGo = lettingGo;
     this.nanoClock = nanoClock;
   }
 
@@ -208,6 +218,20 @@ final class Router {
   /** The soonest of those that know the model; it is the model's from now on. */
   private Member instead(Route route, Priority priority) {
     List<Integer> lost = route.devices();
+    @Nullable Member best = soonestInstead(route, priority);
+    if (best == null && lettingGo.test(route.version.model())) {
+      best = soonestInstead(route, priority);
+    }
+    if (best == null) {
+      throw new StatusException(
+          Status.DEVICE_FAILURE,
+          "every device that has model " + route.version + " is lost; restart the server");
+    }
+    route.moveTo(best.index, lost, nanoClock.getAsLong());
+    return best;
+  }
+
+  private @Nullable Member soonestInstead(Route route, Priority priority) {
     @Nullable Member best = null;
     long least = Long.MAX_VALUE;
     for (int device : route.candidates()) {
@@ -220,12 +244,6 @@ final class Router {
         }
       }
     }
-    if (best == null) {
-      throw new StatusException(
-          Status.DEVICE_FAILURE,
-          "every device that has model " + route.version + " is lost; restart the server");
-    }
-    route.moveTo(best.index, lost, nanoClock.getAsLong());
     return best;
   }
 }

@@ -41,6 +41,7 @@ final class Span {
   private final BiConsumer<ModelVersion, Member> asked;
   private final Unit unit = new Unit(this::breakUp);
   private volatile Map<Member, List<ModelVersion>> latest = Map.of();
+  private volatile boolean partLetGo;
 
   /**
    * A model that is nowhere.
@@ -77,9 +78,15 @@ final class Span {
     return said;
   }
 
+  /** A part is anywhere, as its device is lost. */
+  void partLetGo() {
+    partLetGo = true;
+  }
+
   /** Whether each part is where its owner wants it, or elsewhere as that device is lost. */
   boolean isInPlace() {
-    return said.entrySet().stream().allMatch(part -> isInPlace(part.getKey(), part.getValue()));
+    return !partLetGo
+        && said.entrySet().stream().allMatch(part -> isInPlace(part.getKey(), part.getValue()));
   }
 
   private boolean isInPlace(String model, Member wanted) {

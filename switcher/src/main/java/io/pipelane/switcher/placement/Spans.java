@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
@@ -48,15 +49,35 @@ final class Spans implements SpanningModels {
     this.asked = asked;
   }
 
-  /** The device that alone may have a model; null where any may. */
+  /**
+   * The device that alone may have a model; null where any may, as from now on while it is lost.
+   */
   @Nullable Member placeOf(String model) {
-    for (Span span : spans.values()) {
-      @Nullable Member place = span.placeOf().get(model);
-      if (place != null) {
-        return place;
-      }
+    @Nullable Span span = spanOf(model);
+    @Nullable Member place = span == null ? null : span.placeOf().get(model);
+    return place == null || letGo(model) ? null : place;
+  }
+
+  private @Nullable Span spanOf(String model) {
+    return spans.values().stream()
+        .filter(span -> span.placeOf().containsKey(model))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /**
+   * Lets a part be anywhere if its device is lost, until what it is a part of is looked at.
+   *
+   * @return whether it is such a part
+   */
+  synchronized boolean letGo(String model) {
+    @Nullable Span span = spanOf(model);
+    if (span == null || Objects.requireNonNull(span.placeOf().get(model)).isUsable()) {
+      return false;
     }
-    return null;
+    span.partLetGo();
+    placement.confine(model, null);
+    return true;
   }
 
   @Override
@@ -110,6 +131,15 @@ final class Spans implements SpanningModels {
     if (span != null) {
       end(span, Set.of());
     }
+  }
+
+  @Override
+  public Map<String, Integer> deviceOf(String name) {
+    @Nullable Span span = spans.get(name);
+    return span == null
+        ? Map.of()
+        : span.placeOf().entrySet().stream()
+            .collect(Collectors.toMap(Map.Entry::getKey, part -> part.getValue().index));
   }
 
   private void end(Span span, Set<String> remaining) {

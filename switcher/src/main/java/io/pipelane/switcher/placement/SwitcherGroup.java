@@ -74,9 +74,10 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     this.only = members.size() == 1 ? members.getFirst().switcher : null;
     this.homes = new HomePlacement(members.size());
     this.registration = new GroupRegistration(members, homes);
-    this.router =
-        new Router(members, config.routing(), Reviews.runAhead(members, config), nanoClock);
     this.spans = new Spans(members, this::confine, this::asked);
+    this.router =
+        new Router(
+            members, config.routing(), Reviews.runAhead(members, config), spans::letGo, nanoClock);
     this.sequences = only == null ? moving(nanoClock) : null;
     this.config = config;
     this.nanoClock = nanoClock;
@@ -128,7 +129,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
       throw new StatusException(Status.DEVICE_FAILURE, "every device is lost; restart the server");
     }
     List<Integer> registered =
-        registration.register(model, options, atHome, placeOf(version.model()));
+        registration.register(model, options, atHome, spans.placeOf(version.model()));
     routes.put(
         version,
         new Route(
@@ -138,13 +139,7 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
             members.size(),
             config.replicaHalfLife(),
             nanoClock.getAsLong()));
-    confine(version.model(), placeOf(version.model())); // It may have been said meanwhile.
-  }
-
-  /** The device that alone may have a model; null where any may, as while that is lost. */
-  private @Nullable Member placeOf(String model) {
-    @Nullable Member place = spans.placeOf(model);
-    return place != null && place.isUsable() ? place : null;
+    confine(version.model(), spans.placeOf(version.model())); // It may have been said meanwhile.
   }
 
   /** Models that span the devices. */
@@ -429,13 +424,19 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
    */
   public List<String> devicesThatCanServe(ModelVersion version) {
     @Nullable Route route = routes.get(version);
-    return route == null
-        ? List.of()
-        : route.candidates().stream()
-            .map(members::get)
-            .filter(Member::isUsable)
-            .map(member -> member.name)
-            .toList();
+    if (route == null) {
+      return List.of();
+    }
+    List<String> names = usableCandidates(route);
+    return names.isEmpty() && spans.letGo(version.model()) ? usableCandidates(route) : names;
+  }
+
+  private List<String> usableCandidates(Route route) {
+    return route.candidates().stream()
+        .map(members::get)
+        .filter(Member::isUsable)
+        .map(member -> member.name)
+        .toList();
   }
 
   /** Every device, by name. */

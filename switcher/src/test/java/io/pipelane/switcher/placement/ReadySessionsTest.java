@@ -461,7 +461,7 @@ class ReadySessionsTest {
     Route route = model(2);
     assertTrue(members.get(2).switcher.standing().buildAhead(route.version));
     devices.lose(0);
-    Router router = new Router(members, Routing.PREDICTED, true, () -> now);
+    Router router = new Router(members, Routing.PREDICTED, true, _ -> false, () -> now);
     assertEquals(members.get(2), router.choose(route, request(route)).member());
   }
 }

@@ -317,7 +317,7 @@ class ReplicasTest {
     Random random = new Random(seed);
     List<Route> all = List.copyOf(routes.values());
     Replicas replicas = replicas();
-    Router router = new Router(members, Routing.PREDICTED, true, () -> now);
+    Router router = new Router(members, Routing.PREDICTED, true, _ -> false, () -> now);
     PriorityQueue<Departure> departures =
         new PriorityQueue<>(Comparator.comparingLong(Departure::nanos));
     long[] freeAt = new long[2];

@@ -44,7 +44,8 @@ class RoutedRequestTest {
 
   @TempDir private Path folder;
   private final TestMembers devices = new TestMembers();
-  private final Router router = new Router(devices.all, Routing.PREDICTED, true, () -> 0);
+  private final Router router =
+      new Router(devices.all, Routing.PREDICTED, true, _ -> false, () -> 0);
   private Route route;
 
   @BeforeEach
