@@ -55,8 +55,7 @@ final class SummingService implements InferenceService {
   public synchronized Ticket submit(InferenceRequest request, ResultHandler handler) {
     SequenceStep step = request.sequence().orElseThrow();
     if (step.start() && refusals-- > 0) {
-      StatusException refusal =
-          StatusException.unavailable("no room for the state");
+      StatusException refusal = StatusException.unavailable("no room for the state");
       if (!refusesLater) {
         throw refusal;
       }
