@@ -30,9 +30,15 @@ final class ResourcePaths {
         };
     if (resource == null) {
       throw new StatusException(
-          Status.NOT_FOUND, "no such path: " + UriPath.shorten(target) + "; GET /v2 is the root");
+          Status.NOT_FOUND, "no such path: " + UriPath.shorten(target) + "; " + root(path));
     }
     return resource;
+  }
+
+  private static String root(List<String> path) {
+    return !path.isEmpty() && path.getFirst().equals("v1")
+        ? "version 2 of the protocol is served: POST /v2/models/{model}/infer"
+        : "GET /v2 is the root";
   }
 
   private static @Nullable Resource below(List<String> path) {

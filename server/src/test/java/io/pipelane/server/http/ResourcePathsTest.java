@@ -11,7 +11,6 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class ResourcePathsTest {
   @ParameterizedTest
@@ -47,13 +46,18 @@ class ResourcePathsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/v2/models", "/v2/models?a=b"})
-  void listOfModels_isElsewhere(String path) {
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/v2/models | POST /v2/repository/index lists the models",
+        "/v2/models?a=b | POST /v2/repository/index lists the models",
+        "/v1/models/a:predict | POST /v2/models/{model}/infer",
+        "/health | GET /v2 is the root",
+      })
+  void whatIsElsewhere_isNamed(String path, String elsewhere) {
     StatusException error = assertThrows(StatusException.class, () -> ResourcePaths.find(path));
     assertEquals(Status.NOT_FOUND, error.status());
-    assertTrue(
-        String.valueOf(error.getMessage()).contains("POST /v2/repository/index lists the models"),
-        error.getMessage());
+    assertTrue(String.valueOf(error.getMessage()).endsWith(elsewhere), error.getMessage());
   }
 
   @Test
