@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -31,6 +32,9 @@ class StallingServerTest {
   /** One request in a hundred comes in the first hundredth of the period. */
   private static final double P99_MILLIS = (STALL_NANOS - PERIOD_NANOS / 100) / 1e6;
 
+  /** Stalls within two seconds are three at most; some more may be a busy machine's. */
+  private static final long MOST_SLOW = 3 + 7;
+
   private final long origin = System.nanoTime();
 
   /** That it is not more either is {@code StallTest}'s, in time that nobody else takes. */
@@ -42,13 +46,15 @@ class StallingServerTest {
     assertTrue(p99 > 0.95 * P99_MILLIS, "p99 " + p99 + " ms");
   }
 
+  /** It asks once a stall, where the open loop asks fifty times; how soon else is the machine's. */
   @Test
-  void run_closedLoop_p99HidesTheStall() throws Exception {
+  void run_closedLoop_fewRequestsSeeTheStall() throws Exception {
     LoadReport report = run(new LoadMode.Closed(1));
 
-    double p99 = report.total().responseNanos().getValueAtPercentile(99) / 1e6;
-    assertTrue(p99 < P99_MILLIS / 5, "p99 " + p99 + " ms");
-    assertTrue(report.total().responseNanos().getMaxValue() > STALL_NANOS * 0.9);
+    Histogram nanos = report.total().responseNanos();
+    assertTrue(nanos.getMaxValue() > STALL_NANOS * 0.9);
+    long slow = nanos.getCountBetweenValues(STALL_NANOS / 2, nanos.getMaxValue());
+    assertTrue(slow <= MOST_SLOW, slow + " of " + nanos.getTotalCount() + " requests were slow");
   }
 
   private LoadReport run(LoadMode mode) throws IOException, InterruptedException {

@@ -18,6 +18,7 @@ final class PeerRounds {
   private final LocalPipelane server;
   private final String row;
   private final List<LocalCaller> callers;
+  private int next; // Of all rounds, so each run is the other model's and has to bring it in.
 
   /**
    * Measures nothing yet.
@@ -43,11 +44,12 @@ final class PeerRounds {
     double moved = server.total(state -> state.transfers().bytesLoaded()) - before;
     double fromPeers = server.total(state -> state.transfers().bytesFromPeers()) - peersBefore;
     results.add(row, LinksColumns.COLD, cold.median());
-    results.add(row, LinksColumns.PEERS, SHARE * fromPeers / moved);
+    if (moved > 0) { // A short round may find all of it there.
+      results.add(row, LinksColumns.PEERS, SHARE * fromPeers / moved);
+    }
   }
 
   private Samples inTurns(Duration length) throws Exception {
-    int[] next = {0};
-    return Timing.samples(() -> {}, () -> callers.get(next[0]++ % callers.size()).run(), length);
+    return Timing.samples(() -> {}, () -> callers.get(next++ % callers.size()).run(), length);
   }
 }

@@ -358,7 +358,7 @@ class ForwardedCallTest {
   void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
     conversation.close();
     hosts.close();
-    hosts = registry.hosts(Duration.ofMillis(50), Tls.client(Optional.empty(), Optional.empty()));
+    hosts = registry.hosts(Duration.ofMillis(500), Tls.client(Optional.empty(), Optional.empty()));
     conversation = start();
     bothHave("far", false);
     CountDownLatch closed = new CountDownLatch(1);

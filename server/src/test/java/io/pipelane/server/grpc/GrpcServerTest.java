@@ -484,11 +484,21 @@ class GrpcServerTest {
       while (service.pending.isEmpty()) {
         Thread.onSpinWait();
       }
+      var other =
+          GRPCInferenceServiceGrpc.newFutureStub(conversation.channel)
+              .modelInfer(raw("echo", 3, 3, 3, 3));
+      while (service.pending.size() < 2) {
+        Thread.onSpinWait();
+      }
       conversation.server.beginDrain();
       requests.onNext(named("late", raw("echo", 2, 2, 2, 2)));
-      Thread.sleep(200); // For the late message to come.
+      other.cancel(true);
+      while (!service.pending.get(1).isCancelled()) {
+        Thread.onSpinWait(); // This comes over the same connection, behind the late message.
+      }
       assertFalse(end.isDone());
-      assertEquals(1, service.pending.size());
+      assertEquals(2, service.pending.size());
+      service.pending.get(1).complete();
       service.pending.getFirst().complete();
       assertEquals("taken", answers.take().getInferResponse().getId());
       ModelStreamInferResponse late = answers.take();

@@ -9,6 +9,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.hosts.BareHost;
 import io.pipelane.server.hosts.BareHost.Received;
+import io.pipelane.server.hosts.ClosedPort;
 import io.pipelane.server.hosts.FakeRegistry;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
@@ -23,7 +24,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -327,21 +327,20 @@ class ForwardedRequestTest {
 
   @Test
   void hostThatCannotBeReached_isSuspect_andNobodyElseMeans503() throws Exception {
-    URI nobody;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    try (ClosedPort closed = new ClosedPort()) {
+      URI nobody = closed.url();
+      registry.has(nobody, "far", 1, false, Duration.ZERO);
+      for (int i = 0; i < 2; i++) {
+        HttpResponse<String> answer = ask("far");
+        assertEquals(503, answer.statusCode());
+        assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
+      }
+      assertEquals(1, hosts.counts().suspect());
+      assertEquals(1, counted(nobody, "lost"));
+      registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
+      second.then("200 OK", OK);
+      assertEquals(OK, ask("far").body());
     }
-    registry.has(nobody, "far", 1, false, Duration.ZERO);
-    for (int i = 0; i < 2; i++) {
-      HttpResponse<String> answer = ask("far");
-      assertEquals(503, answer.statusCode());
-      assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
-    }
-    assertEquals(1, hosts.counts().suspect());
-    assertEquals(1, counted(nobody, "lost"));
-    registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
-    second.then("200 OK", OK);
-    assertEquals(OK, ask("far").body());
   }
 
   @Test
@@ -475,7 +474,7 @@ class ForwardedRequestTest {
   @Test
   void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
     restart(
-        registry.hosts(Duration.ofMillis(50), Tls.client(Optional.empty(), Optional.empty())),
+        registry.hosts(Duration.ofMillis(500), Tls.client(Optional.empty(), Optional.empty())),
         Transport.AUTO);
     bothHave("far", false);
     CountDownLatch closed = new CountDownLatch(1);
@@ -658,20 +657,19 @@ class ForwardedRequestTest {
 
   @Test
   void others_areListedWithWhatIsKnownOfThem() throws Exception {
-    URI nobody;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    try (ClosedPort closed = new ClosedPort()) {
+      URI nobody = closed.url();
+      registry.has(nobody, "far", 3, false, Duration.ofMillis(2));
+      String known = ask(request("/v2/hosts")).body();
+      assertTrue(known.contains("\"name\":\"" + nobody.getAuthority() + "\""), known);
+      assertTrue(known.contains("\"state\":\"READY\""), known);
+      assertTrue(known.contains("\"wait_us\":2000"), known);
+      assertTrue(known.contains("{\"name\":\"far\",\"version\":3,\"stall_us\":0}"), known);
+      assertEquals(503, ask("far").statusCode());
+      assertTrue(ask(request("/v2/hosts")).body().contains("\"state\":\"SUSPECT\""));
+      registry.gone(nobody);
+      assertTrue(ask(request("/v2/hosts")).body().contains("\"hosts\":[]"));
     }
-    registry.has(nobody, "far", 3, false, Duration.ofMillis(2));
-    String known = ask(request("/v2/hosts")).body();
-    assertTrue(known.contains("\"name\":\"" + nobody.getAuthority() + "\""), known);
-    assertTrue(known.contains("\"state\":\"READY\""), known);
-    assertTrue(known.contains("\"wait_us\":2000"), known);
-    assertTrue(known.contains("{\"name\":\"far\",\"version\":3,\"stall_us\":0}"), known);
-    assertEquals(503, ask("far").statusCode());
-    assertTrue(ask(request("/v2/hosts")).body().contains("\"state\":\"SUSPECT\""));
-    registry.gone(nobody);
-    assertTrue(ask(request("/v2/hosts")).body().contains("\"hosts\":[]"));
   }
 
   @Test

@@ -302,15 +302,24 @@ class HttpServerTest {
   @Test
   void drain_answersARequestWhoseBodyIsComing() throws Exception {
     HttpServer server = start(settings(Transport.AUTO), FakeCatalog.usual(), EchoService.inline());
-    byte[] request = Requests.mixed();
+    byte[] body = Requests.floats(1, 2, 3, 4);
+    String head =
+        Requests.head(
+            "POST /v2/models/echo/infer",
+            "Expect: 100-continue\r\nInference-Header-Content-Length: 0\r\nContent-Length: 16\r\n");
+    byte[] goOn = "HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     try (Socket arriving = connect(server)) {
       arriving.setTcpNoDelay(true);
-      arriving.getOutputStream().write(request, 0, request.length - 8);
-      Thread.sleep(200); // For it to be there.
+      arriving.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+      assertArrayEquals(goOn, arriving.getInputStream().readNBytes(goOn.length));
+      arriving.getOutputStream().write(body, 0, 8);
       CompletableFuture<Boolean> drained =
           CompletableFuture.supplyAsync(() -> server.drain(Duration.ofSeconds(20)));
-      Thread.sleep(200);
-      arriving.getOutputStream().write(request, request.length - 8, 8);
+      int port = server.address().getPort();
+      while (canConnect(port)) {
+        Thread.onSpinWait();
+      }
+      arriving.getOutputStream().write(body, 8, 8);
       byte[] bytes = arriving.getInputStream().readAllBytes();
       String answer = new String(bytes, StandardCharsets.US_ASCII);
       assertTrue(answer.startsWith("HTTP/1.1 503 Service Unavailable"), answer);

@@ -39,7 +39,7 @@ class MonitorThreadTest {
             List.of(),
             System::nanoTime);
     try (MonitorThread _ = new MonitorThread(sharing)) {
-      long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+      long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
       while ((watched.looks.get() < 4 || !sharing.gate().mayBegin()) && System.nanoTime() < until) {
         Thread.onSpinWait();
       }
