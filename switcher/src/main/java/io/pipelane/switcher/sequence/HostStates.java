@@ -3,17 +3,15 @@ package io.pipelane.switcher.sequence;
 /** Host memory for states that are written out, in bytes. Safe for any thread. */
 final class HostStates {
   /*
-   * A state that comes back needs room on the device, which another one leaves for the host. Where
-   * the host is full, neither could go first. So the one that comes back lends what it has here, and
-   * keeps it: where it does not come back after all, nothing is lost. States are of several sizes.
-   * So what is written out in exchange may go beyond the capacity. What has left has two copies on
-   * the device. So as long as the host holds more than its capacity, the device has twice as much
-   * room as that, and whoever is to come back and lends no more than that finds it. Nothing else may
-   * take it: no state begins or grows meanwhile.
+   * A state that comes back needs room on the device, which others leave for the host. Where the
+   * host is full, neither could go first. So they leave in exchange, whatever the host holds: what
+   * comes back makes room there once it is back, and keeps its place until then, so that nothing is
+   * lost where it does not come back after all. All states that have begun are as many bytes as the
+   * capacity and the device's working memory at most, because none begins or grows while the host
+   * holds more than its capacity.
    */
   private final long capacityBytes;
   private long takenBytes;
-  private long lentBytes;
   private long times;
 
   HostStates(long capacityBytes) {
@@ -22,28 +20,17 @@ final class HostStates {
 
   /** Takes some for a state; false when there is no room. */
   synchronized boolean tryTake(long bytes) {
-    return tryTake(bytes, bytes <= capacityBytes - takenBytes);
-  }
-
-  /** The same in favour of a state that comes back, of what those that do so lend. */
-  synchronized boolean tryTakeInExchange(long bytes) {
-    return tryTake(bytes, takenBytes - lentBytes < capacityBytes);
-  }
-
-  private boolean tryTake(long bytes, boolean hasRoom) {
-    takenBytes += hasRoom ? bytes : 0;
-    times += hasRoom ? 1 : 0;
+    boolean hasRoom = bytes <= capacityBytes - takenBytes;
+    if (hasRoom) {
+      takeInExchange(bytes);
+    }
     return hasRoom;
   }
 
-  /** A state that is to come back lends what it has taken, until {@link #endLoan}. */
-  synchronized void lend(long bytes) {
-    lentBytes += bytes;
-  }
-
-  /** It does so no longer. */
-  synchronized void endLoan(long bytes) {
-    lentBytes -= bytes;
+  /** Takes some in favour of a state that comes back, for which there is always room. */
+  synchronized void takeInExchange(long bytes) {
+    takenBytes += bytes;
+    times++;
   }
 
   /** Whether an exchange has left more here than the capacity, or is about to. */

@@ -74,10 +74,6 @@ final class KeptState {
     return tensors.values().stream().mapToLong(StateTensor::heldBytes).sum();
   }
 
-  private long waitingBytes() {
-    return tensors.values().stream().mapToLong(StateTensor::waitingBytes).sum();
-  }
-
   private long lackingBytes() {
     return tensors.values().stream().mapToLong(StateTensor::lackingBytes).sum();
   }
@@ -187,7 +183,10 @@ final class KeptState {
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is lost then
    */
   void bringBack() {
-    takeMemory(bytes -> memory.reserveInExchange(bytes, waitingBytes()));
+    if (lacksMemory() && memory.neverFits(lackingBytes(), heldBytes())) {
+      boolean _ = writeOut(memory::takeOnHost); // More than two thirds are for who has nothing yet.
+    }
+    takeMemory(bytes -> memory.reserveInExchange(bytes, heldBytes()));
     if (number == null && memory.isOnDevice()) {
       number = newNumber();
     }

@@ -6,9 +6,11 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
+import io.pipelane.switcher.NeverFits;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The memory for the states of one class of sequences: working memory, and host memory while they
@@ -58,16 +60,11 @@ final class StateMemory {
    *
    * @param ownBytes what the state has reserved already
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now, {@link
-   *     Status#INSUFFICIENT_MEMORY} when there never can be
+   *     Status#INSUFFICIENT_MEMORY} when there never can be, with {@link NeverFits} as the cause
+   *     where it was to begin
    */
   void reserve(long bytes, long ownBytes) {
-    long most = working.mostBeside(ownBytes);
-    if (bytes > most) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and may have %s; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent)"
-              .formatted(new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(most)));
-    }
+    requireEverFits(bytes, ownBytes);
     if (!tryReserve(bytes, host::tryTake)) {
       throw hasNoRoom(bytes);
     }
@@ -78,6 +75,21 @@ final class StateMemory {
     }
   }
 
+  private void requireEverFits(long bytes, long ownBytes) {
+    if (!neverFits(bytes, ownBytes)) {
+      return;
+    }
+    String reason =
+        "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and could have %s at most; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent)"
+            .formatted(
+                new ByteSize(bytes),
+                new ByteSize(ownBytes),
+                new ByteSize(Math.max(0, working.mostBeside(ownBytes))));
+    throw ownBytes == 0
+        ? NeverFits.refusal(reason)
+        : new StatusException(Status.INSUFFICIENT_MEMORY, reason);
+  }
+
   private static StatusException hasNoRoom(long bytes) {
     return StatusException.unavailable(
         "a sequence's state, of which there are two copies, needs another %s of device.working-memory, which other states, sessions and runs hold at present; try again, end sequences, or raise that or host-tier.states"
@@ -85,23 +97,28 @@ final class StateMemory {
   }
 
   /**
-   * The same for a state that comes back: in exchange for what of it waits on the host, others are
-   * written out where that is full.
+   * The same for what has begun already: others are written out for it though the host is full.
    *
-   * @param waitingBytes what it has there, and keeps until it is discarded; may be nothing
-   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room
+   * @throws StatusException as {@link #reserve}
    */
-  void reserveInExchange(long bytes, long waitingBytes) {
-    host.lend(waitingBytes);
-    try {
-      if (!tryReserve(bytes, waitingBytes == 0 ? host::tryTake : host::tryTakeInExchange)) {
-        throw StatusException.unavailable(
-            "a sequence's state waits in host memory, and the %s that it needs of device.working-memory are in use by others; try again"
-                .formatted(new ByteSize(bytes)));
-      }
-    } finally {
-      host.endLoan(waitingBytes);
+  void reserveInExchange(long bytes, long ownBytes) {
+    requireEverFits(bytes, ownBytes);
+    if (!tryReserve(bytes, this::takeOnHost)) {
+      throw StatusException.unavailable(
+          "a sequence's state needs another %s of device.working-memory, which others use now; try again"
+              .formatted(new ByteSize(bytes)));
     }
+  }
+
+  /** Takes host memory for a state that leaves in exchange. */
+  boolean takeOnHost(long bytes) {
+    host.takeInExchange(bytes);
+    return true;
+  }
+
+  /** Whether a state could never have so much more. */
+  boolean neverFits(long bytes, long ownBytes) {
+    return bytes > working.mostBeside(ownBytes);
   }
 
   private boolean tryReserve(long bytes, LongPredicate onHost) {
@@ -134,6 +151,28 @@ final class StateMemory {
       throw e.status() == Status.INSUFFICIENT_MEMORY
           ? StatusException.unavailable(String.valueOf(e.getMessage()))
           : e;
+    }
+  }
+
+  /**
+   * Takes memory in place of some that nothing counts in. What it has more than that is reserved;
+   * what it has less is given back. Where the device has none, all of it is given back.
+   */
+  State replace(@Nullable State place, long bytes) {
+    long before = place == null ? 0 : place.memory().byteSize();
+    long reserved = Math.max(before, bytes);
+    if (place != null) {
+      place.close(); // First, as the device may have no room for both.
+    }
+    long unused = reserved;
+    try {
+      State other = take(bytes);
+      unused = reserved - bytes;
+      return other;
+    } finally {
+      if (unused > 0) {
+        release(unused);
+      }
     }
   }
 

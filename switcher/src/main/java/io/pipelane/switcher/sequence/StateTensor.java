@@ -29,6 +29,9 @@ final class StateTensor {
   /** Null at the same times: there is nothing in it that counts. */
   private @Nullable State next;
 
+  /** What that has, or has had: a state comes back as it has left. */
+  private long nextBytes;
+
   /** What waits on the host instead. */
   private @Nullable State writtenOut;
 
@@ -47,6 +50,7 @@ final class StateTensor {
     }
     this.shape = Shape.of(dimensions);
     this.nextShape = shape;
+    this.nextBytes = byteSize();
   }
 
   private long byteSize() {
@@ -95,30 +99,35 @@ final class StateTensor {
 
   private State nextOf(Shape written, long byteSize, LongSupplier ownBytes) {
     State place = next;
-    if (place == null || byteSize != place.memory().byteSize()) {
-      giveBackNext(); // Three copies would keep out what two of them have room for.
-      memory.reserve(byteSize, ownBytes.getAsLong());
-      place = taken(byteSize);
+    long has = place == null ? 0 : place.memory().byteSize();
+    if (place == null || byteSize != has) {
+      if (byteSize > has) {
+        reserve(byteSize - has, byteSize <= byteSize(), ownBytes.getAsLong());
+      }
+      next = null; // Where it fails, it has none.
+      place = memory.replace(place, byteSize);
       next = place;
+      nextBytes = byteSize;
     }
     nextShape = written;
     return place;
   }
 
-  private State taken(long bytes) {
-    try {
-      return memory.take(bytes);
-    } catch (RuntimeException | Error e) {
-      memory.release(bytes);
-      throw e;
+  /** For a second copy of what is there others leave as they do for what comes back. */
+  private void reserve(long more, boolean isAsLarge, long ownBytes) {
+    if (isAsLarge) {
+      memory.reserveInExchange(more, ownBytes);
+    } else {
+      memory.reserve(more, ownBytes);
     }
   }
 
   /** The step has succeeded, and everything is placed. */
   void advance() {
-    State read = data;
+    State read = Objects.requireNonNull(data);
     data = Objects.requireNonNull(next);
     next = read;
+    nextBytes = read.memory().byteSize();
     shape = nextShape;
   }
 
@@ -154,14 +163,9 @@ final class StateTensor {
     return next == null;
   }
 
-  /** What it has on the host. */
-  long waitingBytes() {
-    return writtenOut == null ? 0 : writtenOut.memory().byteSize();
-  }
-
   /** What {@link #takeMemory} would take. */
   long lackingBytes() {
-    return (data == null ? byteSize() : 0) + (next == null ? byteSize() : 0);
+    return (data == null ? byteSize() : 0) + (next == null ? nextBytes : 0);
   }
 
   /**
@@ -175,7 +179,7 @@ final class StateTensor {
       writtenOut = null;
     }
     if (next == null) {
-      next = memory.take(byteSize());
+      next = memory.take(nextBytes);
     }
   }
 

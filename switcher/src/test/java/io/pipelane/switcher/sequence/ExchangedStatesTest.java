@@ -53,6 +53,9 @@ class ExchangedStatesTest {
   private Sequences sequences;
   private boolean holding;
 
+  /** Where states change their size with each step. */
+  private Optional<Random> resizing = Optional.empty();
+
   @BeforeEach
   void begin() throws Exception {
     model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
@@ -79,8 +82,7 @@ class ExchangedStatesTest {
   }
 
   private Ticket run(InferenceRequest request, ResultHandler handler) {
-    long oneCopy = request.inputs().getFirst().data().byteSize(); // Of what is added to it.
-    assertEquals(2 * oneCopy, sequences.heldBytes(request));
+    assertEquals(2 * input(request, "s").data().byteSize(), sequences.heldBytes(request));
     if (holding) {
       held.add(() -> compute(request, handler));
     } else {
@@ -89,23 +91,29 @@ class ExchangedStatesTest {
     return Ticket.ENDED;
   }
 
-  private static void compute(InferenceRequest request, ResultHandler handler) {
-    Shape shape = request.inputs().getFirst().shape();
-    for (String output : request.outputs()) {
-      MemorySegment place =
-          handler.place(output, TensorType.FP32, shape, shape.elements() * Float.BYTES);
-      float before = input(request, "s").get(JAVA_FLOAT, 0);
-      place.set(JAVA_FLOAT, 0, before + input(request, "x").get(JAVA_FLOAT, 0));
+  private void compute(InferenceRequest request, ResultHandler handler) {
+    InputTensor s = input(request, "s");
+    InputTensor x = input(request, "x");
+    Shape next = resizing.map(random -> Shape.of(1 + random.nextInt(4), WIDTH)).orElse(s.shape());
+    try {
+      for (String output : request.outputs()) {
+        Shape shape = output.equals("t") ? next : x.shape();
+        MemorySegment place =
+            handler.place(output, TensorType.FP32, shape, shape.elements() * Float.BYTES);
+        place.set(JAVA_FLOAT, 0, s.data().get(JAVA_FLOAT, 0) + x.data().get(JAVA_FLOAT, 0));
+      }
+    } catch (StatusException e) {
+      handler.failed(e);
+      return;
     }
     handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
   }
 
-  private static MemorySegment input(InferenceRequest request, String name) {
+  private static InputTensor input(InferenceRequest request, String name) {
     return request.inputs().stream()
         .filter(input -> input.name().equals(name))
         .findFirst()
-        .orElseThrow()
-        .data();
+        .orElseThrow();
   }
 
   /** The first number of an answer. */
@@ -173,13 +181,14 @@ class ExchangedStatesTest {
     }
   }
 
-  /** What is in a step cannot leave, so that exchanges do not succeed, and others ask to begin. */
+  /** What is in a step cannot leave, so that exchanges do not succeed; others begin, and grow. */
   @RepeatedTest(50)
   void exchangesThatDoNotSucceed_leaveRoomForWhoComesBack() {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     List<Integer> rows = fill(random);
     for (int round = 0; round < 4; round++) {
+      resizing = random.nextBoolean() ? Optional.of(random) : Optional.empty();
       holding = true;
       for (int i = random.nextInt(4); i > 0; i--) {
         int which = random.nextInt(rows.size());
@@ -194,13 +203,22 @@ class ExchangedStatesTest {
         rows.add(of);
       }
       while (!held.isEmpty()) {
-        held.poll().run();
+        runHeld();
       }
+      resizing = Optional.empty();
       for (int which = 0; which < rows.size(); which++) {
         step(which, false, rows.get(which));
       }
     }
     assertTrue(rows.size() > 1, "seed " + seed);
+  }
+
+  private void runHeld() {
+    try {
+      held.remove().run();
+    } catch (StatusException e) { // It has grown, and finds no room for that.
+      assertEquals(Status.UNAVAILABLE, e.status(), e.getMessage());
+    }
   }
 
   private boolean stepIfThereIsRoom(int sequence, boolean start, int rows) {

@@ -87,18 +87,45 @@ class KeptStateTest {
   }
 
   @Test
-  void stateThatGrows_needsRoomForTwoCopies() {
+  void stateThatGrows_needsRoomForTwoCopies_andComesBackAsItHasLeft() {
     BoundedReservations room = new BoundedReservations(3 * TENSOR);
-    TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
-    StatePairs pairs = new StatePairs(List.of(open), Map.of("t", open));
-    KeptState state =
-        new KeptState(memory(DeviceStates.ON_HOST, room, new HostStates(0)), pairs, 1);
+    HostStates host = new HostStates(2 * TENSOR);
+    KeptState state = growing(memory(DeviceStates.ON_HOST, room, host));
     state.place("t", Shape.of(2, 4), 2 * TENSOR);
     state.advance();
     assertEquals(0, room.freeBytes());
-    assertEquals(Shape.of(2, 4), state.inputs().getFirst().shape());
+    for (int i = 0; i < 3; i++) {
+      StatusException refusal =
+          assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
+      assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
+      assertTrue(state.writeOut(host::tryTake));
+      assertEquals(3 * TENSOR, room.freeBytes());
+      state.bringBack();
+      assertEquals(Shape.of(2, 4), state.inputs().getFirst().shape());
+    }
     state.close();
     assertEquals(3 * TENSOR, room.freeBytes());
+  }
+
+  @Test
+  void growthThatFindsNoRoomNow_leavesTheStateAsItWas() {
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
+    assertTrue(room.tryReservePersistent(2 * TENSOR));
+    KeptState state = growing(memory(DeviceStates.ON_HOST, room, new HostStates(0)));
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+    assertFalse(state.lacksMemory());
+    state.place("t", Shape.of(1, 4), TENSOR);
+    state.advance();
+    state.close();
+    room.releasePersistent(2 * TENSOR);
+    assertEquals(4 * TENSOR, room.freeBytes());
+  }
+
+  private static KeptState growing(StateMemory memory) {
+    TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
+    return new KeptState(memory, new StatePairs(List.of(open), Map.of("t", open)), 1);
   }
 
   private static KeptState state(DeviceStates device, BoundedReservations room, HostStates host) {
