@@ -121,8 +121,8 @@ final class JobFiles implements AutoCloseable {
   }
 
   /**
-   * Forgets a job and the rows of one that was not done: it is there as it was, or not at all,
-   * whatever happens. What is left of its folder then goes at the next start.
+   * Forgets a job, and first the rows of one that was not done. The job is there or not at all,
+   * whatever happens; what is left of its folder then goes at the next start.
    *
    * @throws IOException when it is still there
    */

@@ -371,7 +371,8 @@ final class JobRun {
         boolean _ = commit(journal); // The rows of items before it count.
         throw e;
       }
-      if (isStateLost() || (sequence != null && sequence.mayHaveChanged())) {
+      boolean isLost = isStateLost() && !beginsAnew(); // It may have had no room to begin.
+      if (isLost || (sequence != null && sequence.mayHaveChanged())) {
         return false;
       }
       job.running(JobState.QUEUED, String.valueOf(e.getMessage()));

@@ -235,11 +235,16 @@ public final class Jobs implements AutoCloseable {
     if (!job.leaves()) {
       return; // Another thread has it leave.
     }
+    boolean isGone = false;
     try {
       files.forget(job.spec(), hook);
+      isGone = true;
     } catch (IOException e) {
-      job.stays();
       throw notRemoved(job, "is still there, with its files in .jobs/" + job.spec().id(), e);
+    } finally {
+      if (!isGone) {
+        job.stays();
+      }
     }
     drop(job);
   }
