@@ -49,13 +49,13 @@ record SharedPlaces(TransferMemory transfers, DeviceStates states) {
   /**
    * Copies an output that the worker has left in the lane.
    *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it becomes a state, which had
-   *     no room while the device could have written it
+   * @throws StatusException {@link Status#UNAVAILABLE} when it becomes a state, which had no room
+   *     while the device could have written it
    */
   void copy(MemorySegment content, MemorySegment place) {
     if (isOnDevice(place)) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY, "there was no room for the state that a step has made");
+      throw StatusException.unavailable(
+          "there was no room for the state that a step has made; try again");
     }
     place.copyFrom(content);
   }

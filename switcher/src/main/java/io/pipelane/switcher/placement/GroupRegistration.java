@@ -50,9 +50,18 @@ final class GroupRegistration {
       }
       return registered;
     } catch (RuntimeException | Error e) {
-      registered.forEach(device -> members.get(device).switcher.deregister(model.version()));
+      registered.forEach(device -> deregister(members.get(device), model, e));
       homes.remove(model.version());
       throw e;
+    }
+  }
+
+  /** Takes a model back for a reason, which is told whatever becomes of that. */
+  private static void deregister(Member member, ImportedModel model, Throwable reason) {
+    try {
+      member.switcher.deregister(model.version());
+    } catch (RuntimeException e) {
+      reason.addSuppressed(e);
     }
   }
 
