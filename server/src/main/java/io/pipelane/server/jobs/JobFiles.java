@@ -137,7 +137,7 @@ final class JobFiles implements AutoCloseable {
     try {
       WholeFile.flush(jobs);
       delete(going, hook);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       leave(going, e);
     }
   }
@@ -218,7 +218,7 @@ final class JobFiles implements AutoCloseable {
     }
   }
 
-  private static void leave(Path folder, IOException cause) {
+  private static void leave(Path folder, Exception cause) {
     LOG.log(Level.WARNING, "{0} was not removed: {1}", folder, cause);
   }
 

@@ -36,7 +36,11 @@ final class JobItem {
 
   /** What depends on the item alone. */
   private static final Set<Status> WRONG =
-      Set.of(Status.INVALID_ARGUMENT, Status.TOO_LARGE, Status.UNIMPLEMENTED);
+      Set.of(
+          Status.INVALID_ARGUMENT,
+          Status.TOO_LARGE,
+          Status.UNIMPLEMENTED,
+          Status.INSUFFICIENT_MEMORY);
 
   /** What does not depend on the item: the queue is full, the model or the device is gone. */
   private static final Set<Status> AGAIN =

@@ -368,6 +368,7 @@ final class JobRun {
       row = item.await();
     } catch (StatusException e) {
       if (NeverFits.isBehind(e)) {
+        boolean _ = beginsAnew();
         boolean _ = commit(journal); // The rows of items before it count.
         throw e;
       }

@@ -6,9 +6,9 @@ final class HostStates {
    * A state that comes back needs room on the device, which others leave for the host. Where the
    * host is full, neither could go first. So they leave in exchange, whatever the host holds: what
    * comes back makes room there once it is back, and keeps its place until then, so that nothing is
-   * lost where it does not come back after all. All states that have begun are as many bytes as the
-   * capacity and the device's working memory at most, because none begins or grows while the host
-   * holds more than its capacity.
+   * lost where it does not come back after all. All states together are charged the
+   * capacity and half the working memory at most for one copy, as none begins or grows while the
+   * host holds more than its capacity.
    */
   private final long capacityBytes;
   private long takenBytes;

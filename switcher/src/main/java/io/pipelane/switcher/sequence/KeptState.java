@@ -6,7 +6,7 @@ import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorSpec;
+import io.pipelane.switcher.NeverFits;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -28,61 +27,76 @@ import org.jspecify.annotations.Nullable;
  * whatever has become of the process that ran the step.
  */
 final class KeptState {
+  /*
+   * Charged is room for both copies of each tensor, as large as the largest has been, while the
+   * state is on the device; on the host, for one of them. So what all states are charged for one
+   * copy rises when one begins or grows, and then alone. Memory is taken for what is in a copy, and
+   * may be missing where the device had none: the state is charged still, and takes it later.
+   */
   private final StateMemory memory;
   private final Map<String, StateTensor> tensors = new LinkedHashMap<>();
   private int steps;
+
+  /** Whether working memory is charged. */
+  private boolean charged;
+
+  /** What is charged of the host's. */
+  private long hostBytes;
 
   /** Null in host memory, which no device writes to, and while the state is written out. */
   private @Nullable State number;
 
   /**
-   * A state of zeros.
+   * A state of zeros, but for what is given.
    *
-   * @param rows what open dimensions are
-   * @throws StatusException as {@link StateMemory#reserve}
+   * @param rows what open dimensions are of what is zeros
+   * @param initial what fits the model
+   * @throws StatusException as {@link StateMemory#reserve}, with {@link NeverFits} as its cause
+   *     where it has always the same size
    */
-  KeptState(StateMemory memory, StatePairs pairs, long rows) {
+  KeptState(StateMemory memory, StatePairs pairs, long rows, List<InputTensor> initial) {
     this.memory = memory;
+    pairs
+        .inputs()
+        .forEach(
+            (output, spec) ->
+                tensors.put(
+                    output,
+                    new StateTensor(
+                        memory, spec.name(), spec.type(), pairs.shape(spec, rows, initial))));
+    reserve(pairs);
     try {
-      for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
-        tensors.put(pair.getKey(), new StateTensor(memory, pair.getValue(), rows));
-      }
-      takeMemory(bytes -> memory.reserve(bytes, 0));
+      tensors.values().forEach(StateTensor::takeMemory);
       if (memory.isOnDevice()) {
         number = memory.takeWord();
       }
+      initial.forEach(this::begin);
     } catch (RuntimeException | Error e) {
       close();
       throw e;
     }
   }
 
-  private void takeMemory(LongConsumer reserve) {
-    if (!lacksMemory()) {
-      return;
-    }
-    reserve.accept(lackingBytes());
+  private void reserve(StatePairs pairs) {
     try {
-      tensors.values().forEach(StateTensor::takeMemory);
-    } catch (RuntimeException | Error e) {
-      memory.release(lackingBytes());
-      throw e;
+      memory.reserve(2 * roomBytes(), 0);
+      charged = true;
+    } catch (StatusException e) {
+      throw e.status() == Status.INSUFFICIENT_MEMORY && !pairs.isOpen()
+          ? NeverFits.refusal(String.valueOf(e.getMessage()))
+          : e;
     }
   }
 
-  private long heldBytes() {
-    return tensors.values().stream().mapToLong(StateTensor::heldBytes).sum();
+  /** What is charged for one copy. */
+  private long roomBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::roomBytes).sum();
   }
 
-  private long lackingBytes() {
-    return tensors.values().stream().mapToLong(StateTensor::lackingBytes).sum();
-  }
-
-  /** Begins with what is given, which fits, instead of zeros; before the first step. */
-  void begin(InputTensor given) {
+  private void begin(InputTensor given) {
     for (StateTensor tensor : tensors.values()) {
       if (tensor.name().equals(given.name())) {
-        tensor.begin(given, this::heldBytes);
+        tensor.begin(given);
       }
     }
   }
@@ -102,10 +116,23 @@ final class KeptState {
     return Optional.ofNullable(number).map(word -> new StateNumber(word.memory(), steps + 1));
   }
 
-  /** Where an output goes; null when it is none of the state. */
+  /**
+   * Where an output goes; null when it is none of the state.
+   *
+   * @throws StatusException as {@link StateMemory#reserve}, where it is larger than it has been; it
+   *     is as it was then
+   */
   @Nullable MemorySegment place(String output, Shape shape, long byteSize) {
     StateTensor tensor = tensors.get(output);
-    return tensor == null ? null : tensor.place(shape, byteSize, this::heldBytes);
+    if (tensor == null) {
+      return null;
+    }
+    long more = byteSize - tensor.roomBytes();
+    if (more > 0) {
+      memory.reserve(2 * more, 2 * roomBytes());
+      tensor.hasRoom(byteSize);
+    }
+    return tensor.place(shape, byteSize);
   }
 
   /** The step has succeeded, and everything is placed. */
@@ -143,12 +170,12 @@ final class KeptState {
 
   /** Whether {@link #bringBack} has something to do before the next step. */
   boolean lacksMemory() {
-    return tensors.values().stream().anyMatch(StateTensor::lacksMemory);
+    return !charged || tensors.values().stream().anyMatch(StateTensor::lacksMemory);
   }
 
   /** Whether all of it waits on the host, so that there is nothing to write out. */
   boolean isWrittenOut() {
-    return tensors.values().stream().allMatch(StateTensor::isWrittenOut);
+    return !charged;
   }
 
   /**
@@ -159,22 +186,16 @@ final class KeptState {
    */
   boolean writeOut(LongPredicate onHost) {
     requireWhole();
-    long bytes = leavingBytes();
-    if (bytes == 0 || !onHost.test(bytes)) {
+    long bytes = roomBytes();
+    if (!charged || bytes == 0 || (hostBytes == 0 && !onHost.test(bytes))) {
       return false;
     }
-    try {
-      tensors.values().forEach(StateTensor::writeOut);
-    } catch (RuntimeException | Error e) {
-      memory.giveHostBack(leavingBytes()); // What has left already waits there until the rest does.
-      throw e;
-    }
+    hostBytes = bytes; // Where it fails, what has left waits there until the rest does.
+    tensors.values().forEach(StateTensor::writeOut);
     giveBackNumber();
+    memory.release(2 * bytes);
+    charged = false;
     return true;
-  }
-
-  private long leavingBytes() {
-    return tensors.values().stream().mapToLong(StateTensor::leavingBytes).sum();
   }
 
   /**
@@ -183,13 +204,20 @@ final class KeptState {
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is lost then
    */
   void bringBack() {
-    if (lacksMemory() && memory.neverFits(lackingBytes(), heldBytes())) {
-      boolean _ = writeOut(memory::takeOnHost); // More than two thirds are for who has nothing yet.
+    if (!charged) {
+      memory.reserveInExchange(2 * roomBytes());
+      charged = true;
     }
-    takeMemory(bytes -> memory.reserveInExchange(bytes, heldBytes()));
+    tensors.values().forEach(StateTensor::takeMemory);
     if (number == null && memory.isOnDevice()) {
       number = newNumber();
     }
+    giveHostBack();
+  }
+
+  private void giveHostBack() {
+    memory.giveHostBack(hostBytes);
+    hostBytes = 0;
   }
 
   private State newNumber() {
@@ -214,6 +242,11 @@ final class KeptState {
   void close() {
     giveBackNumber();
     tensors.values().forEach(StateTensor::close);
+    if (charged) {
+      memory.release(2 * roomBytes());
+      charged = false;
+    }
+    giveHostBack();
     tensors.clear();
   }
 }

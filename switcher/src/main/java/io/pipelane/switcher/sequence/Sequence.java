@@ -320,9 +320,8 @@ final class Sequence {
       KeptState kept = state;
       if (of.start()) {
         free();
-        kept = new KeptState(memory, pairs, pairs.rows(request.inputs()));
+        kept = new KeptState(memory, pairs, pairs.rows(request.inputs()), of.initial());
         state = kept;
-        of.initial().forEach(kept::begin);
       } else if (kept == null) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,

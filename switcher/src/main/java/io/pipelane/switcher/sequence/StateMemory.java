@@ -6,11 +6,9 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
-import io.pipelane.switcher.NeverFits;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The memory for the states of one class of sequences: working memory, and host memory while they
@@ -60,11 +58,17 @@ final class StateMemory {
    *
    * @param ownBytes what the state has reserved already
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now, {@link
-   *     Status#INSUFFICIENT_MEMORY} when there never can be, with {@link NeverFits} as the cause
-   *     where it was to begin
+   *     Status#INSUFFICIENT_MEMORY} when there never can be
    */
   void reserve(long bytes, long ownBytes) {
-    requireEverFits(bytes, ownBytes);
+    long most = working.mostBeside(ownBytes);
+    if (bytes > most) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and could have %s at most; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent)"
+              .formatted(
+                  new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
+    }
     if (!tryReserve(bytes, host::tryTake)) {
       throw hasNoRoom(bytes);
     }
@@ -75,21 +79,6 @@ final class StateMemory {
     }
   }
 
-  private void requireEverFits(long bytes, long ownBytes) {
-    if (!neverFits(bytes, ownBytes)) {
-      return;
-    }
-    String reason =
-        "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and could have %s at most; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent)"
-            .formatted(
-                new ByteSize(bytes),
-                new ByteSize(ownBytes),
-                new ByteSize(Math.max(0, working.mostBeside(ownBytes))));
-    throw ownBytes == 0
-        ? NeverFits.refusal(reason)
-        : new StatusException(Status.INSUFFICIENT_MEMORY, reason);
-  }
-
   private static StatusException hasNoRoom(long bytes) {
     return StatusException.unavailable(
         "a sequence's state, of which there are two copies, needs another %s of device.working-memory, which other states, sessions and runs hold at present; try again, end sequences, or raise that or host-tier.states"
@@ -97,28 +86,21 @@ final class StateMemory {
   }
 
   /**
-   * The same for what has begun already: others are written out for it though the host is full.
+   * The same for a state that comes back: others are written out for it though the host is full.
    *
-   * @throws StatusException as {@link #reserve}
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now
    */
-  void reserveInExchange(long bytes, long ownBytes) {
-    requireEverFits(bytes, ownBytes);
+  void reserveInExchange(long bytes) {
     if (!tryReserve(bytes, this::takeOnHost)) {
       throw StatusException.unavailable(
-          "a sequence's state needs another %s of device.working-memory, which others use now; try again"
+          "a sequence's state waits in host memory, and the %s that it needs of device.working-memory are in use by others; try again"
               .formatted(new ByteSize(bytes)));
     }
   }
 
-  /** Takes host memory for a state that leaves in exchange. */
-  boolean takeOnHost(long bytes) {
+  private boolean takeOnHost(long bytes) {
     host.takeInExchange(bytes);
     return true;
-  }
-
-  /** Whether a state could never have so much more. */
-  boolean neverFits(long bytes, long ownBytes) {
-    return bytes > working.mostBeside(ownBytes);
   }
 
   private boolean tryReserve(long bytes, LongPredicate onHost) {
@@ -133,7 +115,7 @@ final class StateMemory {
     return true;
   }
 
-  /** Gives back what was reserved and has not been taken. */
+  /** Gives back what was reserved; nothing lies in it any more. */
   void release(long bytes) {
     working.releasePersistent(bytes);
   }
@@ -154,57 +136,19 @@ final class StateMemory {
     }
   }
 
-  /**
-   * Takes memory in place of some that nothing counts in. What it has more than that is reserved;
-   * what it has less is given back. Where the device has none, all of it is given back.
-   */
-  State replace(@Nullable State place, long bytes) {
-    long before = place == null ? 0 : place.memory().byteSize();
-    long reserved = Math.max(before, bytes);
-    if (place != null) {
-      place.close(); // First, as the device may have no room for both.
-    }
-    long unused = reserved;
-    try {
-      State other = take(bytes);
-      unused = reserved - bytes;
-      return other;
-    } finally {
-      if (unused > 0) {
-        release(unused);
-      }
-    }
-  }
-
   /** A few bytes beside a state, which nothing is charged for. */
   State takeWord() {
     return take(Integer.BYTES);
   }
 
-  /** Gives back what {@link #take} or {@link #bringBack} has answered, and its reservation. */
-  void giveBack(State state) {
-    long bytes = state.memory().byteSize();
-    state.close();
-    working.releasePersistent(bytes);
-  }
-
-  /**
-   * Has a state wait on the host, where memory is taken for it: a copy, where the device's memory
-   * is not the host's.
-   */
+  /** Has a state wait on the host: a copy, where the device's memory is not the host's. */
   State writeOut(State state) {
     if (!device.areOnDevice()) {
-      working.releasePersistent(state.memory().byteSize());
       return state;
     }
     State copy = copyOnHost(state);
-    giveBack(state);
+    state.close();
     return copy;
-  }
-
-  /** Gives back host memory that was taken, and that nothing waits in. */
-  void giveHostBack(long bytes) {
-    host.giveBack(bytes);
   }
 
   private static State copyOnHost(State state) {
@@ -220,26 +164,24 @@ final class StateMemory {
 
   /** The other way round, of what is reserved. */
   State bringBack(State waiting) {
-    long bytes = waiting.memory().byteSize();
     if (!device.areOnDevice()) {
-      host.giveBack(bytes);
       return waiting;
     }
-    State state = take(bytes);
+    State state = take(waiting.memory().byteSize());
     try {
       state.write(waiting.memory());
     } catch (RuntimeException | Error e) {
       state.close();
       throw e;
     }
-    discard(waiting);
+    waiting.close();
     return state;
   }
 
-  /** Gives back what waits on the host. */
-  void discard(State waiting) {
-    long bytes = waiting.memory().byteSize();
-    waiting.close();
+  /**
+   * Gives back host memory that was taken for what is written out; nothing waits in it any more.
+   */
+  void giveHostBack(long bytes) {
     host.giveBack(bytes);
   }
 }

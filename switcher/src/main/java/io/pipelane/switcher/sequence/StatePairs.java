@@ -65,6 +65,29 @@ record StatePairs(List<TensorSpec> declared, Map<String, TensorSpec> inputs) {
     return shape.rank() == 0 ? 1 : shape.dimension(0);
   }
 
+  /** Whether its size is a client's choice. */
+  boolean isOpen() {
+    return inputs.values().stream().anyMatch(spec -> !spec.shape().isConcrete());
+  }
+
+  /**
+   * The shape that a tensor begins with.
+   *
+   * @param rows what its open dimensions are, unless it is given
+   */
+  Shape shape(TensorSpec spec, long rows, List<InputTensor> initial) {
+    for (InputTensor given : initial) {
+      if (given.name().equals(spec.name())) {
+        return given.shape();
+      }
+    }
+    long[] dimensions = spec.shape().toArray();
+    for (int i = 0; i < dimensions.length; i++) {
+      dimensions[i] = dimensions[i] < 0 ? rows : dimensions[i];
+    }
+    return Shape.of(dimensions);
+  }
+
   /** What of a run's inputs is state. */
   long bytes(List<InputTensor> all) {
     return all.stream()

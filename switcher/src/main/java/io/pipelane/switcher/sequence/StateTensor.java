@@ -3,18 +3,16 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
-import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A tensor of a sequence's state: an output of one step that is an input of the next. A step reads
  * it while its successor is written, which counts once the step has succeeded. Between steps it may
- * be written out. Belongs to one thread after another.
+ * be written out. Charges nothing: that is its state's. Belongs to one thread after another.
  */
 final class StateTensor {
   private final StateMemory memory;
@@ -23,44 +21,45 @@ final class StateTensor {
   private Shape shape;
   private Shape nextShape;
 
+  /** The larger of both copies, or the largest that there has been. */
+  private long roomBytes;
+
   /** Null before {@link #takeMemory}, and while it is written out. */
   private @Nullable State data;
 
-  /** Null at the same times: there is nothing in it that counts. */
+  /** Null at the same times, or where there was no memory for it: nothing in it counts. */
   private @Nullable State next;
 
-  /** What that has, or has had: a state comes back as it has left. */
-  private long nextBytes;
-
-  /** What waits on the host instead. */
+  /** What waits on the host instead of data. */
   private @Nullable State writtenOut;
 
-  /**
-   * A state of zeros, which has no memory yet.
-   *
-   * @param rows what its open dimensions are
-   */
-  StateTensor(StateMemory memory, TensorSpec spec, long rows) {
+  /** A state of zeros, which has no memory yet. */
+  StateTensor(StateMemory memory, String name, TensorType type, Shape shape) {
     this.memory = memory;
-    this.name = spec.name();
-    this.type = spec.type();
-    long[] dimensions = spec.shape().toArray();
-    for (int i = 0; i < dimensions.length; i++) {
-      dimensions[i] = dimensions[i] < 0 ? rows : dimensions[i];
-    }
-    this.shape = Shape.of(dimensions);
+    this.name = name;
+    this.type = type;
+    this.shape = shape;
     this.nextShape = shape;
-    this.nextBytes = byteSize();
+    this.roomBytes = byteSize();
   }
 
   private long byteSize() {
     return Math.multiplyExact(shape.elements(), (long) type.byteWidth());
   }
 
-  /** Begins with what is given, which fits, instead of zeros. */
-  void begin(InputTensor given, LongSupplier ownBytes) {
-    nextOf(given.shape(), given.data().byteSize(), ownBytes).write(given.data());
-    advance();
+  /** What is to be charged for each of its two copies. */
+  long roomBytes() {
+    return roomBytes;
+  }
+
+  /** It is charged so much from now on. */
+  void hasRoom(long bytes) {
+    roomBytes = bytes;
+  }
+
+  /** Begins with what is given, of its shape, instead of zeros; before the first step. */
+  void begin(InputTensor given) {
+    Objects.requireNonNull(data).write(given.data());
   }
 
   String name() {
@@ -88,62 +87,29 @@ final class StateTensor {
     return new InputTensor(name, type, shape, copy);
   }
 
-  /**
-   * Where the step under way writes what comes after it.
-   *
-   * @param ownBytes what all of the state holds, asked where it changes its size
-   */
-  MemorySegment place(Shape written, long byteSize, LongSupplier ownBytes) {
-    return nextOf(written, byteSize, ownBytes).memory();
-  }
-
-  private State nextOf(Shape written, long byteSize, LongSupplier ownBytes) {
+  /** Where the step under way writes what comes after it; there is room for so much. */
+  MemorySegment place(Shape written, long byteSize) {
     State place = next;
-    long has = place == null ? 0 : place.memory().byteSize();
-    if (place == null || byteSize != has) {
-      if (byteSize > has) {
-        reserve(byteSize - has, byteSize <= byteSize(), ownBytes.getAsLong());
-      }
-      next = null; // Where it fails, it has none.
-      place = memory.replace(place, byteSize);
+    if (place == null || byteSize != place.memory().byteSize()) {
+      closeNext(); // First, as the device may have no room for both.
+      place = memory.take(byteSize);
       next = place;
-      nextBytes = byteSize;
     }
     nextShape = written;
-    return place;
-  }
-
-  /** For a second copy of what is there others leave as they do for what comes back. */
-  private void reserve(long more, boolean isAsLarge, long ownBytes) {
-    if (isAsLarge) {
-      memory.reserveInExchange(more, ownBytes);
-    } else {
-      memory.reserve(more, ownBytes);
-    }
+    return place.memory();
   }
 
   /** The step has succeeded, and everything is placed. */
   void advance() {
-    State read = Objects.requireNonNull(data);
+    State read = data;
     data = Objects.requireNonNull(next);
     next = read;
-    nextBytes = read.memory().byteSize();
     shape = nextShape;
   }
 
-  /** What it has of working memory. */
-  long heldBytes() {
-    return leavingBytes() + (next == null ? 0 : next.memory().byteSize());
-  }
-
-  /** What {@link #writeOut} takes on the host. */
-  long leavingBytes() {
-    return data == null ? 0 : data.memory().byteSize();
-  }
-
   /**
-   * Gives its working memory up until it takes some again; between steps, with {@link
-   * #leavingBytes} of host memory taken for it.
+   * Gives its working memory up until it takes some again; between steps. Where that fails, it is
+   * as it was.
    */
   void writeOut() {
     State whole = data;
@@ -151,26 +117,17 @@ final class StateTensor {
       writtenOut = memory.writeOut(whole);
       data = null;
     }
-    giveBackNext();
-  }
-
-  boolean isWrittenOut() {
-    return writtenOut != null;
+    closeNext();
   }
 
   /** Whether a step has to wait for {@link #takeMemory}. */
   boolean lacksMemory() {
-    return next == null;
-  }
-
-  /** What {@link #takeMemory} would take. */
-  long lackingBytes() {
-    return (data == null ? byteSize() : 0) + (next == null ? nextBytes : 0);
+    return data == null || next == null;
   }
 
   /**
-   * Has working memory for a step, with what was written out in it: {@link #lackingBytes}, which
-   * are reserved. Where that fails, what it has not taken it lacks still, and nothing is lost.
+   * Has working memory for a step, with what was written out in it. Where that fails, what it has
+   * not taken it lacks still, and nothing is lost.
    */
   void takeMemory() {
     if (data == null) {
@@ -179,25 +136,25 @@ final class StateTensor {
       writtenOut = null;
     }
     if (next == null) {
-      next = memory.take(nextBytes);
+      next = memory.take(byteSize());
     }
   }
 
-  private void giveBackNext() {
+  private void closeNext() {
     if (next != null) {
-      memory.giveBack(next);
+      next.close();
       next = null;
     }
   }
 
   void close() {
-    giveBackNext();
+    closeNext();
     if (data != null) {
-      memory.giveBack(data);
+      data.close();
       data = null;
     }
     if (writtenOut != null) {
-      memory.discard(writtenOut);
+      writtenOut.close();
       writtenOut = null;
     }
   }

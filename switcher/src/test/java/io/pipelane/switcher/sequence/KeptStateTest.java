@@ -12,12 +12,14 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.BoundedReservations;
+import io.pipelane.switcher.NeverFits;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A state of two tensors, of which two copies each are kept. */
@@ -38,7 +40,7 @@ class KeptStateTest {
         new StateMemory(
             DeviceStates.ON_HOST, room, new HostStates(0), _ -> false, _ -> false, askedFor::add);
     StatusException refusal =
-        assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1));
+        assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
     assertEquals(List.of(4 * TENSOR), askedFor);
     assertEquals(fitting * TENSOR, room.freeBytes());
@@ -51,6 +53,7 @@ class KeptStateTest {
         assertThrows(
             StatusException.class, () -> state(DeviceStates.ON_HOST, room, new HostStates(0)));
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
+    assertTrue(NeverFits.isBehind(refusal));
   }
 
   @Test
@@ -73,9 +76,10 @@ class KeptStateTest {
     KeptState state = state(device, room, host);
     device.readsUntilFailure = 2; // The number, and one of both tensors.
     assertThrows(StatusException.class, () -> state.writeOut(host::tryTake));
-    assertEquals(TENSOR, host.takenBytes());
-    assertEquals(2 * TENSOR, room.freeBytes());
+    assertEquals(2 * TENSOR, host.takenBytes());
+    assertEquals(0, room.freeBytes());
     assertFalse(state.isWrittenOut());
+    assertTrue(state.lacksMemory());
     assertTrue(state.writeOut(host::tryTake));
     assertTrue(state.isWrittenOut());
     assertEquals(2 * TENSOR, host.takenBytes());
@@ -87,49 +91,51 @@ class KeptStateTest {
   }
 
   @Test
-  void stateThatGrows_needsRoomForTwoCopies_andComesBackAsItHasLeft() {
-    BoundedReservations room = new BoundedReservations(3 * TENSOR);
+  void stateThatGrows_keepsTheRoomOfItsLargest() {
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
     HostStates host = new HostStates(2 * TENSOR);
     KeptState state = growing(memory(DeviceStates.ON_HOST, room, host));
-    state.place("t", Shape.of(2, 4), 2 * TENSOR);
-    state.advance();
-    assertEquals(0, room.freeBytes());
+    assertEquals(2 * TENSOR, room.freeBytes());
+    for (int rows : new int[] {2, 2, 1, 1, 2}) {
+      state.place("t", Shape.of(rows, 4), rows * TENSOR);
+      state.advance();
+      assertEquals(0, room.freeBytes());
+      assertTrue(state.writeOut(host::tryTake));
+      assertEquals(4 * TENSOR, room.freeBytes());
+      assertEquals(2 * TENSOR, host.takenBytes());
+      state.bringBack();
+      assertEquals(0, host.takenBytes());
+      assertEquals(Shape.of(rows, 4), state.inputs().getFirst().shape());
+    }
+    state.close();
+    assertEquals(4 * TENSOR, room.freeBytes());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"4, UNAVAILABLE", "3, INSUFFICIENT_MEMORY"})
+  void growthThatFindsNoRoom_leavesTheStateAsItWas(int tensors, Status expected) {
+    BoundedReservations room = new BoundedReservations(tensors * TENSOR);
+    assertTrue(room.tryReservePersistent((tensors - 2) * TENSOR));
+    KeptState state = growing(memory(DeviceStates.ON_HOST, room, new HostStates(0)));
     for (int i = 0; i < 3; i++) {
       StatusException refusal =
           assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
-      assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
-      assertTrue(state.writeOut(host::tryTake));
-      assertEquals(3 * TENSOR, room.freeBytes());
-      state.bringBack();
-      assertEquals(Shape.of(2, 4), state.inputs().getFirst().shape());
+      assertEquals(expected, refusal.status(), refusal.getMessage());
+      assertFalse(state.lacksMemory());
+      state.place("t", Shape.of(1, 4), TENSOR);
+      state.advance();
     }
     state.close();
-    assertEquals(3 * TENSOR, room.freeBytes());
-  }
-
-  @Test
-  void growthThatFindsNoRoomNow_leavesTheStateAsItWas() {
-    BoundedReservations room = new BoundedReservations(4 * TENSOR);
-    assertTrue(room.tryReservePersistent(2 * TENSOR));
-    KeptState state = growing(memory(DeviceStates.ON_HOST, room, new HostStates(0)));
-    StatusException refusal =
-        assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
-    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
-    assertFalse(state.lacksMemory());
-    state.place("t", Shape.of(1, 4), TENSOR);
-    state.advance();
-    state.close();
-    room.releasePersistent(2 * TENSOR);
-    assertEquals(4 * TENSOR, room.freeBytes());
+    assertEquals(2 * TENSOR, room.freeBytes());
   }
 
   private static KeptState growing(StateMemory memory) {
     TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
-    return new KeptState(memory, new StatePairs(List.of(open), Map.of("t", open)), 1);
+    return new KeptState(memory, new StatePairs(List.of(open), Map.of("t", open)), 1, List.of());
   }
 
   private static KeptState state(DeviceStates device, BoundedReservations room, HostStates host) {
-    return new KeptState(memory(device, room, host), PAIRS, 1);
+    return new KeptState(memory(device, room, host), PAIRS, 1, List.of());
   }
 
   private static StateMemory memory(
