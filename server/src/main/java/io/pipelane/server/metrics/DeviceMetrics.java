@@ -140,11 +140,11 @@ final class DeviceMetrics {
         state -> state.states().sequences());
     gauge(
         "pipelane_state_written_out_bytes",
-        "States of sequences that wait in host memory for room on the device",
+        "Host memory for states of sequences that wait for room on the device",
         state -> state.states().writtenOutBytes());
     counter(
         "pipelane_states_written_out",
-        "Tensors of states that were written out to host memory",
+        "How often a state of a sequence was written out to host memory",
         state -> state.states().timesWrittenOut());
     addKept();
     gauge(

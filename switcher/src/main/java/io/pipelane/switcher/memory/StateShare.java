@@ -29,7 +29,7 @@ public final class StateShare {
 
   /** Whether states may hold so much more now, be it free or not. */
   public synchronized boolean hasRoomFor(long bytes) {
-    return heldBytes == 0 || bytes <= limitBytes - heldBytes;
+    return bytes == 0 || heldBytes == 0 || bytes <= limitBytes - heldBytes;
   }
 
   /** What all states hold now. */

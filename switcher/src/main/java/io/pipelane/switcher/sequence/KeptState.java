@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
 final class KeptState {
   /*
    * Charged is room for both copies of each tensor, as large as the largest has been, while the
-   * state is on the device; on the host, for one of them. So what all states are charged for one
-   * copy rises when one begins or grows, and then alone. Memory is taken for what is in a copy, and
+   * state is on the device; on the host, for one of them. What was for a step that has failed goes
+   * in front of the next. So what all states are charged for one copy rises when one begins or
+   * grows, and then alone. Memory is taken for what is in a copy, and
    * may be missing where the device had none: the state is charged still, and takes it later.
    */
   private final StateMemory memory;
@@ -119,8 +120,8 @@ final class KeptState {
   /**
    * Where an output goes; null when it is none of the state.
    *
-   * @throws StatusException as {@link StateMemory#reserve}, where it is larger than it has been; it
-   *     is as it was then
+   * @throws StatusException as {@link StateMemory#reserve}, where it is larger than it has been, or
+   *     as {@link StateMemory#take}; what the next step reads is as it was
    */
   @Nullable MemorySegment place(String output, Shape shape, long byteSize) {
     StateTensor tensor = tensors.get(output);
@@ -170,7 +171,10 @@ final class KeptState {
 
   /** Whether {@link #bringBack} has something to do before the next step. */
   boolean lacksMemory() {
-    return !charged || tensors.values().stream().anyMatch(StateTensor::lacksMemory);
+    return !charged
+        || (number == null && memory.isOnDevice())
+        || unneededBytes() > 0
+        || tensors.values().stream().anyMatch(StateTensor::lacksMemory);
   }
 
   /** Whether all of it waits on the host, so that there is nothing to write out. */
@@ -191,7 +195,14 @@ final class KeptState {
       return false;
     }
     hostBytes = bytes; // Where it fails, what has left waits there until the rest does.
-    tensors.values().forEach(StateTensor::writeOut);
+    try {
+      tensors.values().forEach(StateTensor::writeOut);
+    } catch (RuntimeException | Error e) {
+      if (tensors.values().stream().noneMatch(StateTensor::isOut)) {
+        giveHostBack();
+      }
+      throw e;
+    }
     giveBackNumber();
     memory.release(2 * bytes);
     charged = false;
@@ -204,6 +215,7 @@ final class KeptState {
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room; nothing is lost then
    */
   void bringBack() {
+    giveUnneededBack();
     if (!charged) {
       memory.reserveInExchange(2 * roomBytes());
       charged = true;
@@ -213,6 +225,18 @@ final class KeptState {
       number = newNumber();
     }
     giveHostBack();
+  }
+
+  private long unneededBytes() {
+    return tensors.values().stream().mapToLong(StateTensor::unneededBytes).sum();
+  }
+
+  private void giveUnneededBack() {
+    long bytes = unneededBytes();
+    tensors.values().forEach(StateTensor::giveUnneededBack);
+    if (charged && bytes > 0) {
+      memory.release(2 * bytes);
+    }
   }
 
   private void giveHostBack() {

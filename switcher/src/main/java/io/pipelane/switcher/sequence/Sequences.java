@@ -155,7 +155,10 @@ public final class Sequences implements AutoCloseable {
     return models.containsKey(version);
   }
 
-  /** What the states take in working memory that a run of steps reads, with their other copies. */
+  /**
+   * What the states take in working memory that a run of steps reads, with their other copies: more
+   * where they have been larger.
+   */
   public long heldBytes(InferenceRequest run) {
     @Nullable StatePairs pairs = models.get(run.model());
     return pairs == null ? 0 : 2 * pairs.bytes(run.inputs());

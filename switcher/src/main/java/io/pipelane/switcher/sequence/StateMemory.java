@@ -69,10 +69,10 @@ final class StateMemory {
               .formatted(
                   new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
     }
-    if (!tryReserve(bytes, host::tryTake)) {
+    if (host.holdsMoreThanItMay() || !tryReserve(bytes, host::tryTake)) {
       throw hasNoRoom(bytes);
     }
-    // Looked at last: what leaves in exchange holds host memory before its place here is free.
+    // Looked at last, too: what leaves in exchange holds host memory before its place here is free.
     if (host.holdsMoreThanItMay()) {
       release(bytes);
       throw hasNoRoom(bytes);

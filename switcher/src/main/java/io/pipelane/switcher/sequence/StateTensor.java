@@ -21,8 +21,11 @@ final class StateTensor {
   private Shape shape;
   private Shape nextShape;
 
-  /** The larger of both copies, or the largest that there has been. */
+  /** The larger of both copies, or the largest that has been placed. */
   private long roomBytes;
+
+  /** The largest that has counted. */
+  private long mostBytes;
 
   /** Null before {@link #takeMemory}, and while it is written out. */
   private @Nullable State data;
@@ -41,6 +44,7 @@ final class StateTensor {
     this.shape = shape;
     this.nextShape = shape;
     this.roomBytes = byteSize();
+    this.mostBytes = roomBytes;
   }
 
   private long byteSize() {
@@ -105,6 +109,20 @@ final class StateTensor {
     data = Objects.requireNonNull(next);
     next = read;
     shape = nextShape;
+    mostBytes = Math.max(mostBytes, byteSize());
+  }
+
+  /** What of its room was for a step that has failed; between steps. */
+  long unneededBytes() {
+    return roomBytes - mostBytes;
+  }
+
+  /** Does without that, and without what lies there. */
+  void giveUnneededBack() {
+    if (next != null && next.memory().byteSize() > mostBytes) {
+      closeNext();
+    }
+    roomBytes = mostBytes;
   }
 
   /**
@@ -118,6 +136,11 @@ final class StateTensor {
       data = null;
     }
     closeNext();
+  }
+
+  /** Whether what counts waits on the host. */
+  boolean isOut() {
+    return writtenOut != null;
   }
 
   /** Whether a step has to wait for {@link #takeMemory}. */

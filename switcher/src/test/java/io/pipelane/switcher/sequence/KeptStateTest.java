@@ -69,6 +69,17 @@ class KeptStateTest {
   }
 
   @Test
+  void stateOfWhichNothingLeaves_takesNoHostMemory() {
+    HostStates host = new HostStates(2 * TENSOR);
+    FailingReads device = new FailingReads();
+    KeptState state = state(device, new BoundedReservations(4 * TENSOR), host);
+    device.readsUntilFailure = 1; // The number is read.
+    assertThrows(StatusException.class, () -> state.writeOut(host::tryTake));
+    assertEquals(0, host.takenBytes());
+    state.close();
+  }
+
+  @Test
   void stateThatLeavesByHalves_leavesWhollyNextTime() {
     HostStates host = new HostStates(2 * TENSOR);
     BoundedReservations room = new BoundedReservations(4 * TENSOR);
@@ -127,6 +138,28 @@ class KeptStateTest {
     }
     state.close();
     assertEquals(2 * TENSOR, room.freeBytes());
+  }
+
+  /** The one output had room, the other not. */
+  @Test
+  void stepThatGrowsAndFails_leavesNoRoomTaken() {
+    BoundedReservations room = new BoundedReservations(12 * TENSOR);
+    TensorSpec one = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
+    TensorSpec other = new TensorSpec("u", TensorType.FP32, Shape.of(-1, 4));
+    StatePairs pairs = new StatePairs(List.of(one, other), Map.of("t", one, "v", other));
+    StateMemory memory = memory(DeviceStates.ON_HOST, room, new HostStates(0));
+    KeptState state = new KeptState(memory, pairs, 1, List.of());
+    state.place("t", Shape.of(3, 4), 3 * TENSOR);
+    assertThrows(StatusException.class, () -> state.place("v", Shape.of(4, 4), 4 * TENSOR));
+    assertTrue(state.lacksMemory());
+    state.bringBack();
+    assertEquals(8 * TENSOR, room.freeBytes());
+    state.place("t", Shape.of(1, 4), TENSOR);
+    state.place("v", Shape.of(5, 4), 5 * TENSOR);
+    state.advance();
+    assertFalse(state.lacksMemory());
+    state.close();
+    assertEquals(12 * TENSOR, room.freeBytes());
   }
 
   private static KeptState growing(StateMemory memory) {
