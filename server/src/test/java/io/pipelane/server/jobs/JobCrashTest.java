@@ -195,12 +195,7 @@ class JobCrashTest {
   @Test
   void outputThatIsMadeAfterTheCrash_isNotReplaced() throws Exception {
     JobsFixture fixture = new JobsFixture(root);
-    fixture.writeInput("in.jsonl", ITEMS);
-    Crashing hook = new Crashing(JobStep.PUBLISH_OUTPUT, 1);
-    Jobs jobs = fixture.open(EchoService.inline(), hook);
-    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-    hook.crashed.await();
-    jobs.close();
+    String id = crashAsTheOutputIsPublished(fixture);
     Files.writeString(root.resolve("o"), "precious");
     for (int start = 0; start < 2; start++) {
       try (Jobs again = fixture.open(EchoService.inline())) {
@@ -212,16 +207,22 @@ class JobCrashTest {
     }
   }
 
-  /** Those that are removed look like an output that its owner has taken away. */
-  @Test
-  void rowsThatAreCutAfterTheCrash_areNoOutput() throws Exception {
-    JobsFixture fixture = new JobsFixture(root);
+  /** Answers the job. */
+  private static String crashAsTheOutputIsPublished(JobsFixture fixture) throws Exception {
     fixture.writeInput("in.jsonl", ITEMS);
     Crashing hook = new Crashing(JobStep.PUBLISH_OUTPUT, 1);
     Jobs jobs = fixture.open(EchoService.inline(), hook);
     String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
     hook.crashed.await();
     jobs.close();
+    return id;
+  }
+
+  /** Those that are removed look like an output that its owner has taken away. */
+  @Test
+  void rowsThatAreCutAfterTheCrash_areNoOutput() throws Exception {
+    JobsFixture fixture = new JobsFixture(root);
+    String id = crashAsTheOutputIsPublished(fixture);
     Files.writeString(root.resolve("o." + id + ".partial"), "damaged");
     for (int start = 0; start < 2; start++) {
       try (Jobs again = fixture.open(EchoService.inline())) {

@@ -131,7 +131,7 @@ final class KeptState {
     long more = byteSize - tensor.roomBytes();
     if (more > 0) {
       memory.reserve(2 * more, 2 * roomBytes());
-      tensor.hasRoom(byteSize);
+      tensor.grantRoom(byteSize);
     }
     return tensor.place(shape, byteSize);
   }

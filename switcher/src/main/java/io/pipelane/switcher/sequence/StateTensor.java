@@ -57,7 +57,7 @@ final class StateTensor {
   }
 
   /** It is charged so much from now on. */
-  void hasRoom(long bytes) {
+  void grantRoom(long bytes) {
     roomBytes = bytes;
   }
 
