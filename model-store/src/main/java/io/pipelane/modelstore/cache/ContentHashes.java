@@ -94,9 +94,7 @@ public final class ContentHashes {
 
   /** The hash of a text. */
   public static String ofText(String text) {
-    MessageDigest digest = Sha256.begin();
-    digest.update(text.getBytes(java.nio.charset.StandardCharsets.UTF_8));
-    return HexFormat.of().formatHex(digest.digest());
+    return HexFormat.of().formatHex(Sha256.of(text));
   }
 
   private String ofFile(Path file) throws IOException {

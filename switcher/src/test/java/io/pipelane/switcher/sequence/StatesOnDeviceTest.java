@@ -116,28 +116,22 @@ class StatesOnDeviceTest {
     @Override
     public State take(long bytes) {
       live.incrementAndGet();
-      State host = DeviceStates.ON_HOST.take(bytes);
-      return new State() {
-        @Override
-        public MemorySegment memory() {
-          return host.memory();
-        }
-
+      return new HostState(bytes) {
         @Override
         public void read(MemorySegment to) {
-          host.read(to);
+          super.read(to);
           readBytes.addAndGet(bytes);
         }
 
         @Override
         public void write(MemorySegment from) {
-          host.write(from);
+          super.write(from);
           writtenBytes.addAndGet(bytes);
         }
 
         @Override
         public void close() {
-          host.close();
+          super.close();
           live.decrementAndGet();
         }
       };

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
-import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 
 class TidiedStatesTest {
@@ -34,26 +33,10 @@ class TidiedStatesTest {
         throw new StatusException(refusal, "no " + bytes + " bytes, there are " + room);
       }
       room -= bytes;
-      State host = DeviceStates.ON_HOST.take(bytes);
-      return new State() {
-        @Override
-        public MemorySegment memory() {
-          return host.memory();
-        }
-
-        @Override
-        public void read(MemorySegment to) {
-          host.read(to);
-        }
-
-        @Override
-        public void write(MemorySegment from) {
-          host.write(from);
-        }
-
+      return new HostState(bytes) {
         @Override
         public void close() {
-          host.close();
+          super.close();
           kept += bytes;
         }
       };
