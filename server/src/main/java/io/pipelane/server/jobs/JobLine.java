@@ -1,12 +1,15 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.placement.PlacedJob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
@@ -143,9 +146,10 @@ final class JobLine {
     if (closed) {
       return null;
     }
+    Map<ModelVersion, Optional<String>> away = new HashMap<>();
     for (Priority wanted : classes) {
       for (Job job : order.of(waitingOf(wanted))) {
-        if (job.isStopped() || (mayRun(job) && hasPlace(job))) {
+        if (job.isStopped() || (mayRun(job, away) && hasPlace(job))) {
           waiting.remove(job);
           ofModelsAway.remove(job);
           return job;
@@ -159,14 +163,19 @@ final class JobLine {
     return waiting.stream().filter(job -> job.spec().priority() == wanted).toList();
   }
 
-  /** Not before its model is back, if that was away when it last ran. */
-  private boolean mayRun(Job job) {
+  /**
+   * Not before its model is back, if that was away when it last ran.
+   *
+   * @param away what was said of models: each is asked for once, lest it come back between two of
+   *     its jobs and the later one go first
+   */
+  private boolean mayRun(Job job, Map<ModelVersion, Optional<String>> away) {
     if (!ofModelsAway.contains(job)) {
       return true;
     }
     Optional<String> reason;
     try {
-      reason = modelAway.apply(job.spec());
+      reason = away.computeIfAbsent(job.spec().model(), _ -> modelAway.apply(job.spec()));
     } catch (RuntimeException e) { // Its run meets the same, and ends it.
       return true;
     }
