@@ -6,6 +6,7 @@ import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.model.ModelOptions;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
+import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import java.nio.file.Path;
 import java.util.List;
@@ -38,11 +39,14 @@ public final class OverheadCommand implements Callable<Integer> {
         new Results(OverheadColumns.TITLE, OverheadColumns.ALL, OverheadColumns.NOTES);
     OverheadRounds rounds =
         new OverheadRounds(work, accelerated, options.rounds(), options.length(), results);
-    for (String name : chosen.names(models)) {
-      AskedModel asked = models.find(name);
-      Console.say(spec, "measuring " + asked.name());
-      Path folder = models.repository("alone-" + asked.model(), List.of(asked));
-      rounds.measure(asked, folder, options.warmup());
+    try (CutOff measuring = options.publishIfCutOff(spec, results)) {
+      for (String name : chosen.names(models)) {
+        AskedModel asked = models.find(name);
+        Console.say(spec, "measuring " + asked.name());
+        Path folder = models.repository("alone-" + asked.model(), List.of(asked));
+        rounds.measure(asked, folder, options.warmup());
+      }
+      measuring.complete();
     }
     rounds.summarise();
     options.publish(
