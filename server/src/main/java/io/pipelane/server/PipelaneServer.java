@@ -4,6 +4,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.TracingConfig;
+import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.OrphanedChildren;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
@@ -74,6 +75,7 @@ public final class PipelaneServer implements AutoCloseable {
 
   private final Duration drainTimeout;
   private final ServingDevices devices;
+  private final TransferMemory transferMemory;
   private final RepositoryCatalog repositoryCatalog;
   private final EnsembleCatalog catalog;
   private final EnsembleService service;
@@ -93,6 +95,7 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       OpenDevices open = DeviceOpening.open(config, library, opened, announcements);
       devices = open.serving();
+      transferMemory = open.transferMemory();
       ImportSettings importSettings =
           CatalogSettings.imports(config, library, devices.runtimeVersion(), open.targets().get());
       Importer importer =
@@ -127,7 +130,7 @@ public final class PipelaneServer implements AutoCloseable {
               hosts.isPresent() ? load : devices,
               devices.spans(),
               statistics,
-              new TransferBuffers(open.transferMemory()));
+              new TransferBuffers(transferMemory));
       JobsOpening jobsOpening = new JobsOpening(config, devices, opened);
       Optional<JobPlacement> placement = jobsOpening.placement(open.targets().get());
       jobs = jobsOpening.jobs(catalog, service, statistics, placement);
@@ -160,8 +163,7 @@ public final class PipelaneServer implements AutoCloseable {
               jobs,
               new ObservationSettings(traceSettings, LogSettings.ofProcess()),
               opened.add(sharedMemory(config)));
-      frontEnds =
-          opened.add(FrontEnds.start(config.server(), tls, backend, hosts, open.transferMemory()));
+      frontEnds = opened.add(FrontEnds.start(config.server(), tls, backend, hosts, transferMemory));
       Optional<PollThread> poll =
           PollThread.every(config.repository().poll(), repository::stamps, catalog::reload);
       catalog.start();
@@ -290,6 +292,11 @@ public final class PipelaneServer implements AutoCloseable {
 
   public ServingDevices devices() {
     return devices;
+  }
+
+  /** Where large requests and answers lie best, in this process as well; as far as it goes. */
+  public TransferMemory transferMemory() {
+    return transferMemory;
   }
 
   /**

@@ -18,6 +18,7 @@ import io.pipelane.server.device.DeviceList;
 import io.pipelane.server.device.Processor;
 import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.MemoryOverview;
@@ -27,6 +28,8 @@ import io.pipelane.switcher.memory.TransferCounters;
 import io.pipelane.switcher.schedule.turn.Preemptions;
 import io.pipelane.switcher.sharing.Sharing;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,8 +38,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.LongFunction;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Pipelane in this process, without HTTP between, with room for every model; it loads a copy of
@@ -47,6 +54,7 @@ public final class LocalPipelane implements AutoCloseable {
   private static final long LEAST_MEMORY = 256L << 20;
 
   private final PipelaneServer server;
+  private final Queue<MemorySegment> taken = new ConcurrentLinkedQueue<>();
 
   private LocalPipelane(PipelaneServer server) {
     this.server = server;
@@ -166,7 +174,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   /** A caller, for one thread. */
   public LocalCaller caller(String model, List<Tensor> inputs) {
-    return caller(model, inputs, Priority.ONLINE, 0);
+    return caller(model, inputs, Priority.ONLINE, 0, LocalPipelane::ordinary);
   }
 
   /** A caller of a class, for one thread, while there is no other; the first of a number. */
@@ -181,16 +189,41 @@ public final class LocalPipelane implements AutoCloseable {
    *     own, and who has the number of an earlier one begins its sequence anew
    */
   public LocalCaller caller(AskedModel asked, Priority priority, int number) {
-    return caller(asked.model(), inputs(asked), priority, number);
+    return caller(asked.model(), inputs(asked), priority, number, LocalPipelane::ordinary);
   }
 
-  private LocalCaller caller(String model, List<Tensor> inputs, Priority priority, int number) {
+  /** A caller whose requests and answers lie where those of the front ends do, for one thread. */
+  public LocalCaller receivingCaller(AskedModel asked) {
+    return caller(asked.model(), inputs(asked), Priority.ONLINE, 0, this::received);
+  }
+
+  /** Lent until this server is closed. */
+  private MemorySegment received(long bytes) {
+    @Nullable MemorySegment found =
+        bytes < TransferBuffers.LEAST_BYTES ? null : server.transferMemory().take(bytes);
+    if (found == null) {
+      return ordinary(bytes);
+    }
+    taken.add(found);
+    return found;
+  }
+
+  private static MemorySegment ordinary(long bytes) {
+    return Arena.ofAuto().allocate(bytes, 64);
+  }
+
+  private LocalCaller caller(
+      String model,
+      List<Tensor> inputs,
+      Priority priority,
+      int number,
+      LongFunction<MemorySegment> memory) {
     ModelVersion version = new ModelVersion(model, 1);
     InferenceService service =
         server.catalog().resolve(model, "").options().state().isEmpty()
             ? (request, handler) -> submit(request, priority, handler)
             : new SequenceSteps((request, handler) -> submit(request, priority, handler), number);
-    return new LocalCaller(service, version, inputs, outputs(model));
+    return new LocalCaller(service, version, inputs, outputs(model), memory);
   }
 
   /** A caller of an ensemble, for one thread. */
@@ -322,6 +355,7 @@ public final class LocalPipelane implements AutoCloseable {
 
   @Override
   public void close() {
+    taken.forEach(server.transferMemory()::giveBack);
     server.close();
   }
 }

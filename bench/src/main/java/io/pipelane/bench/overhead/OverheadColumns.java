@@ -26,8 +26,10 @@ final class OverheadColumns {
               + " back. \"of it the run\" is the run on the lane's thread, as the server counts it.",
           "plain: a session of the same file with the same threads (one on the CPU), default"
               + " optimisation, inputs bound once, its answer left where ONNX Runtime put it.",
-          "On a GPU models run in worker processes, as they do by default there, and requests lie in"
-              + " ordinary memory for both; bench switch tells them apart in one process.",
+          "Requests and answers of 64 KiB and more lie where the server's front ends have them, which"
+              + " a GPU reads and writes directly; plain's lie in ordinary memory, as a process has"
+              + " them that reads them from a socket. bench switch has both in pinned memory.",
+          "On a GPU models run in worker processes, as they do by default there.",
           "weights: what is streamed to the device.");
 
   private OverheadColumns() {}

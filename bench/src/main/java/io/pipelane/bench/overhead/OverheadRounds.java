@@ -10,7 +10,6 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Ledger;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
@@ -59,7 +58,7 @@ final class OverheadRounds {
     try (LocalPipelane server =
         LocalPipelane.startFor(asked, repository, work, accelerated.serverSettings(work))) {
       runtimeVersion = server.runtimeVersion();
-      LocalCaller caller = server.caller(asked, Priority.ONLINE);
+      LocalCaller caller = server.receivingCaller(asked);
       try (PlainSession plain =
           new PlainSession(
               AcceleratorOptions.library(work),
