@@ -162,6 +162,14 @@ public final class LocalPipelane implements AutoCloseable {
     return reasons;
   }
 
+  /** What is to be known of a model: what its import has left out, what of it is captured. */
+  public List<String> notes(String model) {
+    return server.catalog().index().stream()
+        .filter(entry -> entry.name().equals(model))
+        .flatMap(entry -> entry.notes().stream())
+        .toList();
+  }
+
   private static Path copyLibrary(Path work) throws IOException {
     Path library = OrtLibrary.locate(Optional.empty(), work.resolve("cache"));
     Path folder = Files.createDirectories(work.resolve("library"));

@@ -44,7 +44,7 @@ public final class OverheadCommand implements Callable<Integer> {
         AskedModel asked = models.find(name);
         Console.say(spec, "measuring " + asked.name());
         Path folder = models.repository("alone-" + asked.model(), List.of(asked));
-        rounds.measure(asked, folder, options.warmup());
+        rounds.measure(asked, folder, options.warmup()).forEach(note -> Console.say(spec, note));
       }
       measuring.complete();
     }

@@ -53,8 +53,9 @@ final class OverheadRounds {
    *
    * @param repository holds it alone
    * @param warmup of both before anything is measured
+   * @return what the server notes of the model by then, of its captures for instance
    */
-  void measure(AskedModel asked, Path repository, Duration warmup) throws Exception {
+  List<String> measure(AskedModel asked, Path repository, Duration warmup) throws Exception {
     try (LocalPipelane server =
         LocalPipelane.startFor(asked, repository, work, accelerated.serverSettings(work))) {
       runtimeVersion = server.runtimeVersion();
@@ -75,6 +76,7 @@ final class OverheadRounds {
       }
       Ledger.Entry weights = server.memory().weights().entries().getFirst();
       results.add(asked.name(), OverheadColumns.WEIGHTS, weights.weightBytes() / MEGA);
+      return server.notes(asked.model());
     }
   }
 
