@@ -204,11 +204,6 @@ final class SwitcherParts implements AutoCloseable {
     public long bytes() {
       return working.states().heldBytes();
     }
-
-    @Override
-    public long bytesOf(InferenceRequest run) {
-      return sequences.heldBytes(run);
-    }
   }
 
   private boolean hasAlike(ModelVersion model) {

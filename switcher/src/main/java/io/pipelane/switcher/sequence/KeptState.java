@@ -94,6 +94,11 @@ final class KeptState {
     return tensors.values().stream().mapToLong(StateTensor::roomBytes).sum();
   }
 
+  /** What is charged of working memory. */
+  long chargedBytes() {
+    return charged ? 2 * roomBytes() : 0;
+  }
+
   private void begin(InputTensor given) {
     for (StateTensor tensor : tensors.values()) {
       if (tensor.name().equals(given.name())) {

@@ -350,7 +350,7 @@ final class Sequence {
           request.priority(),
           Optional.of(of),
           request.job(),
-          request.place().numbering(kept.nextNumber()));
+          request.place().numbering(kept.nextNumber()).holding(kept::chargedBytes));
     }
 
     private KeptState kept() {

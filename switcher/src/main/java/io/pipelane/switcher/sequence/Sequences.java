@@ -156,15 +156,6 @@ public final class Sequences implements AutoCloseable {
   }
 
   /**
-   * What the states take in working memory that a run of steps reads, with their other copies: more
-   * where they have been larger.
-   */
-  public long heldBytes(InferenceRequest run) {
-    @Nullable StatePairs pairs = models.get(run.model());
-    return pairs == null ? 0 : 2 * pairs.bytes(run.inputs());
-  }
-
-  /**
    * Takes a step.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the request is of no sequence, or

@@ -54,6 +54,7 @@ class ExchangedStatesTest {
   private ImportedModel model;
   private Sequences sequences;
   private boolean holding;
+  private long heldByRun;
 
   /** Where states change their size with each step. */
   private Optional<IntSupplier> resizing = Optional.empty();
@@ -84,7 +85,7 @@ class ExchangedStatesTest {
   }
 
   private Ticket run(InferenceRequest request, ResultHandler handler) {
-    assertEquals(2 * input(request, "s").data().byteSize(), sequences.heldBytes(request));
+    heldByRun = request.place().stateBytes().getAsLong();
     if (holding) {
       held.add(() -> compute(request, handler));
     } else {
@@ -228,6 +229,17 @@ class ExchangedStatesTest {
     resizing = Optional.of(() -> 4);
     for (int i = 0; i < 10 * begun; i++) {
       step(i % begun, false, 4);
+    }
+  }
+
+  /** A run that it is in the way of can be told that asking again is of no use. */
+  @Test
+  void runsAreToldWhatTheirStateHolds_whateverItsSizeIsNow() {
+    for (int rows : new int[] {4, 1, 2, 3}) {
+      resizing = Optional.of(() -> rows);
+      step(0, rows == 4, 4);
+      assertEquals(8 * ROW, heldByRun);
+      assertEquals(WORKING - 8 * ROW, working.freeBytes());
     }
   }
 
