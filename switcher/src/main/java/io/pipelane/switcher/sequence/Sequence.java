@@ -213,6 +213,11 @@ final class Sequence {
     }
   }
 
+  /** What its state would leave of working memory now, were it written out. */
+  synchronized long idleBytes() {
+    return running || ended || state == null ? 0 : state.chargedBytes();
+  }
+
   /** Ends it if it has no state, and no step is under way. */
   synchronized boolean endIfEmpty() {
     return state == null && endIfIdle();

@@ -38,7 +38,13 @@ class KeptStateTest {
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
         new StateMemory(
-            DeviceStates.ON_HOST, room, new HostStates(0), _ -> false, _ -> false, askedFor::add);
+            DeviceStates.ON_HOST,
+            room,
+            new HostStates(0),
+            _ -> false,
+            _ -> false,
+            _ -> false,
+            askedFor::add);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
@@ -173,7 +179,7 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host) {
-    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> {});
+    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> false, _ -> {});
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */
