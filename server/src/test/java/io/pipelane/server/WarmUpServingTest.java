@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerLostException.Blame;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.WarmUp;
@@ -30,7 +33,9 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -161,12 +166,17 @@ class WarmUpServingTest {
   private static final class Recorder implements InferenceService {
     private final List<InferenceRequest> asked = new ArrayList<>();
     private final List<byte[]> inputs = new ArrayList<>();
+    private final Deque<StatusException> failures = new ArrayDeque<>();
     private boolean answers = true;
 
     @Override
     public Ticket submit(InferenceRequest request, ResultHandler handler) {
       asked.add(request);
       inputs.add(request.inputs().getFirst().data().toArray(ValueLayout.JAVA_BYTE));
+      if (!failures.isEmpty()) {
+        handler.failed(failures.remove());
+        return Ticket.ENDED;
+      }
       if (answers) {
         handler.completed(new InferenceTimings(0, 0, 0));
         return Ticket.ENDED;
@@ -214,6 +224,49 @@ class WarmUpServingTest {
     Files.write(file, new byte[] {1, 0, 0, 0, 'a'});
     runs.run(model(TensorType.BYTES, new WarmUp.FromFile(file, 2), 1));
     assertEquals(10, recorder.inputs.getLast().length);
+  }
+
+  /** On a GPU a state finds no room once its step has been taken, say. */
+  @Test
+  void requestThatOthersAreInTheWayOf_isAskedAgain() {
+    Recorder recorder = new Recorder();
+    recorder.failures.add(StatusException.unavailable("no room for a state now"));
+    recorder.failures.add(StatusException.unavailable("nor now"));
+    new WarmUpRuns(recorder, WarmUpRuns.LONGEST).run(model(TensorType.FP32, new WarmUp.Zeros(), 2));
+    assertEquals(4, recorder.asked.size());
+  }
+
+  @Test
+  void requestThatNothingIsInTheWayOf_orThatHasNoTimeLeft_isNotAskedAgain() {
+    for (Throwable loss :
+        List.of(
+            new WorkerLostException("killed", Blame.ALONE),
+            new WorkerStuckException("is kept", Blame.ALONE, () -> {}))) {
+      assertEquals("Interrupted", failure(StatusException.unavailable("Interrupted", loss)));
+    }
+    assertEquals("Wrong", failure(new StatusException(Status.INVALID_ARGUMENT, "Wrong")));
+    Recorder recorder = new Recorder();
+    recorder.failures.add(StatusException.unavailable("no room for a state now"));
+    StatusException late = refusal(recorder, Duration.ZERO);
+    assertEquals(Status.UNAVAILABLE, late.status(), late.getMessage());
+    assertEquals(1, recorder.asked.size());
+  }
+
+  /** What the one request of a version has said that was asked once. */
+  private static String failure(StatusException told) {
+    Recorder recorder = new Recorder();
+    recorder.failures.add(told);
+    StatusException refused = refusal(recorder, WarmUpRuns.LONGEST);
+    assertEquals(1, recorder.asked.size());
+    assertEquals(told.status(), refused.status());
+    String message = String.valueOf(refused.getMessage());
+    return message.substring(message.lastIndexOf(' ') + 1);
+  }
+
+  private static StatusException refusal(Recorder recorder, Duration longest) {
+    WarmUpRuns runs = new WarmUpRuns(recorder, longest);
+    return assertThrows(
+        StatusException.class, () -> runs.run(model(TensorType.FP32, new WarmUp.Zeros(), 1)));
   }
 
   @Test

@@ -21,6 +21,7 @@ import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.schedule.run.FetchAheadThread;
 import io.pipelane.switcher.schedule.run.RunParts;
 import io.pipelane.switcher.sequence.Sequences;
+import io.pipelane.switcher.sequence.Sequences.MakingRoom;
 import io.pipelane.switcher.sequence.StepBounds;
 import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
@@ -97,7 +98,7 @@ final class SwitcherParts implements AutoCloseable {
             working.offline(),
             settings.hostStateBytes(),
             this::giveUnaskedBack,
-            this::makeRoomForStates,
+            new RoomForStates(),
             waitingSteps,
             this::queued,
             clock);
@@ -185,11 +186,27 @@ final class SwitcherParts implements AutoCloseable {
   }
 
   /** What keeps states from more may be a share, which no session's end makes larger. */
-  private void makeRoomForStates(long bytes, Priority inFavourOf) {
-    boolean isForShare = inFavourOf == Priority.OFFLINE && !working.offline().hasShareFor(bytes);
-    if (working.states().hasRoomFor(bytes) && !isForShare) {
+  private final class RoomForStates implements MakingRoom {
+    @Override
+    public boolean canMakeRoom(long bytes, long leavingBytes, Priority inFavourOf) {
+      if (!hasShareFor(bytes, leavingBytes, inFavourOf)) {
+        return false;
+      }
       boolean _ = kept.giveIdleBack();
-      worker.evictIdleBeside(bytes);
+      return worker.canFree(bytes - leavingBytes);
+    }
+
+    @Override
+    public void makeRoom(long bytes, Priority inFavourOf) {
+      if (hasShareFor(bytes, 0, inFavourOf)) {
+        boolean _ = kept.giveIdleBack();
+        worker.evictIdleBeside(bytes);
+      }
+    }
+
+    private boolean hasShareFor(long bytes, long leavingBytes, Priority inFavourOf) {
+      return working.states().hasRoomFor(bytes, leavingBytes)
+          && (inFavourOf == Priority.ONLINE || working.offline().hasShareFor(bytes - leavingBytes));
     }
   }
 
@@ -203,11 +220,6 @@ final class SwitcherParts implements AutoCloseable {
     @Override
     public long bytes() {
       return working.states().heldBytes();
-    }
-
-    @Override
-    public long bytesOf(InferenceRequest run) {
-      return sequences.heldBytes(run);
     }
   }
 

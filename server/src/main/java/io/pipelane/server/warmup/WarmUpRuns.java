@@ -3,6 +3,8 @@ package io.pipelane.server.warmup;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.WorkerLostException;
+import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.WarmUp;
 import io.pipelane.runtime.Shape;
@@ -90,26 +92,36 @@ public final class WarmUpRuns {
             model.keepsState()
                 ? Optional.of(new SequenceStep("warm-up", true, true))
                 : Optional.empty());
-    try (Arena answers = Arena.ofShared()) {
-      Waiting waiting = new Waiting(answers);
-      Ticket ticket = submit(request, waiting, end);
-      waiting.await(ticket, end, longest);
+    while (!isAnswered(request, end)) {
+      LockSupport.parkNanos(ASK_AGAIN.toNanos());
     }
   }
 
-  /** Where others have filled the queue, it waits for its place in it. */
-  private Ticket submit(InferenceRequest request, Waiting waiting, long end) {
-    while (true) {
-      try {
-        return devices.submit(request, waiting);
-      } catch (StatusException e) {
-        boolean mayPass = e.status() == Status.UNAVAILABLE && System.nanoTime() - end < 0;
-        if (!mayPass || Thread.currentThread().isInterrupted()) {
-          throw e;
-        }
-        LockSupport.parkNanos(ASK_AGAIN.toNanos());
+  /** Asks once; false where others are in the way, and it may be asked again. */
+  private boolean isAnswered(InferenceRequest request, long end) {
+    try (Arena answers = Arena.ofShared()) {
+      Waiting waiting = new Waiting(answers);
+      waiting.await(devices.submit(request, waiting), end, longest);
+      return true;
+    } catch (StatusException e) {
+      boolean hasTime = System.nanoTime() - end < 0 && !Thread.currentThread().isInterrupted();
+      if (!hasTime || !mayPass(e)) {
+        throw e;
       }
+      return false;
     }
+  }
+
+  /** Others have filled the queue or the memory; a worker that was lost has been tried again. */
+  private static boolean mayPass(StatusException failure) {
+    return failure.status() == Status.UNAVAILABLE && !isLossBehind(failure);
+  }
+
+  private static boolean isLossBehind(@Nullable Throwable error) {
+    return error != null
+        && (error instanceof WorkerLostException
+            || error instanceof WorkerStuckException
+            || isLossBehind(error.getCause()));
   }
 
   /** A handler that takes answers which nobody reads. */

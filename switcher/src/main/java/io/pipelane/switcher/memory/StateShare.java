@@ -28,8 +28,14 @@ public final class StateShare {
   }
 
   /** Whether states may hold so much more now, be it free or not. */
-  public synchronized boolean hasRoomFor(long bytes) {
-    return bytes == 0 || heldBytes == 0 || bytes <= limitBytes - heldBytes;
+  public boolean hasRoomFor(long bytes) {
+    return hasRoomFor(bytes, 0);
+  }
+
+  /** The same once states have given so much of it back. */
+  public synchronized boolean hasRoomFor(long bytes, long leavingBytes) {
+    long staying = heldBytes - leavingBytes;
+    return bytes == 0 || staying == 0 || bytes <= limitBytes - staying;
   }
 
   /** What all states hold now. */

@@ -6,6 +6,7 @@ import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.switcher.NeverFits;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -57,15 +58,7 @@ final class KeptState {
    */
   KeptState(StateMemory memory, StatePairs pairs, long rows, List<InputTensor> initial) {
     this.memory = memory;
-    pairs
-        .inputs()
-        .forEach(
-            (output, spec) ->
-                tensors.put(
-                    output,
-                    new StateTensor(
-                        memory, spec.name(), spec.type(), pairs.shape(spec, rows, initial))));
-    reserve(pairs);
+    reserve(pairs, rows, initial);
     try {
       tensors.values().forEach(StateTensor::takeMemory);
       if (memory.isOnDevice()) {
@@ -78,9 +71,9 @@ final class KeptState {
     }
   }
 
-  private void reserve(StatePairs pairs) {
+  private void reserve(StatePairs pairs, long rows, List<InputTensor> initial) {
     try {
-      memory.reserve(2 * roomBytes(), 0);
+      memory.reserve(bytesOfBothCopies(pairs, rows, initial), 0);
       charged = true;
     } catch (StatusException e) {
       throw e.status() == Status.INSUFFICIENT_MEMORY && !pairs.isOpen()
@@ -89,9 +82,31 @@ final class KeptState {
     }
   }
 
+  /** As many as can be counted, where there are more. */
+  private long bytesOfBothCopies(StatePairs pairs, long rows, List<InputTensor> initial) {
+    try {
+      long bytes = 0;
+      for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
+        TensorSpec spec = pair.getValue();
+        StateTensor tensor =
+            new StateTensor(memory, spec.name(), spec.type(), pairs.shape(spec, rows, initial));
+        tensors.put(pair.getKey(), tensor);
+        bytes = Math.addExact(bytes, Math.multiplyExact(2, tensor.roomBytes()));
+      }
+      return bytes;
+    } catch (ArithmeticException e) {
+      return Long.MAX_VALUE;
+    }
+  }
+
   /** What is charged for one copy. */
   private long roomBytes() {
     return tensors.values().stream().mapToLong(StateTensor::roomBytes).sum();
+  }
+
+  /** What is charged of working memory. */
+  long chargedBytes() {
+    return charged ? 2 * roomBytes() : 0;
   }
 
   private void begin(InputTensor given) {

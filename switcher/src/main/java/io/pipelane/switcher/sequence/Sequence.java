@@ -213,6 +213,11 @@ final class Sequence {
     }
   }
 
+  /** What its state would leave of working memory now, were it written out. */
+  synchronized long idleBytes() {
+    return running || ended || state == null ? 0 : state.chargedBytes();
+  }
+
   /** Ends it if it has no state, and no step is under way. */
   synchronized boolean endIfEmpty() {
     return state == null && endIfIdle();
@@ -350,7 +355,7 @@ final class Sequence {
           request.priority(),
           Optional.of(of),
           request.job(),
-          request.place().numbering(kept.nextNumber()));
+          request.place().numbering(kept.nextNumber()).holding(kept::chargedBytes));
     }
 
     private KeptState kept() {

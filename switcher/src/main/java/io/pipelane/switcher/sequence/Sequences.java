@@ -27,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.function.BiFunction;
 import java.util.function.LongPredicate;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +46,7 @@ public final class Sequences implements AutoCloseable {
       Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("states").factory());
 
   private final HostStates host;
+  private final MakingRoom makingRoom;
   private final StateMemory online;
   private final StateMemory offline;
   private final StepBounds bounds;
@@ -66,6 +68,15 @@ public final class Sequences implements AutoCloseable {
 
   /** The way to make room in the working memory, known to whoever knows what else lies there. */
   public interface MakingRoom {
+    /**
+     * Whether so many bytes of a class could be had, with all that nobody uses now given back.
+     *
+     * @param leavingBytes what of it states would leave
+     */
+    default boolean canMakeRoom(long bytes, long leavingBytes, Priority inFavourOf) {
+      return true;
+    }
+
     /**
      * Has other memory given back that nobody uses now, in favour of so many bytes of a class, if
      * that would be enough; answers at once, and somebody else does it.
@@ -98,6 +109,7 @@ public final class Sequences implements AutoCloseable {
       BiFunction<InferenceRequest, ResultHandler, Ticket> queue,
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
+    this.makingRoom = makeRoom;
     this.online =
         new StateMemory(
             device,
@@ -105,6 +117,7 @@ public final class Sequences implements AutoCloseable {
             host,
             giveUnasked,
             onHost -> writeOut(Priority.ONLINE, onHost),
+            bytes -> exchange(bytes, Priority.ONLINE),
             bytes -> makeRoom.makeRoom(bytes, Priority.ONLINE));
     // What keeps offline work from more may be its share, which others' memory does not make
     // larger.
@@ -115,6 +128,7 @@ public final class Sequences implements AutoCloseable {
             host,
             _ -> false,
             onHost -> writeOut(Priority.OFFLINE, onHost),
+            bytes -> exchange(bytes, Priority.OFFLINE),
             bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
     this.bounds = bounds;
     this.queue = queue;
@@ -153,15 +167,6 @@ public final class Sequences implements AutoCloseable {
   /** Whether a model keeps state. */
   public boolean keepsState(ModelVersion version) {
     return models.containsKey(version);
-  }
-
-  /**
-   * What the states take in working memory that a run of steps reads, with their other copies: more
-   * where they have been larger.
-   */
-  public long heldBytes(InferenceRequest run) {
-    @Nullable StatePairs pairs = models.get(run.model());
-    return pairs == null ? 0 : 2 * pairs.bytes(run.inputs());
   }
 
   /**
@@ -328,13 +333,27 @@ public final class Sequences implements AutoCloseable {
 
   private boolean writeOut(Priority inFavourOf, LongPredicate onHost) {
     return expire(nanoClock.getAsLong())
-        || idleFirst().stream()
-            .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline))
-            .anyMatch(each -> each.writeOut(onHost));
+        || idleFirst(inFavourOf).anyMatch(each -> each.writeOut(onHost));
   }
 
-  private synchronized List<Sequence> idleFirst() {
-    return List.copyOf(sequences.values());
+  /** The same for a state that comes back, as long as all that could leave would be enough. */
+  private boolean exchange(long bytes, Priority inFavourOf) {
+    if (expire(nanoClock.getAsLong())) {
+      return true;
+    }
+    long leaving = idleFirst(inFavourOf).mapToLong(Sequence::idleBytes).sum();
+    return makingRoom.canMakeRoom(bytes, leaving, inFavourOf)
+        && idleFirst(inFavourOf).anyMatch(each -> each.writeOut(this::takeInExchange));
+  }
+
+  private boolean takeInExchange(long bytes) {
+    host.takeInExchange(bytes);
+    return true;
+  }
+
+  private synchronized Stream<Sequence> idleFirst(Priority inFavourOf) {
+    return List.copyOf(sequences.values()).stream()
+        .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline));
   }
 
   /** What is kept at present. */

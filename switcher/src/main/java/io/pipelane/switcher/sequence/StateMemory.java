@@ -20,6 +20,7 @@ final class StateMemory {
   private final HostStates host;
   private final LongPredicate giveUnasked;
   private final Predicate<LongPredicate> writeOut;
+  private final LongPredicate exchange;
   private final LongConsumer makeRoom;
 
   /**
@@ -29,6 +30,8 @@ final class StateMemory {
    *     many bytes; false when that would not be enough. It may take its time
    * @param writeOut has a state written out that nobody needs now, to host memory that is taken as
    *     it is told; false when there is none
+   * @param exchange has the same be done for so many bytes that come back, whatever the host holds;
+   *     false when there is none, or all of them would not be enough: nothing leaves in vain
    * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
    *     for who asks again, if that would be enough
    */
@@ -38,12 +41,14 @@ final class StateMemory {
       HostStates host,
       LongPredicate giveUnasked,
       Predicate<LongPredicate> writeOut,
+      LongPredicate exchange,
       LongConsumer makeRoom) {
     this.device = device;
     this.working = working;
     this.host = host;
     this.giveUnasked = giveUnasked;
     this.writeOut = writeOut;
+    this.exchange = exchange;
     this.makeRoom = makeRoom;
   }
 
@@ -69,7 +74,7 @@ final class StateMemory {
               .formatted(
                   new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
     }
-    if (host.holdsMoreThanItMay() || !tryReserve(bytes, host::tryTake)) {
+    if (host.holdsMoreThanItMay() || !tryReserve(bytes, _ -> writeOut.test(host::tryTake))) {
       throw hasNoRoom(bytes);
     }
     // Looked at last, too: what leaves in exchange holds host memory before its place here is free.
@@ -91,23 +96,18 @@ final class StateMemory {
    * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now
    */
   void reserveInExchange(long bytes) {
-    if (!tryReserve(bytes, this::takeOnHost)) {
+    if (!tryReserve(bytes, exchange)) {
       throw StatusException.unavailable(
           "a sequence's state waits in host memory, and the %s that it needs of device.working-memory are in use by others; try again"
               .formatted(new ByteSize(bytes)));
     }
   }
 
-  private boolean takeOnHost(long bytes) {
-    host.takeInExchange(bytes);
-    return true;
-  }
-
-  private boolean tryReserve(long bytes, LongPredicate onHost) {
+  private boolean tryReserve(long bytes, LongPredicate leave) {
     boolean mayWait = device.areOnDevice(); // An event loop may not, which takes those of a host.
     while (!working.tryReservePersistent(bytes)) {
       boolean given = mayWait && giveUnasked.test(bytes);
-      if (!given && !writeOut.test(onHost)) {
+      if (!given && !leave.test(bytes)) {
         makeRoom.accept(bytes);
         return false;
       }

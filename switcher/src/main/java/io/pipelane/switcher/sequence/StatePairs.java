@@ -88,15 +88,6 @@ record StatePairs(List<TensorSpec> declared, Map<String, TensorSpec> inputs) {
     return Shape.of(dimensions);
   }
 
-  /** What of a run's inputs is state. */
-  long bytes(List<InputTensor> all) {
-    return all.stream()
-        .filter(
-            input -> inputs.values().stream().anyMatch(spec -> spec.name().equals(input.name())))
-        .mapToLong(input -> input.data().byteSize())
-        .sum();
-  }
-
   /**
    * Checks that a step has all that it needs, and begins with what fits.
    *

@@ -1,7 +1,6 @@
 package io.pipelane.switcher.worker;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.InferenceRequest;
 
 /**
  * The working memory that sequences hold between their steps, as runs that need room know of it.
@@ -12,7 +11,4 @@ public interface HeldBySequences {
 
   /** What they hold now. */
   long bytes();
-
-  /** What of it is the state of steps that run as one, which cannot leave for them. */
-  long bytesOf(InferenceRequest run);
 }

@@ -271,7 +271,12 @@ final class SessionTable {
 
   /** Closes the idle session of least value, if closing all of them would free so much. */
   private boolean evictTowards(long bytes) {
-    return lanes.freeBytes() + idleBytes() >= bytes && evict();
+    return canFree(bytes) && evict();
+  }
+
+  /** Whether so many bytes are free, or would be with all idle sessions closed. */
+  boolean canFree(long bytes) {
+    return lanes.freeBytes() + idleBytes() >= bytes;
   }
 
   /** The same where nobody has to give way. */

@@ -51,7 +51,6 @@ public final class SessionWorker implements Worker {
 
   private final SessionFactory sessions;
   private final Lanes lanes;
-  private final HeldBySequences states;
   private final SessionTable table;
   private final SessionRooms rooms;
   private final SessionPool pool;
@@ -97,7 +96,6 @@ public final class SessionWorker implements Worker {
     this.sessions = sessions;
     this.retries = new Retries(sessions::isLost, sessions.runsOfflineApart());
     this.lanes = lanes;
-    this.states = states;
     this.nanoClock = nanoClock;
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes, kept, states);
@@ -266,6 +264,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean canFree(long bytes) {
+    return table.canFree(bytes);
+  }
+
+  @Override
   public void evictIdleBeside(long bytes) {
     evictor.execute(() -> table.evictIdle(bytes));
   }
@@ -275,8 +278,8 @@ public final class SessionWorker implements Worker {
     rooms.makeLaneRoom(run.model(), laneBytes, seeker(run), beforeWaiting);
   }
 
-  private Seeker seeker(InferenceRequest run) {
-    return new Seeker(run.priority(), states.bytesOf(run));
+  private static Seeker seeker(InferenceRequest run) {
+    return new Seeker(run.priority(), run.place().stateBytes().getAsLong());
   }
 
   @Override

@@ -152,6 +152,12 @@ public interface Worker extends AutoCloseable {
   boolean evictUnused(long bytes);
 
   /**
+   * Whether so many bytes of working memory are free, or would be with all idle sessions closed;
+   * for any thread, and at once.
+   */
+  boolean canFree(long bytes);
+
+  /**
    * Has idle sessions be closed by another thread, in favour of so many bytes of working memory;
    * none where closing all of them would not be enough.
    */

@@ -41,6 +41,16 @@ class StateShareTest {
   }
 
   @Test
+  void whatStatesGiveBack_isTheirsAgain() {
+    assertTrue(states.tryReservePersistent(4));
+    assertFalse(share.hasRoomFor(3, 0));
+    assertTrue(share.hasRoomFor(3, 1));
+    assertFalse(share.hasRoomFor(9, 3));
+    assertTrue(share.hasRoomFor(9, 4));
+    states.releasePersistent(4);
+  }
+
+  @Test
   void whatIsNotFree_isNotCounted() {
     assertTrue(working.tryReservePersistent(8));
     assertFalse(states.tryReservePersistent(2));

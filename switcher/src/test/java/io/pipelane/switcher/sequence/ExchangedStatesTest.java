@@ -2,6 +2,7 @@ package io.pipelane.switcher.sequence;
 
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -20,6 +21,7 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.sequence.Sequences.MakingRoom;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -54,6 +56,8 @@ class ExchangedStatesTest {
   private ImportedModel model;
   private Sequences sequences;
   private boolean holding;
+  private long heldByRun;
+  private long sessionBytes;
 
   /** Where states change their size with each step. */
   private Optional<IntSupplier> resizing = Optional.empty();
@@ -68,11 +72,27 @@ class ExchangedStatesTest {
             working,
             HOST,
             _ -> false,
-            (_, _) -> {},
+            new SessionsThatMayGo(),
             new StepBounds(1_000, 1 << 20),
             this::run,
             System::nanoTime);
     sequences.agree(model, Map.of("t", "s"));
+  }
+
+  /** Idle sessions, which are closed for who asks again. */
+  private final class SessionsThatMayGo implements MakingRoom {
+    @Override
+    public boolean canMakeRoom(long bytes, long leavingBytes, Priority inFavourOf) {
+      return working.freeBytes() + sessionBytes + leavingBytes >= bytes;
+    }
+
+    @Override
+    public void makeRoom(long bytes, Priority inFavourOf) {
+      if (working.freeBytes() + sessionBytes >= bytes) {
+        working.releasePersistent(sessionBytes);
+        sessionBytes = 0;
+      }
+    }
   }
 
   @AfterEach
@@ -84,7 +104,7 @@ class ExchangedStatesTest {
   }
 
   private Ticket run(InferenceRequest request, ResultHandler handler) {
-    assertEquals(2 * input(request, "s").data().byteSize(), sequences.heldBytes(request));
+    heldByRun = request.place().stateBytes().getAsLong();
     if (holding) {
       held.add(() -> compute(request, handler));
     } else {
@@ -229,6 +249,45 @@ class ExchangedStatesTest {
     for (int i = 0; i < 10 * begun; i++) {
       step(i % begun, false, 4);
     }
+  }
+
+  /** A run that it is in the way of can be told that asking again is of no use. */
+  @Test
+  void runsAreToldWhatTheirStateHolds_whateverItsSizeIsNow() {
+    for (int rows : new int[] {4, 1, 2, 3}) {
+      resizing = Optional.of(() -> rows);
+      step(0, rows == 4, 4);
+      assertEquals(8 * ROW, heldByRun);
+      assertEquals(WORKING - 8 * ROW, working.freeBytes());
+    }
+  }
+
+  /** A lane has the rest, say. */
+  @Test
+  void stateThatCannotComeBack_leavesOthersWhereTheyAre() {
+    step(0, true, 4);
+    assertTrue(sequences.writeOut(Priority.ONLINE));
+    step(1, true, 1);
+    assertTrue(working.tryReservePersistent(12 * ROW));
+    for (int i = 0; i < 3; i++) {
+      assertFalse(stepIfThereIsRoom(0, false, 4));
+      assertEquals(1, sequences.overview().timesWrittenOut());
+    }
+    working.releasePersistent(ROW);
+    assertTrue(stepIfThereIsRoom(0, false, 4));
+    assertEquals(2, sequences.overview().timesWrittenOut());
+    working.releasePersistent(11 * ROW);
+  }
+
+  @Test
+  void stateThatComesBack_hasIdleSessionsGoBesideStates() {
+    step(0, true, 4);
+    assertTrue(sequences.writeOut(Priority.ONLINE));
+    step(1, true, 1);
+    sessionBytes = 12 * ROW;
+    assertTrue(working.tryReservePersistent(sessionBytes));
+    assertFalse(stepIfThereIsRoom(0, false, 4));
+    assertTrue(stepIfThereIsRoom(0, false, 4));
   }
 
   private void runHeld() {

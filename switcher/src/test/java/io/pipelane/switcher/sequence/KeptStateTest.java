@@ -38,7 +38,13 @@ class KeptStateTest {
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
         new StateMemory(
-            DeviceStates.ON_HOST, room, new HostStates(0), _ -> false, _ -> false, askedFor::add);
+            DeviceStates.ON_HOST,
+            room,
+            new HostStates(0),
+            _ -> false,
+            _ -> false,
+            _ -> false,
+            askedFor::add);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
@@ -54,6 +60,25 @@ class KeptStateTest {
             StatusException.class, () -> state(DeviceStates.ON_HOST, room, new HostStates(0)));
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
     assertTrue(NeverFits.isBehind(refusal));
+  }
+
+  /** Two tensors, of which one, its bytes, both, or both copies of both are beyond a number. */
+  @ParameterizedTest
+  @ValueSource(longs = {1L << 62, 1L << 61, 1L << 60, 1L << 59})
+  void whatHasMoreBytesThanCanBeCounted_isRefusedForGood(long elements) {
+    BoundedReservations room = new BoundedReservations(4 * TENSOR);
+    StateMemory memory = memory(DeviceStates.ON_HOST, room, new HostStates(0));
+    for (long rows : new long[] {-1, elements / 2}) {
+      TensorSpec one = new TensorSpec("one", TensorType.FP32, Shape.of(rows, 2));
+      TensorSpec other = new TensorSpec("other", TensorType.FP32, Shape.of(rows, 2));
+      StatePairs pairs = new StatePairs(List.of(one, other), Map.of("next", one, "after", other));
+      StatusException refusal =
+          assertThrows(
+              StatusException.class, () -> new KeptState(memory, pairs, elements / 2, List.of()));
+      assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
+      assertEquals(rows > 0, NeverFits.isBehind(refusal));
+      assertEquals(4 * TENSOR, room.freeBytes());
+    }
   }
 
   @Test
@@ -173,7 +198,7 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host) {
-    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> {});
+    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> false, _ -> {});
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */

@@ -21,7 +21,6 @@ import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
-import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.FakeModels;
@@ -54,11 +53,6 @@ class SessionBuilderTest {
 
     @Override
     public long bytes() {
-      return 0;
-    }
-
-    @Override
-    public long bytesOf(InferenceRequest run) {
       return 0;
     }
   }

@@ -19,7 +19,6 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
@@ -85,11 +84,6 @@ class SessionRoomsTest {
     @Override
     public long bytes() {
       return hasOnlineState ? STATE : 0;
-    }
-
-    @Override
-    public long bytesOf(InferenceRequest run) {
-      return 0;
     }
   }
 

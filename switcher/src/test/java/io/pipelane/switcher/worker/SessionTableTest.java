@@ -115,6 +115,18 @@ class SessionTableTest {
   }
 
   @Test
+  void canFree_countsWhatIsFreeAndIdle() {
+    ready("ready", 2 * MIB);
+    asked("asked", 3 * MIB);
+    assertTrue(lanes.tryReservePersistent(MIB));
+    long all = lanes.freeBytes() + 5 * MIB;
+    assertTrue(table.canFree(all));
+    assertFalse(table.canFree(all + 1));
+    lanes.releasePersistent(MIB);
+    assertEquals(List.of(), closed);
+  }
+
+  @Test
   void evictUnused_enoughIsFree_closesNone() {
     ready("ready", 2 * MIB);
     assertTrue(table.evictUnused(8 * MIB));

@@ -117,7 +117,13 @@ final class Batch implements ResultHandler {
         first.priority(),
         Optional.empty(),
         first.job(),
-        RunPlace.ANY.keeping(first.place().keeper().map(CutApart::new)));
+        RunPlace.ANY.holding(this::stateBytes).keeping(first.place().keeper().map(CutApart::new)));
+  }
+
+  private long stateBytes() {
+    return members.stream()
+        .mapToLong(member -> member.request().place().stateBytes().getAsLong())
+        .sum();
   }
 
   private InputTensor joined(int input) {

@@ -21,6 +21,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import io.pipelane.switcher.schedule.policy.FirstComeFirstServed;
@@ -142,6 +143,17 @@ class BatchTest {
       place.setAtIndex(JAVA_FLOAT, i, 2 * input.data().getAtIndex(JAVA_FLOAT, i));
     }
     request.handler().completed(new InferenceTimings(50, 0, 1_200));
+  }
+
+  @Test
+  void batchOfSteps_holdsWhatTheirStatesDo() {
+    for (int i = 1; i <= 4; i++) {
+      long bytes = 10L * i;
+      submit(i, request(1, i).at(RunPlace.ANY.holding(() -> bytes)));
+    }
+    QueuedRequest batch = take();
+    assertEquals(100, batch.request().place().stateBytes().getAsLong());
+    run(batch);
   }
 
   @Test
