@@ -169,6 +169,7 @@ public final class GrpcServer implements AutoCloseable {
           .intercept(new GrpcAccess(parts.backend().access()))
           .intercept(pace)
           .intercept(lasting)
+          .addStreamTracerFactory(new MessageLimits())
           .addStreamTracerFactory(pace)
           .addStreamTracerFactory(calls)
           .addService(InferenceGrpcService.of(parts, forwarding, lasting))

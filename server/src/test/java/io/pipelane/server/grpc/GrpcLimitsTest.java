@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.UnknownFieldSet.Field;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Context;
@@ -16,11 +18,15 @@ import io.grpc.ServerCall;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthGrpc;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
@@ -41,6 +47,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** What connections and slow calls may hold, and the class that calls name in their headers. */
 @Timeout(60)
@@ -291,6 +298,38 @@ class GrpcLimitsTest {
           .withInterceptors(conversation.header("pipelane-priority", "offline"))
           .modelInfer(request);
       assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), seen);
+    }
+  }
+
+  /** Nobody needs a key for these. */
+  @Test
+  void messageOfACallThatSaysHardlyAnything_isNotTakenInBeyondAFewKilobytes() throws Exception {
+    String large = "x".repeat(64 << 10);
+    UnknownFieldSet unknown =
+        UnknownFieldSet.newBuilder()
+            .addField(
+                9, Field.newBuilder().addLengthDelimited(ByteString.copyFromUtf8(large)).build())
+            .build();
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(conversation.channel);
+      HealthCheckRequest check = HealthCheckRequest.newBuilder().setService(large).build();
+      List<Executable> calls =
+          List.of(
+              () -> health.check(check),
+              () -> health.watch(check).next(),
+              () ->
+                  conversation
+                      .client()
+                      .serverLive(ServerLiveRequest.newBuilder().setUnknownFields(unknown).build()),
+              () ->
+                  conversation
+                      .client()
+                      .serverReady(
+                          ServerReadyRequest.newBuilder().setUnknownFields(unknown).build()));
+      for (Executable call : calls) {
+        StatusRuntimeException refused = assertThrows(StatusRuntimeException.class, call);
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getStatus().getCode());
+      }
     }
   }
 }
