@@ -32,10 +32,12 @@ import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Http2Frames;
 import io.pipelane.server.net.Transport;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.net.Socket;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -331,5 +333,41 @@ class GrpcLimitsTest {
         assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getStatus().getCode());
       }
     }
+  }
+
+  /** As in CVE-2023-44487. */
+  @Test
+  void clientThatWithdrawsOneCallAfterTheOther_isClosed() throws Exception {
+    int calls = 2 * GrpcServer.MAXIMUM_RESETS;
+    ByteArrayOutputStream hostile = new ByteArrayOutputStream();
+    hostile.writeBytes(Http2Frames.preface());
+    hostile.writeBytes(Http2Frames.settings());
+    for (int stream = 1; stream <= 2 * calls; stream += 2) {
+      List<byte[]> call =
+          GrpcFramesFuzzTest.call(stream, "ModelInfer", GrpcFramesFuzzTest.message());
+      call.subList(0, call.size() - 1).forEach(hostile::writeBytes); // It never ends.
+      hostile.writeBytes(Http2Frames.reset(stream));
+    }
+    hostile.writeBytes(Http2Frames.ping());
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline());
+        Socket socket = connect(conversation.server)) {
+      assertEquals(-1, untilPing(socket, hostile.toByteArray()));
+      assertTrue(
+          conversation.client().serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+    }
+  }
+
+  /** Says something that ends with a ping: -1 where the server ends the connection before that. */
+  private static int untilPing(Socket socket, byte[] said) throws IOException {
+    try {
+      socket.getOutputStream().write(said);
+    } catch (SocketException closed) {
+      return -1;
+    }
+    int type = Http2Frames.skip(socket.getInputStream());
+    while (type >= 0 && type != Http2Frames.PING) {
+      type = Http2Frames.skip(socket.getInputStream());
+    }
+    return type;
   }
 }
