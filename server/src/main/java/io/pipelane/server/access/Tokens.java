@@ -205,7 +205,12 @@ final class Tokens {
   /** A claim that is a list of texts, or a text of words; null where the token has none. */
   private static @Nullable List<String> listed(JWTClaimsSet claims, String name) {
     return switch (claims.getClaim(name)) {
-      case null -> null;
+      case null -> {
+        if (claims.getClaims().containsKey(name)) {
+          throw refused("has the claim \"" + name + "\", which is null and no list");
+        }
+        yield null;
+      }
       case String words -> List.of(words.strip().split("\\s+"));
       case List<?> list -> list.stream().map(String::valueOf).toList();
       default -> throw refused("has the claim \"" + name + "\", which is no list");

@@ -92,6 +92,22 @@ class TokensTest {
     }
   }
 
+  /** As issuers write what a holder lacks: it is no list of models, nor none at all. */
+  @Test
+  void token_whoseModelsAreNull_isRefused() throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      String token =
+          rsa(
+              c ->
+                  c.claim("roles", List.of("infer"))
+                      .claim("models", null)
+                      .serializeNullClaims(true));
+      StatusException refused =
+          assertThrows(StatusException.class, () -> access.identify("Bearer " + token, null));
+      assertEquals(Status.UNAUTHENTICATED, refused.status());
+    }
+  }
+
   @Test
   void tokens_areTheirHoldersAcrossTokens_andTheirOwnWithoutOne() throws IOException {
     try (AccessControl access = TestTokens.access(folder)) {
