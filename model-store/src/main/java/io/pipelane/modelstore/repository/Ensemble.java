@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * A chain of models that is asked like one. Tensors have names in it. One that a step takes and no
@@ -111,6 +112,11 @@ public record Ensemble(String name, List<Step> steps, TritonConfig declared) {
   /** What its owner asks for its requests; that its steps' models are asked for holds beside. */
   public ModelOptions options() {
     return ModelOptions.DEFAULT.with(BatchingOptions.DEFAULT.with(declared.mostRows()));
+  }
+
+  /** The models that it is made of, each once. */
+  public Stream<String> members() {
+    return steps.stream().map(Step::model).distinct();
   }
 
   /** Which device has which model; empty for an ensemble that does not say. */

@@ -8,6 +8,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * A model's options as a repository keeps them: {@code pipelane.yaml} in the model's folder, which
@@ -48,10 +50,11 @@ public final class StoredOptions {
    * Puts other options in their place, whole or not at all, and makes the model's folder where
    * there is none.
    *
+   * @param permission told each model of which they make an ensemble; what it throws is thrown
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for what import would refuse, {@link
    *     Status#UNAVAILABLE} when nothing can be written; what was there stays then
    */
-  public void write(byte[] yaml) {
+  public void write(byte[] yaml, Consumer<String> permission) {
     try (Draft draft = writer.draft()) {
       Path written = draft.content().resolve(ModelOptionsFile.NAME);
       try (FileChannel file =
@@ -62,7 +65,10 @@ public final class StoredOptions {
         }
         file.force(true);
       }
-      if (EnsembleFile.read(written, model).isEmpty()) {
+      Optional<Ensemble> ensemble = EnsembleFile.read(written, model);
+      if (ensemble.isPresent()) {
+        ensemble.get().members().forEach(permission);
+      } else {
         ModelOptionsFile.read(written).withFiles(folder.resolve(WarmUp.FOLDER)::resolve);
       }
       Files.createDirectories(folder);

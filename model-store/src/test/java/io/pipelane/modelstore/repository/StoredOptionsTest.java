@@ -30,7 +30,7 @@ class StoredOptionsTest {
   }
 
   private void write(String model, String yaml) {
-    options(model).write(yaml.getBytes(StandardCharsets.UTF_8));
+    options(model).write(yaml.getBytes(StandardCharsets.UTF_8), _ -> {});
   }
 
   private String read(String model) {

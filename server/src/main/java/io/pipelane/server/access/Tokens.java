@@ -6,6 +6,8 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.Curve;
+import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSelector;
 import com.nimbusds.jose.jwk.JWKSet;
@@ -81,13 +83,17 @@ final class Tokens {
     processor.setJWTClaimsSetVerifier(claimsVerifier());
   }
 
-  /** The keys that a token may be signed with; one without an id may be any token's of its kind. */
+  /**
+   * The keys that a token may be signed with; one without an id may be any token's of its kind. A
+   * key of another curve than ES256's verifies nothing, and would end the search for one that does.
+   */
   private static List<JWK> candidates(JWKSelector selector, JWKSet keys) {
     Set<KeyType> kinds = selector.getMatcher().getKeyTypes();
     return Stream.concat(
             selector.select(keys).stream(),
             keys.getKeys().stream()
                 .filter(key -> key.getKeyID() == null && kinds.contains(key.getKeyType())))
+        .filter(key -> !(key instanceof ECKey curved) || curved.getCurve().equals(Curve.P_256))
         .distinct()
         .toList();
   }
@@ -205,7 +211,12 @@ final class Tokens {
   /** A claim that is a list of texts, or a text of words; null where the token has none. */
   private static @Nullable List<String> listed(JWTClaimsSet claims, String name) {
     return switch (claims.getClaim(name)) {
-      case null -> null;
+      case null -> {
+        if (claims.getClaims().containsKey(name)) {
+          throw refused("has the claim \"" + name + "\", which is null and no list");
+        }
+        yield null;
+      }
       case String words -> List.of(words.strip().split("\\s+"));
       case List<?> list -> list.stream().map(String::valueOf).toList();
       default -> throw refused("has the claim \"" + name + "\", which is no list");

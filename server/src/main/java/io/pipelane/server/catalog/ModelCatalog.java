@@ -169,11 +169,14 @@ public interface ModelCatalog {
   /**
    * Puts other options in their place, which count from the model's next load on.
    *
+   * @param permission told each other model that they have it ask, before anything is done; what it
+   *     throws fails the change
    * @return completes when they are there; fails with a {@link StatusException}, and those before
    *     have stayed then
    * @throws StatusException as {@link #options}
    */
-  default CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+  default CompletableFuture<Void> changeOptions(
+      String name, byte[] yaml, Consumer<String> permission) {
     throw optionsUnserved();
   }
 

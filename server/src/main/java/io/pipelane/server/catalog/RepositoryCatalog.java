@@ -237,11 +237,12 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+  public CompletableFuture<Void> changeOptions(
+      String name, byte[] yaml, Consumer<String> permission) {
     return writer
         .map(into -> into.options(name))
-        .map(stored -> threads.operate(() -> stored.write(yaml)))
-        .orElseGet(() -> ModelCatalog.super.changeOptions(name, yaml));
+        .map(stored -> threads.operate(() -> stored.write(yaml, permission)))
+        .orElseGet(() -> ModelCatalog.super.changeOptions(name, yaml, permission));
   }
 
   private void deleteNow(RepositoryWriter from, ModelVersion version) {

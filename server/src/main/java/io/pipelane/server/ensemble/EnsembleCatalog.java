@@ -282,7 +282,7 @@ public final class EnsembleCatalog implements ModelCatalog {
           .whenCompleteAsync((_, error) -> leave(name, options, before, error), loads);
     }
     if (config.isEnsemble()) {
-      members(declared.get()).forEach(permission);
+      declared.get().members().forEach(permission);
     }
     enter(declared.get(), true, config.isEnsemble());
     return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
@@ -388,16 +388,13 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** Loads those models of an ensemble that an unload took along. */
   private CompletableFuture<Void> bringBack(Ensemble ensemble) {
     return CompletableFuture.allOf(
-        members(ensemble)
+        ensemble
+            .members()
             .filter(takenAlong::contains)
             .map(
                 member ->
                     models.load(member, LoadOptions.NONE).thenRun(() -> takenAlong.remove(member)))
             .toArray(CompletableFuture<?>[]::new));
-  }
-
-  private static Stream<String> members(Ensemble ensemble) {
-    return ensemble.steps().stream().map(Step::model).distinct();
   }
 
   @Override
@@ -409,11 +406,13 @@ public final class EnsembleCatalog implements ModelCatalog {
     Set<String> kept = new HashSet<>(loadedByName);
     ensembles.values().stream()
         .filter(other -> other.inService && !other.ensemble.name().equals(name))
-        .flatMap(other -> members(other.ensemble))
+        .flatMap(other -> other.ensemble.members())
         .forEach(kept::add);
     Set<String> known = models.index().stream().map(Entry::name).collect(Collectors.toSet());
     List<String> along =
-        members(entered.ensemble)
+        entered
+            .ensemble
+            .members()
             .filter(member -> known.contains(member) && !kept.contains(member))
             .toList();
     along.forEach(permission);
@@ -464,7 +463,8 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
-  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
-    return models.changeOptions(name, yaml);
+  public CompletableFuture<Void> changeOptions(
+      String name, byte[] yaml, Consumer<String> permission) {
+    return models.changeOptions(name, yaml, permission);
   }
 }

@@ -4,7 +4,6 @@ import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
@@ -77,12 +76,16 @@ final class GrpcAccess implements ServerInterceptor {
     return Objects.requireNonNull(IDENTIFICATION.get());
   }
 
-  /** What a call needs, whatever model it is about. */
-  static Demand demand(MethodDescriptor<?, ?> method) {
-    if ("grpc.health.v1.Health".equals(method.getServiceName())) {
+  /**
+   * What a call needs, whatever model it is about.
+   *
+   * @param method its full name, with the service's
+   */
+  static Demand demand(String method) {
+    if (method.startsWith("grpc.health.v1.Health/")) {
       return Demand.NONE;
     }
-    return switch (String.valueOf(method.getBareMethodName())) {
+    return switch (method.substring(method.lastIndexOf('/') + 1)) {
       case "ServerLive", "ServerReady" -> Demand.NONE;
       case "ServerMetadata", "ModelMetadata", "ModelReady", "ModelConfig", "ServerReflectionInfo" ->
           Demand.ofAny("");
@@ -101,7 +104,7 @@ final class GrpcAccess implements ServerInterceptor {
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-    Demand demand = demand(call.getMethodDescriptor());
+    Demand demand = demand(call.getMethodDescriptor().getFullMethodName());
     if (demand.isPublic()) {
       return next.startCall(call, headers);
     }

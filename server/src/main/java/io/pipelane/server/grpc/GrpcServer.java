@@ -61,6 +61,14 @@ public final class GrpcServer implements AutoCloseable {
 
   private static final int MAXIMUM_HEADERS_LENGTH = 32 << 10;
   private static final int MAXIMUM_CALLS_PER_CONNECTION = 1024;
+
+  /**
+   * Calls that a connection's client may withdraw in the time below, some of them all that it may
+   * have at a time, as when a deadline passes; beyond it is closed (CVE-2023-44487).
+   */
+  static final int MAXIMUM_RESETS = 2 * MAXIMUM_CALLS_PER_CONNECTION;
+
+  private static final Duration RESETS_COUNTED_FOR = Duration.ofSeconds(10);
   private static final int FLOW_CONTROL_WINDOW = 4 << 20;
   private static final Duration LEAST_KEEP_ALIVE = Duration.ofSeconds(10);
   private static final Duration CLOSING_TIME = Duration.ofSeconds(2);
@@ -161,6 +169,7 @@ public final class GrpcServer implements AutoCloseable {
           .maxInboundMessageSize(maxMessageBytes)
           .maxInboundMetadataSize(MAXIMUM_HEADERS_LENGTH)
           .maxConcurrentCallsPerConnection(MAXIMUM_CALLS_PER_CONNECTION)
+          .maxRstFramesPerWindow(MAXIMUM_RESETS, Math.toIntExact(RESETS_COUNTED_FOR.toSeconds()))
           .flowControlWindow(FLOW_CONTROL_WINDOW)
           .maxConnectionIdle(settings.idleTimeout().toMillis(), TimeUnit.MILLISECONDS)
           .permitKeepAliveTime(LEAST_KEEP_ALIVE.toMillis(), TimeUnit.MILLISECONDS)
@@ -169,6 +178,7 @@ public final class GrpcServer implements AutoCloseable {
           .intercept(new GrpcAccess(parts.backend().access()))
           .intercept(pace)
           .intercept(lasting)
+          .addStreamTracerFactory(new MessageLimits())
           .addStreamTracerFactory(pace)
           .addStreamTracerFactory(calls)
           .addService(InferenceGrpcService.of(parts, forwarding, lasting))

@@ -302,7 +302,10 @@ final class Api {
             exchange, options.thenAccept(_ -> {}), () -> answerOptions(exchange, options.join()));
       }
       case Route.ChangeOptions(String name) ->
-          LaterAnswer.whenDone(exchange, catalog.changeOptions(name, ByteBufUtil.getBytes(body)));
+          LaterAnswer.whenDone(
+              exchange,
+              catalog.changeOptions(
+                  name, ByteBufUtil.getBytes(body), exchange.caller()::checkManages));
       case Route.StoredVersion(String name, String version) ->
           answerProgress(exchange, name, version);
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");

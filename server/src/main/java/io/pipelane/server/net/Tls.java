@@ -2,8 +2,6 @@ package io.pipelane.server.net;
 
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.util.AdvancedTlsX509KeyManager;
-import io.grpc.util.AdvancedTlsX509TrustManager;
-import io.grpc.util.AdvancedTlsX509TrustManager.Verification;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
@@ -27,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 
 /**
  * The certificate that the front ends show, and the authorities whose clients they let in. Files
@@ -46,8 +45,8 @@ public final class Tls implements AutoCloseable {
 
   private final ScheduledExecutorService watcher;
   private final List<CertificateFiles> watched;
-  private final SslContext http;
-  private final SslContext grpc;
+  private final LatestSslContext http;
+  private final LatestSslContext grpc;
 
   /**
    * The files, all in PEM.
@@ -62,30 +61,14 @@ public final class Tls implements AutoCloseable {
 
   private Tls(Files files) throws IOException, GeneralSecurityException {
     identity = new AdvancedTlsX509KeyManager();
-    SslContextBuilder forHttp = SslContextBuilder.forServer(identity);
-    SslContextBuilder forGrpc = SslContextBuilder.forServer(identity);
+    http = new LatestSslContext(forHttp(List.of()));
+    grpc = new LatestSslContext(forGrpc(List.of()));
     CertificateFiles own = identityOf(files, identity);
-    if (files.clientAuthorities.isPresent()) {
-      AdvancedTlsX509TrustManager authorities =
-          AdvancedTlsX509TrustManager.newBuilder()
-              .setVerification(Verification.CERTIFICATE_ONLY_VERIFICATION)
-              .build();
-      watched = List.of(own, authoritiesOf(files.clientAuthorities.get(), authorities));
-      forHttp.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
-      forGrpc.trustManager(authorities).clientAuth(ClientAuth.REQUIRE);
-    } else {
-      watched = List.of(own);
-    }
+    watched =
+        files.clientAuthorities.map(file -> List.of(own, authoritiesOf(file))).orElse(List.of(own));
     for (CertificateFiles each : watched) {
       each.look();
     }
-    http =
-        forHttp
-            .sslProvider(SslProvider.JDK)
-            .protocols(PROTOCOLS)
-            .applicationProtocolConfig(NEGOTIATION)
-            .build();
-    grpc = GrpcSslContexts.configure(forGrpc, SslProvider.JDK).protocols(PROTOCOLS).build();
     watcher =
         Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
     ScheduledFuture<?> _ =
@@ -104,14 +87,37 @@ public final class Tls implements AutoCloseable {
         });
   }
 
-  private static CertificateFiles authoritiesOf(
-      Path file, AdvancedTlsX509TrustManager authorities) {
+  private CertificateFiles authoritiesOf(Path file) {
     return new CertificateFiles(
         "who signs clients' certificates",
         List.of(file),
-        () ->
-            authorities.updateTrustCredentials(
-                TlsIdentity.certificates(file).toArray(X509Certificate[]::new)));
+        () -> {
+          List<X509Certificate> authorities = TlsIdentity.certificates(file);
+          http.replace(forHttp(authorities));
+          grpc.replace(forGrpc(authorities));
+        });
+  }
+
+  private SslContext forHttp(List<X509Certificate> clientAuthorities) throws SSLException {
+    return asking(clientAuthorities)
+        .sslProvider(SslProvider.JDK)
+        .protocols(PROTOCOLS)
+        .applicationProtocolConfig(NEGOTIATION)
+        .build();
+  }
+
+  private SslContext forGrpc(List<X509Certificate> clientAuthorities) throws SSLException {
+    return GrpcSslContexts.configure(asking(clientAuthorities), SslProvider.JDK)
+        .protocols(PROTOCOLS)
+        .build();
+  }
+
+  /** Asks clients for a certificate where there are authorities that sign them. */
+  private SslContextBuilder asking(List<X509Certificate> clientAuthorities) {
+    SslContextBuilder builder = SslContextBuilder.forServer(identity);
+    return clientAuthorities.isEmpty()
+        ? builder
+        : builder.trustManager(clientAuthorities).clientAuth(ClientAuth.REQUIRE);
   }
 
   /** Looks whether files have changed; one call at a time. */

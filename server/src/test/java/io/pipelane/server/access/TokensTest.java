@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.JWK;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.OctetSequenceKey;
+import com.nimbusds.jose.jwk.gen.ECKeyGenerator;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import io.pipelane.config.Status;
@@ -89,6 +91,33 @@ class TokensTest {
       Caller caller = access.identify("Bearer " + token, null);
       assertTrue(caller.sees("pair") && caller.sees("cube"));
       assertFalse(caller.sees("echo"));
+    }
+  }
+
+  /** As issuers write what a holder lacks: it is no list of models, nor none at all. */
+  @Test
+  void token_whoseModelsAreNull_isRefused() throws IOException {
+    try (AccessControl access = TestTokens.access(folder)) {
+      String token =
+          rsa(
+              c ->
+                  c.claim("roles", List.of("infer"))
+                      .claim("models", null)
+                      .serializeNullClaims(true));
+      StatusException refused =
+          assertThrows(StatusException.class, () -> access.identify("Bearer " + token, null));
+      assertEquals(Status.UNAUTHENTICATED, refused.status());
+    }
+  }
+
+  @Test
+  void keysOfOtherCurvesBeforeIt_doNotKeepATokenOut() throws Exception {
+    JWK larger = new ECKeyGenerator(Curve.P_384).generate();
+    JWK right = new ECKeyGenerator(Curve.P_256).generate();
+    String token = TestTokens.signed(right, JWSAlgorithm.ES256, c -> c.claim("roles", "infer"));
+    JWKSet keys = new JWKSet(List.of(larger.toPublicJWK(), right.toPublicJWK()));
+    try (AccessControl access = TestTokens.access(folder, keys)) {
+      access.identify("Bearer " + token, null).check(Demand.of(Role.INFER, ""));
     }
   }
 

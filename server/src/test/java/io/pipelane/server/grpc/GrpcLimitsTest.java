@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.UnknownFieldSet.Field;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Context;
@@ -16,20 +18,26 @@ import io.grpc.ServerCall;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthGrpc;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ServerLiveRequest;
+import io.pipelane.protocol.grpc.ServerReadyRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.Http2Frames;
 import io.pipelane.server.net.Transport;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.Arena;
 import java.net.Socket;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +49,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 
 /** What connections and slow calls may hold, and the class that calls name in their headers. */
 @Timeout(60)
@@ -292,5 +301,73 @@ class GrpcLimitsTest {
           .modelInfer(request);
       assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), seen);
     }
+  }
+
+  /** Nobody needs a key for these. */
+  @Test
+  void messageOfACallThatSaysHardlyAnything_isNotTakenInBeyondAFewKilobytes() throws Exception {
+    String large = "x".repeat(64 << 10);
+    UnknownFieldSet unknown =
+        UnknownFieldSet.newBuilder()
+            .addField(
+                9, Field.newBuilder().addLengthDelimited(ByteString.copyFromUtf8(large)).build())
+            .build();
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      HealthGrpc.HealthBlockingStub health = HealthGrpc.newBlockingStub(conversation.channel);
+      HealthCheckRequest check = HealthCheckRequest.newBuilder().setService(large).build();
+      List<Executable> calls =
+          List.of(
+              () -> health.check(check),
+              () -> health.watch(check).next(),
+              () ->
+                  conversation
+                      .client()
+                      .serverLive(ServerLiveRequest.newBuilder().setUnknownFields(unknown).build()),
+              () ->
+                  conversation
+                      .client()
+                      .serverReady(
+                          ServerReadyRequest.newBuilder().setUnknownFields(unknown).build()));
+      for (Executable call : calls) {
+        StatusRuntimeException refused = assertThrows(StatusRuntimeException.class, call);
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getStatus().getCode());
+      }
+    }
+  }
+
+  /** As in CVE-2023-44487. */
+  @Test
+  void clientThatWithdrawsOneCallAfterTheOther_isClosed() throws Exception {
+    int calls = 2 * GrpcServer.MAXIMUM_RESETS;
+    ByteArrayOutputStream hostile = new ByteArrayOutputStream();
+    hostile.writeBytes(Http2Frames.preface());
+    hostile.writeBytes(Http2Frames.settings());
+    for (int stream = 1; stream <= 2 * calls; stream += 2) {
+      List<byte[]> call =
+          GrpcFramesFuzzTest.call(stream, "ModelInfer", GrpcFramesFuzzTest.message());
+      call.subList(0, call.size() - 1).forEach(hostile::writeBytes); // It never ends.
+      hostile.writeBytes(Http2Frames.reset(stream));
+    }
+    hostile.writeBytes(Http2Frames.ping());
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline());
+        Socket socket = connect(conversation.server)) {
+      assertEquals(-1, untilPing(socket, hostile.toByteArray()));
+      assertTrue(
+          conversation.client().serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+    }
+  }
+
+  /** Says something that ends with a ping: -1 where the server ends the connection before that. */
+  private static int untilPing(Socket socket, byte[] said) throws IOException {
+    try {
+      socket.getOutputStream().write(said);
+    } catch (SocketException closed) {
+      return -1;
+    }
+    int type = Http2Frames.skip(socket.getInputStream());
+    while (type >= 0 && type != Http2Frames.PING) {
+      type = Http2Frames.skip(socket.getInputStream());
+    }
+    return type;
   }
 }

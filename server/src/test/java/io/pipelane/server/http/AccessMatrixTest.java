@@ -5,22 +5,27 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.access.TestTokens;
 import io.pipelane.server.net.Backends;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -181,6 +186,38 @@ class AccessMatrixTest {
       assertEquals("[]", ask(access, "POST", "/v2/repository/index", tenant).text());
       String state = ask(access, "GET", "/v2/pipelane/state", tenant).text();
       assertTrue(state.contains("\"models\":[]"), state);
+    }
+  }
+
+  /**
+   * It would be a way around the keys: whoever may ask an ensemble need not be let ask its models.
+   */
+  @Test
+  @Timeout(60)
+  void modelsOfOthers_areNotMadePartsOfAnEnsemble() throws IOException {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.writer = new RepositoryWriter(folder, new ByteSize(1 << 20), new Random(7));
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        Conversation conversation =
+            new Conversation(Backends.of(catalog, EchoService.inline(), access), Runnable::run)) {
+      List<Reply> answers = List.of();
+      for (String model : List.of("pair", "echo")) {
+        String ensemble =
+            "ensemble: {steps: [{model: %s, inputs: {x: x}, outputs: {y: y}}]}".formatted(model);
+        String head =
+            Requests.head(
+                "PUT /v2/repository/models/cube/options",
+                "Content-Length: %d\r\n%s".formatted(ensemble.length(), bearer("tenant")));
+        conversation.send(head + ensemble);
+        int answered = answers.size();
+        while (answers.size() == answered) { // Files are written on another thread.
+          answers = conversation.replies();
+          Thread.onSpinWait();
+        }
+      }
+      assertEquals(List.of(200, 403), answers.stream().map(Reply::status).toList());
+      assertTrue(answers.getLast().text().contains("echo"), answers.getLast().text());
+      assertTrue(Files.readString(folder.resolve("cube/pipelane.yaml")).contains("pair"));
     }
   }
 

@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -229,12 +230,13 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
-  public CompletableFuture<Void> changeOptions(String name, byte[] yaml) {
+  public CompletableFuture<Void> changeOptions(
+      String name, byte[] yaml, Consumer<String> permission) {
     if (writer == null) {
-      return ModelCatalog.super.changeOptions(name, yaml);
+      return ModelCatalog.super.changeOptions(name, yaml, permission);
     }
     StoredOptions stored = writer.options(name);
-    return CompletableFuture.runAsync(() -> stored.write(yaml));
+    return CompletableFuture.runAsync(() -> stored.write(yaml, permission));
   }
 
   @Override

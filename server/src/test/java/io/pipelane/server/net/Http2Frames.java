@@ -24,6 +24,7 @@ public final class Http2Frames {
   private static final int PADDED = 8;
   private static final int SETTINGS = 4;
   private static final int INITIAL_WINDOW = 4;
+  private static final int CANCEL = 8;
   private static final int HEAD = 9;
 
   private Http2Frames() {}
@@ -47,6 +48,12 @@ public final class Http2Frames {
   /** What the other side answers at once. */
   public static byte[] ping() {
     return frame(PING, 0, 0, new byte[8]);
+  }
+
+  /** What withdraws a request. */
+  public static byte[] reset(int stream) {
+    byte[] cancelled = ByteBuffer.allocate(4).putInt(CANCEL).array();
+    return frame(RST_STREAM, 0, stream, cancelled);
   }
 
   /** Takes the next frame from a connection: its type, or -1 at the connection's end. */

@@ -38,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -46,13 +47,17 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Both front ends over TLS; certificates are made with openssl, where that is installed. */
 @Timeout(60)
@@ -97,6 +102,15 @@ class TlsTest {
   }
 
   private static SSLContext trusting(Path certificate) throws Exception {
+    return trusting(certificate, null);
+  }
+
+  /**
+   * What trusts a server.
+   *
+   * @param own shown to servers that ask for a certificate; null for none
+   */
+  private static SSLContext trusting(Path certificate, @Nullable TlsIdentity own) throws Exception {
     var trust =
         io.grpc.util.AdvancedTlsX509TrustManager.newBuilder()
             .setVerification(
@@ -104,7 +118,13 @@ class TlsTest {
             .build();
     trust.updateTrustCredentials(certificate.toFile());
     SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, new TrustManager[] {trust}, null);
+    if (own == null) {
+      context.init(null, new TrustManager[] {trust}, null);
+    } else {
+      var identity = new io.grpc.util.AdvancedTlsX509KeyManager();
+      identity.updateIdentityCredentials(own.chain().toArray(X509Certificate[]::new), own.key());
+      context.init(new KeyManager[] {identity}, new TrustManager[] {trust}, null);
+    }
     return context;
   }
 
@@ -151,11 +171,15 @@ class TlsTest {
   }
 
   private static String get(InetSocketAddress address) throws Exception {
+    return get(address, trusting(folder.resolve("server.pem")), "TLSv1.3");
+  }
+
+  private static String get(InetSocketAddress address, SSLContext client, String protocol)
+      throws IOException {
     try (SSLSocket socket =
         (SSLSocket)
-            trusting(folder.resolve("server.pem"))
-                .getSocketFactory()
-                .createSocket(address.getAddress(), address.getPort())) {
+            client.getSocketFactory().createSocket(address.getAddress(), address.getPort())) {
+      socket.setEnabledProtocols(new String[] {protocol});
       socket
           .getOutputStream()
           .write(
@@ -402,6 +426,32 @@ class TlsTest {
       replace("authorities.pem", client, 3);
       tls.lookAgain();
       assertTrue(isLive(server.address(), true));
+    }
+  }
+
+  /** One whose clients' authorities stand in a file of their own. */
+  private static Tls asking() throws IOException {
+    replace("asked.pem", bytes("client.pem"), 1);
+    return Tls.open(
+        new Tls.Files(
+            folder.resolve("server.pem"),
+            folder.resolve("server.key"),
+            Optional.of(folder.resolve("asked.pem"))));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"TLSv1.3", "TLSv1.2"})
+  void clientOfAnAuthorityThatIsTakenOut_doesNotResumeWhatItBegan(String protocol)
+      throws Exception {
+    TlsIdentity shown =
+        TlsIdentity.read(folder.resolve("client.pem"), folder.resolve("client.key"));
+    SSLContext client = trusting(folder.resolve("server.pem"), shown);
+    try (Tls tls = asking();
+        HttpServer server = http(tls)) {
+      assertTrue(get(server.address(), client, protocol).startsWith("HTTP/1.1 200 OK"));
+      replace("asked.pem", bytes("server.pem"), 2);
+      tls.lookAgain();
+      assertThrows(IOException.class, () -> get(server.address(), client, protocol));
     }
   }
 }
