@@ -63,10 +63,10 @@ public final class GrpcServer implements AutoCloseable {
   private static final int MAXIMUM_CALLS_PER_CONNECTION = 1024;
 
   /**
-   * Calls that a connection's client may withdraw in the time below, some of them all that it may
-   * have at a time, as when a deadline passes; beyond it is closed (CVE-2023-44487).
+   * Calls that a connection's client may withdraw in the time below, a thousand a second as where
+   * an overloaded server lets deadlines pass; beyond it is closed (CVE-2023-44487).
    */
-  static final int MAXIMUM_RESETS = 2 * MAXIMUM_CALLS_PER_CONNECTION;
+  static final int MAXIMUM_RESETS = 10 * MAXIMUM_CALLS_PER_CONNECTION;
 
   private static final Duration RESETS_COUNTED_FOR = Duration.ofSeconds(10);
   private static final int FLOW_CONTROL_WINDOW = 4 << 20;
