@@ -12,30 +12,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs whose input, content or rows change before they have ended. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobChangesTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobChangesTest extends JobsInAFolder {
   @Test
   void inputFile_thatChanged_endsTheJob() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String first = jobs.list().getFirst().spec().id();
@@ -54,7 +42,8 @@ class JobChangesTest {
   @ValueSource(booleans = {false, true})
   void inputFile_thatChangesWhileItsJobRuns_endsTheJob(boolean shrinks) throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       fixture.writeInput("in.jsonl", JobsFixture.ITEMS + (shrinks ? -1 : 1));
@@ -72,7 +61,8 @@ class JobChangesTest {
   void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String waiting = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -96,7 +86,8 @@ class JobChangesTest {
   void content_thatChangesBehindTheLastItem_endsTheJob() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id =
           jobs.submit(JobsFixture.request(JobsFixture.ONE_ITEM), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 1);
@@ -113,7 +104,8 @@ class JobChangesTest {
   void model_thatGoesBehindTheLastItem_changesNothing() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id =
           jobs.submit(JobsFixture.request(JobsFixture.ONE_ITEM), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 1);
@@ -144,7 +136,8 @@ class JobChangesTest {
   @Test
   void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));

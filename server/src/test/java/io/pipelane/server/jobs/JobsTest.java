@@ -15,31 +15,17 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.NeverFits;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs on their way through their items, beside others and over a stop. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobsTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobsTest extends JobsInAFolder {
   @Test
   void job_overAFile_writesARowForEachItemInOrder() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
@@ -202,7 +188,8 @@ class JobsTest {
   void job_queueFullOrModelAway_asksAgain() throws IOException {
     EchoService service = EchoService.inline();
     service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       while (jobs.show(job.spec().id()).state() != JobState.RUNNING) {
         Thread.onSpinWait();
@@ -217,7 +204,8 @@ class JobsTest {
   @Test
   void job_modelGoesOutOfService_leavesItsThreadToOthersUntilItIsBack() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String cancelled = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String other = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
@@ -241,7 +229,8 @@ class JobsTest {
   @Test
   void jobs_whoseModelIsBack_goOnInTheOrderInWhichTheyCame() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -264,7 +253,8 @@ class JobsTest {
   void jobs_thatWait_beginWithTheShortest() throws IOException {
     fixture.ageing = OptionalDouble.of(0);
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       String longer = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String shorter = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
@@ -281,7 +271,8 @@ class JobsTest {
   @Test
   void onlineJob_doesNotWaitForOfflineOnes() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY);
       JobsFixture.awaitPending(service, 3);
@@ -304,7 +295,8 @@ class JobsTest {
   @Test
   void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -348,7 +340,8 @@ class JobsTest {
   @Test
   void stop_ofItemsThatRun_keepsTheirRows() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       jobs.beginStop();
@@ -364,7 +357,8 @@ class JobsTest {
   void stopAndRemove_ofItemsThatHaveNotBegun_waitForNone() throws IOException {
     EchoService service = EchoService.holding();
     service.endsWithdrawn = true;
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       jobs.remove(removed);

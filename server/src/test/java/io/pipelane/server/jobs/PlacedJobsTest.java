@@ -213,7 +213,9 @@ class PlacedJobsTest {
       InferenceService both =
           (request, handler) ->
               (request.model().equals(model) ? service : other).submit(request, handler);
-      try (Jobs jobs = fixture.open(both, placement, 2)) {
+      try (Jobs jobs = fixture.open(both, placement, 2);
+          other;
+          told) {
         String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         while (other.pending.size() < 3) {
           Thread.onSpinWait();
@@ -250,7 +252,8 @@ class PlacedJobsTest {
   void jobsBeyondTheDevices_waitAndSayForWhat() throws IOException {
     EchoService service = EchoService.holding();
     try (JobPlacement placement = placement();
-        Jobs jobs = fixture.open(service, placement, 3)) {
+        Jobs jobs = fixture.open(service, placement, 3);
+        service) {
       devices.become("b", SharingState.UNHEALTHY);
       devices.look(placement);
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
