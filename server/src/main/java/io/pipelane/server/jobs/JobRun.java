@@ -369,6 +369,9 @@ final class JobRun {
     } catch (StatusException e) {
       if (NeverFits.isBehind(e)) {
         boolean _ = beginsAnew();
+        if (place.map(PlacedJob::neverFits).orElse(false)) {
+          return true; // It is asked for on another device.
+        }
         boolean _ = commit(journal); // The rows of items before it count.
         throw e;
       }
