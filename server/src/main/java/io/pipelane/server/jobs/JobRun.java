@@ -117,7 +117,9 @@ final class JobRun {
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
-        requireContent();
+        if (isOfOtherContent()) {
+          throw contentHasChanged();
+        }
         Path _ = files.newOutput(spec.outputFile());
         files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
@@ -152,19 +154,15 @@ final class JobRun {
   }
 
   /**
-   * Refuses another content than the job's behind the last item, too: an ensemble's items go to the
-   * models that it has when they are taken, which is after the content was compared. Of a model
-   * that has gone nothing says so.
+   * Whether the model has another content than the job's; of one that has gone nothing says so.
+   * Looked at behind items, too: an ensemble's go to the models that it has when they are taken,
+   * which is after the content was compared.
    */
-  private void requireContent() {
-    ServedModel now;
+  private boolean isOfOtherContent() {
     try {
-      now = resolve(parts.catalog(), spec);
+      return !spec.mayBeOf(resolve(parts.catalog(), spec).content());
     } catch (StatusException e) {
-      return;
-    }
-    if (!spec.mayBeOf(now.content())) {
-      throw contentHasChanged();
+      return false;
     }
   }
 
@@ -384,8 +382,15 @@ final class JobRun {
       start(item, begin);
       return true;
     }
-    if (!wrong.containsKey(item.number()) && hasCostTheState(item, row)) {
-      return false;
+    if (row.hasFailed() && !wrong.containsKey(item.number())) {
+      if (hasCostTheState(item, row)) {
+        return false;
+      }
+      if (isOfOtherContent()) { // Which may have refused it.
+        contentHasChanged = true;
+        modelIsAway = true;
+        return true;
+      }
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
@@ -397,9 +402,6 @@ final class JobRun {
    * by a later model than the first, is left out on the way back here.
    */
   private boolean hasCostTheState(JobItem item, JobItem.Row row) {
-    if (!row.hasFailed()) {
-      return false;
-    }
     if (isStateLost()) {
       return !(row.isWrong() && beginsAnew());
     }

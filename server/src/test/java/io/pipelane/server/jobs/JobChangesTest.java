@@ -4,13 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -97,6 +101,31 @@ class JobChangesTest extends JobsInAFolder {
       assertEquals(JobState.FAILED, ended.state());
       assertTrue(ended.reason().contains("has changed"), ended.reason());
       assertEquals(1, ended.rows());
+    }
+  }
+
+  /** As an ensemble's models may be other ones by the time at which an item goes to them. */
+  @Test
+  void refusal_thatComesWithOtherContent_isNoRow() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          if (asked.incrementAndGet() == 3) {
+            fixture.catalog.hasContent("echo", "two");
+            throw new StatusException(Status.INVALID_ARGUMENT, "there is no input x");
+          }
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertEquals(
+          JobsFixture.rows(2), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+      assertEquals(2, ended.rows());
     }
   }
 
