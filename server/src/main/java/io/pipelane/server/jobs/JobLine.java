@@ -176,7 +176,7 @@ final class JobLine {
     Optional<String> reason;
     try {
       reason = away.computeIfAbsent(job.spec().model(), _ -> modelAway.apply(job.spec()));
-    } catch (RuntimeException e) { // Its run meets the same, and ends it.
+    } catch (RuntimeException | Error e) { // Its run meets the same, and ends it.
       return true;
     }
     reason.ifPresent(waitsFor -> job.running(JobState.QUEUED, waitsFor));
@@ -195,7 +195,8 @@ final class JobLine {
         job.running(JobState.QUEUED, NO_DEVICE);
       }
       return place.isPresent();
-    } catch (RuntimeException e) { // The thread, and jobs that need no device, are not to blame.
+    } catch (RuntimeException
+        | Error e) { // The thread, and jobs that need no device, are not to blame.
       LOG.log(System.Logger.Level.ERROR, "job " + job.spec().id() + " was given no device", e);
       job.running(JobState.QUEUED, "a fault of the server: " + e);
       return false;

@@ -139,7 +139,7 @@ final class JobRun {
       fail(
           "its rows, %s, or its files in .jobs/%s: %s"
               .formatted(rowsName(), spec.id(), files.trouble(e, "submit it again")));
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) { // Its thread is that of other jobs, too.
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
@@ -443,7 +443,7 @@ final class JobRun {
   private void fail(String reason) {
     try {
       end(JobState.FAILED, reason);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       LOG.log(System.Logger.Level.ERROR, "the end of job " + spec.id() + " was not kept", e);
       job.ended(JobState.FAILED, reason);
     }

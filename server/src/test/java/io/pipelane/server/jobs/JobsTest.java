@@ -155,13 +155,56 @@ class JobsTest extends JobsInAFolder {
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(JobsFixture.ITEMS, ended.failed());
       service.refusal = null;
-      service.fault = new OutOfMemoryError("on demand");
-      id = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      ended = JobsFixture.ended(jobs, id);
-      assertEquals(JobState.DONE, ended.state(), ended.reason());
-      assertEquals(1, ended.failed());
-      String first = fixture.output("p").lines().findFirst().orElseThrow();
-      assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+      for (Error fault : List.of(new OutOfMemoryError(), new StackOverflowError())) {
+        service.fault = fault;
+        String output = fault.getClass().getSimpleName();
+        id = jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY).spec().id();
+        ended = JobsFixture.ended(jobs, id);
+        assertEquals(JobState.DONE, ended.state(), ended.reason());
+        assertEquals(1, ended.failed());
+        String first = fixture.output(output).lines().findFirst().orElseThrow();
+        assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+      }
+    }
+  }
+
+  /** There is one thread: others need it. */
+  @Test
+  void job_thatFailsOnAFault_endsAndLeavesItsThread() throws IOException {
+    AtomicInteger rows = new AtomicInteger();
+    JobStep.Hook hook =
+        step -> {
+          if (step == JobStep.WRITE_ROW && rows.incrementAndGet() == 2) {
+            throw new StackOverflowError("on demand");
+          }
+        };
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String next = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals(
+          "a fault of the server: java.lang.StackOverflowError: on demand", ended.reason());
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, next).state());
+    }
+  }
+
+  @Test
+  void job_whoseEndCannotBeWritten_endsAndLeavesItsThread() throws IOException {
+    AtomicInteger ends = new AtomicInteger();
+    JobStep.Hook hook =
+        step -> {
+          if (step == JobStep.WRITE_END && ends.incrementAndGet() <= 2) {
+            throw new IllegalStateException("on demand");
+          }
+        };
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String next = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("on demand"), ended.reason());
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, next).state());
     }
   }
 
@@ -171,7 +214,8 @@ class JobsTest extends JobsInAFolder {
     String items =
         "{\"model\":\"echo_BYTES\",\"output_file\":\"o\",\"items\":[{\"inputs\":[{\"name\":\"x\","
             + "\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}]}";
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(items.getBytes(UTF_8), Caller.ANYBODY).spec().id();
       while (service.pending.isEmpty()) {
         Thread.onSpinWait();
@@ -188,8 +232,7 @@ class JobsTest extends JobsInAFolder {
   void job_queueFullOrModelAway_asksAgain() throws IOException {
     EchoService service = EchoService.inline();
     service.refusal = StatusException.unavailable("the queue is full", Duration.ofSeconds(1));
-    try (Jobs jobs = fixture.open(service);
-        service) {
+    try (Jobs jobs = fixture.open(service)) {
       JobStatus job = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       while (jobs.show(job.spec().id()).state() != JobState.RUNNING) {
         Thread.onSpinWait();
