@@ -242,7 +242,7 @@ final class JobItem {
       } catch (StatusException e) {
         failed(e);
         return false;
-      } catch (RuntimeException | OutOfMemoryError e) { // Whoever awaits it is told in any case.
+      } catch (RuntimeException | Error e) { // Whoever awaits it is told in any case.
         LOG.log(System.Logger.Level.ERROR, "an item of a job failed on a fault of the server", e);
         failed(new StatusException(Status.INTERNAL, "a fault of the server: " + e, e));
         return false;

@@ -146,10 +146,10 @@ final class JobLine {
     if (closed) {
       return null;
     }
-    Map<ModelVersion, Optional<String>> away = new HashMap<>();
+    askForModelsAway();
     for (Priority wanted : classes) {
       for (Job job : order.of(waitingOf(wanted))) {
-        if (job.isStopped() || (mayRun(job, away) && hasPlace(job))) {
+        if (job.isStopped() || (!ofModelsAway.contains(job) && hasPlace(job))) {
           waiting.remove(job);
           ofModelsAway.remove(job);
           return job;
@@ -164,23 +164,26 @@ final class JobLine {
   }
 
   /**
-   * Not before its model is back, if that was away when it last ran.
-   *
-   * @param away what was said of models: each is asked for once, lest it come back between two of
-   *     its jobs and the later one go first
+   * Has the jobs say what they wait for whose model was away when they last ran. Each model is
+   * asked for once, lest it come back between two of its jobs and the later one go first.
    */
-  private boolean mayRun(Job job, Map<ModelVersion, Optional<String>> away) {
-    if (!ofModelsAway.contains(job)) {
-      return true;
+  private void askForModelsAway() {
+    Map<ModelVersion, Optional<String>> reasons = new HashMap<>();
+    for (Job job : List.copyOf(ofModelsAway)) {
+      Optional<String> reason = reasons.computeIfAbsent(job.spec().model(), _ -> away(job.spec()));
+      job.running(JobState.QUEUED, reason.orElse(""));
+      if (reason.isEmpty()) {
+        ofModelsAway.remove(job);
+      }
     }
-    Optional<String> reason;
+  }
+
+  private Optional<String> away(JobSpec spec) {
     try {
-      reason = away.computeIfAbsent(job.spec().model(), _ -> modelAway.apply(job.spec()));
-    } catch (RuntimeException e) { // Its run meets the same, and ends it.
-      return true;
+      return modelAway.apply(spec);
+    } catch (RuntimeException | Error e) { // A job's run meets the same, and ends it.
+      return Optional.empty();
     }
-    reason.ifPresent(waitsFor -> job.running(JobState.QUEUED, waitsFor));
-    return reason.isEmpty();
   }
 
   private boolean hasPlace(Job job) {
@@ -195,7 +198,8 @@ final class JobLine {
         job.running(JobState.QUEUED, NO_DEVICE);
       }
       return place.isPresent();
-    } catch (RuntimeException e) { // The thread, and jobs that need no device, are not to blame.
+    } catch (RuntimeException
+        | Error e) { // The thread, and jobs that need no device, are not to blame.
       LOG.log(System.Logger.Level.ERROR, "job " + job.spec().id() + " was given no device", e);
       job.running(JobState.QUEUED, "a fault of the server: " + e);
       return false;

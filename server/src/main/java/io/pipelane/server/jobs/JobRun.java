@@ -117,7 +117,9 @@ final class JobRun {
       } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
       if (stop == Stop.COMPLETE) {
         Path _ = input(); // It is as it was.
-        requireContent();
+        if (isOfOtherContent()) {
+          throw contentHasChanged();
+        }
         Path _ = files.newOutput(spec.outputFile());
         files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
@@ -137,7 +139,7 @@ final class JobRun {
       fail(
           "its rows, %s, or its files in .jobs/%s: %s"
               .formatted(rowsName(), spec.id(), files.trouble(e, "submit it again")));
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) { // Its thread is that of other jobs, too.
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
@@ -152,19 +154,15 @@ final class JobRun {
   }
 
   /**
-   * Refuses another content than the job's behind the last item, too: an ensemble's items go to the
-   * models that it has when they are taken, which is after the content was compared. Of a model
-   * that has gone nothing says so.
+   * Whether the model has another content than the job's; of one that has gone nothing says so.
+   * Looked at behind items, too: an ensemble's go to the models that it has when they are taken,
+   * which is after the content was compared.
    */
-  private void requireContent() {
-    ServedModel now;
+  private boolean isOfOtherContent() {
     try {
-      now = resolve(parts.catalog(), spec);
+      return !spec.mayBeOf(resolve(parts.catalog(), spec).content());
     } catch (StatusException e) {
-      return;
-    }
-    if (!spec.mayBeOf(now.content())) {
-      throw contentHasChanged();
+      return false;
     }
   }
 
@@ -369,6 +367,9 @@ final class JobRun {
     } catch (StatusException e) {
       if (NeverFits.isBehind(e)) {
         boolean _ = beginsAnew();
+        if (place.map(PlacedJob::neverFits).orElse(false)) {
+          return true; // It is asked for on another device.
+        }
         boolean _ = commit(journal); // The rows of items before it count.
         throw e;
       }
@@ -381,8 +382,15 @@ final class JobRun {
       start(item, begin);
       return true;
     }
-    if (!wrong.containsKey(item.number()) && hasCostTheState(item, row)) {
-      return false;
+    if (row.hasFailed() && !wrong.containsKey(item.number())) {
+      if (hasCostTheState(item, row)) {
+        return false;
+      }
+      if (isOfOtherContent()) { // Which may have refused it.
+        contentHasChanged = true;
+        modelIsAway = true;
+        return true;
+      }
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
@@ -394,9 +402,6 @@ final class JobRun {
    * by a later model than the first, is left out on the way back here.
    */
   private boolean hasCostTheState(JobItem item, JobItem.Row row) {
-    if (!row.hasFailed()) {
-      return false;
-    }
     if (isStateLost()) {
       return !(row.isWrong() && beginsAnew());
     }
@@ -438,7 +443,7 @@ final class JobRun {
   private void fail(String reason) {
     try {
       end(JobState.FAILED, reason);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException | Error e) {
       LOG.log(System.Logger.Level.ERROR, "the end of job " + spec.id() + " was not kept", e);
       job.ended(JobState.FAILED, reason);
     }

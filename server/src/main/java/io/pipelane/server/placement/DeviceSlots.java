@@ -3,6 +3,7 @@ package io.pipelane.server.placement;
 import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.modelstore.ModelVersion;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,9 +55,20 @@ final class DeviceSlots {
             .collect(Collectors.toUnmodifiableSet());
   }
 
-  /** Of the healthy devices without a job, where it would be fastest; the first of equals. */
-  Optional<DeviceSlot> bestFree(ModelVersion model, Optional<WorkloadProfile> profile) {
-    Set<String> barred = barred(model);
+  /** The devices that cannot answer for a job, while others may. */
+  Set<String> barred(PlacedJob job) {
+    Set<String> unable = barred(job.model());
+    Set<String> all = new HashSet<>(unable);
+    all.addAll(job.tooSmall);
+    return all.size() < slots.size() ? all : unable;
+  }
+
+  /**
+   * Of the healthy devices without a job, where it would be fastest; the first of equals.
+   *
+   * @param barred from it
+   */
+  Optional<DeviceSlot> bestFree(Set<String> barred, Optional<WorkloadProfile> profile) {
     @Nullable DeviceSlot best = null;
     double most = -1;
     for (DeviceSlot slot : slots.values()) {
@@ -71,9 +83,8 @@ final class DeviceSlots {
     return Optional.ofNullable(best);
   }
 
-  /** The jobs on the healthy devices that can answer for a model. */
-  List<PlacedJob> holders(ModelVersion model) {
-    Set<String> barred = barred(model);
+  /** The jobs on the healthy devices that are not barred. */
+  List<PlacedJob> holders(Set<String> barred) {
     return slots.values().stream()
         .filter(slot -> !barred.contains(slot.name) && slot.next == null)
         .filter(slot -> slot.reading().takesJobs())

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -153,18 +154,18 @@ public final class JobPlacement implements AutoCloseable {
     if (!slot.reading().usable() && !job.mustMove()) {
       job.tell(null, nanos);
     } else if (isMisplaced(job)) {
-      Optional<DeviceSlot> free = slots.bestFree(job.model(), job.profile);
+      Optional<DeviceSlot> free = slots.bestFree(slots.barred(job), job.profile);
       if (free.isPresent()) {
         job.tell(free.get(), nanos);
-      } else if (!makeRoom(job.model(), nanos)) {
+      } else if (!makeRoom(job.model(), slots.barred(job), nanos)) {
         changePlaces(job, slot, nanos);
       }
     }
   }
 
-  /** Whether a job's device cannot answer for its model, which nobody knew when it was chosen. */
+  /** Whether a job's device cannot answer for it, which nobody knew when it was chosen. */
   private boolean isMisplaced(PlacedJob job) {
-    return job.slot != null && !job.mustMove() && slots.barred(job.model()).contains(job.slot.name);
+    return job.slot != null && !job.mustMove() && slots.barred(job).contains(job.slot.name);
   }
 
   /** What was reached in the interval that ends. */
@@ -224,7 +225,7 @@ public final class JobPlacement implements AutoCloseable {
                 job.profile.orElse(Experience.UNKNOWN),
                 Optional.of(slot.name),
                 move,
-                slots.barred(job.model())));
+                slots.barred(job)));
       }
     }
     return new OfflinePlacement(
@@ -263,15 +264,16 @@ public final class JobPlacement implements AutoCloseable {
    * Has a job that could be elsewhere leave a device that another needs, unless one leaves such a
    * device already.
    *
+   * @param barred devices that are none of those
    * @return whether one leaves
    */
-  private boolean makeRoom(ModelVersion model, long nanos) {
-    List<PlacedJob> holders = slots.holders(model);
+  private boolean makeRoom(ModelVersion model, Set<String> barred, long nanos) {
+    List<PlacedJob> holders = slots.holders(barred);
     if (holders.stream().anyMatch(PlacedJob::mustMove)) {
       return true;
     }
     for (PlacedJob holder : holders) {
-      Optional<DeviceSlot> free = slots.bestFree(holder.model(), holder.profile);
+      Optional<DeviceSlot> free = slots.bestFree(slots.barred(holder), holder.profile);
       if (free.isPresent()) {
         holder.tell(free.get(), nanos);
         LOG.log(
@@ -296,8 +298,8 @@ public final class JobPlacement implements AutoCloseable {
       return;
     }
     Optional<PlacedJob> other =
-        slots.holders(job.model()).stream()
-            .filter(holder -> !slots.barred(holder.model()).contains(slot.name))
+        slots.holders(slots.barred(job)).stream()
+            .filter(holder -> !slots.barred(holder).contains(slot.name))
             .max(Comparator.comparing(this::isMisplaced));
     if (other.isPresent()) {
       DeviceSlot to = slots.of(other.get().place().device());
@@ -325,9 +327,10 @@ public final class JobPlacement implements AutoCloseable {
     lock.lock();
     try {
       long nanos = nanoClock.getAsLong();
-      Optional<DeviceSlot> free = slots.bestFree(model, profile);
+      Set<String> barred = slots.barred(model);
+      Optional<DeviceSlot> free = slots.bestFree(barred, profile);
       if (free.isEmpty()) {
-        makeRoom(model, nanos);
+        makeRoom(model, barred, nanos);
         return Optional.empty();
       }
       if (jobs.stream().anyMatch(job -> waitsFor(free.get(), job))) {
@@ -345,8 +348,7 @@ public final class JobPlacement implements AutoCloseable {
 
   /** Whether a job that has no device, or none for it, could take a free one, its own then. */
   private boolean waitsFor(DeviceSlot slot, PlacedJob job) {
-    return (job.isDisplaced() || isMisplaced(job))
-        && !slots.barred(job.model()).contains(slot.name);
+    return (job.isDisplaced() || isMisplaced(job)) && !slots.barred(job).contains(slot.name);
   }
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
@@ -369,9 +371,9 @@ public final class JobPlacement implements AutoCloseable {
         stayInstead(job, wanted);
       }
       if (job.target == null) {
-        Optional<DeviceSlot> free = slots.bestFree(job.model(), job.profile);
+        Optional<DeviceSlot> free = slots.bestFree(slots.barred(job), job.profile);
         if (free.isEmpty()) {
-          makeRoom(job.model(), nanos);
+          makeRoom(job.model(), slots.barred(job), nanos);
           return false;
         }
         job.target = free.get();
@@ -406,6 +408,21 @@ public final class JobPlacement implements AutoCloseable {
     if (job.slot != null) {
       job.slot.job = null;
       job.slot = null;
+    }
+  }
+
+  boolean neverFits(PlacedJob job) {
+    lock.lock();
+    try {
+      String device = job.place().device();
+      job.tooSmall.add(device);
+      boolean mayFitAnother = slots.barred(job).contains(device);
+      if (mayFitAnother && !job.mustMove()) {
+        job.tell(null, nanoClock.getAsLong());
+      }
+      return mayFitAnother;
+    } finally {
+      lock.unlock();
     }
   }
 

@@ -5,7 +5,9 @@ import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceTimings;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +40,10 @@ public final class PlacedJob {
   // Guarded by the placement's lock.
   @Nullable DeviceSlot slot;
   @Nullable DeviceSlot target;
+
+  /** Devices whose memory it never fits. */
+  final Set<String> tooSmall = new HashSet<>();
+
   Optional<WorkloadProfile> profile;
 
   /** When it was told to move, later by what it waited for a device. */
@@ -82,6 +88,15 @@ public final class PlacedJob {
    */
   public boolean settle() {
     return !mustMove || placement.settle(this);
+  }
+
+  /**
+   * Its device has too little memory for it, whatever else is there.
+   *
+   * @return whether it is to move to another one, which may have enough
+   */
+  public boolean neverFits() {
+    return placement.neverFits(this);
   }
 
   /** One of its items was answered. */

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Answers each input {@code x} as output {@code y_x}, at once, or when the test says so. A request
  * is checked to end while its inputs can still be read.
  */
-public final class EchoService implements InferenceService {
+public final class EchoService implements InferenceService, AutoCloseable {
   private static final InferenceTimings TIMINGS = new InferenceTimings(1, 2, 3);
 
   public final List<Pending> pending = new CopyOnWriteArrayList<>();
@@ -83,12 +83,30 @@ public final class EchoService implements InferenceService {
       throw thrown;
     }
     Pending entry = new Pending(request, handler);
-    if (holds) {
-      pending.add(entry);
-    } else {
+    if (!hold(entry)) {
       lane.execute(entry::complete);
     }
     return entry;
+  }
+
+  /** Has it wait for the test, if that is wanted. */
+  private synchronized boolean hold(Pending entry) {
+    return holds && pending.add(entry);
+  }
+
+  /**
+   * Answers what is held, and holds nothing any more: who waits for it is not to hide a failure.
+   */
+  @Override
+  public void close() {
+    synchronized (this) {
+      holds = false;
+    }
+    for (Pending entry : List.copyOf(pending)) {
+      if (pending.remove(entry)) {
+        entry.complete();
+      }
+    }
   }
 
   public final class Pending implements Ticket {

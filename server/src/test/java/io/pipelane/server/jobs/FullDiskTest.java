@@ -18,22 +18,14 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs whose folder has no room for what they write. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class FullDiskTest {
+class FullDiskTest extends JobsInAFolder {
   private static final Path FULL = Path.of("/dev/full");
 
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
   @BeforeEach
-  void writeInput() throws IOException {
+  void assumeThatDisksCanBeFull() {
     assumeTrue(Files.exists(FULL));
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
   }
 
   /** Before a step there is no room any more for a file of the job that is submitted. */

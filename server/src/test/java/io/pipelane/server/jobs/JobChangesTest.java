@@ -4,38 +4,30 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs whose input, content or rows change before they have ended. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobChangesTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobChangesTest extends JobsInAFolder {
   @Test
   void inputFile_thatChanged_endsTheJob() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("first"), Caller.ANYBODY);
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String first = jobs.list().getFirst().spec().id();
@@ -54,7 +46,8 @@ class JobChangesTest {
   @ValueSource(booleans = {false, true})
   void inputFile_thatChangesWhileItsJobRuns_endsTheJob(boolean shrinks) throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       fixture.writeInput("in.jsonl", JobsFixture.ITEMS + (shrinks ? -1 : 1));
@@ -72,7 +65,8 @@ class JobChangesTest {
   void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String waiting = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -96,7 +90,8 @@ class JobChangesTest {
   void content_thatChangesBehindTheLastItem_endsTheJob() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id =
           jobs.submit(JobsFixture.request(JobsFixture.ONE_ITEM), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 1);
@@ -109,11 +104,37 @@ class JobChangesTest {
     }
   }
 
+  /** As an ensemble's models may be other ones by the time at which an item goes to them. */
+  @Test
+  void refusal_thatComesWithOtherContent_isNoRow() throws IOException {
+    fixture.catalog.hasContent("echo", "one");
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          if (asked.incrementAndGet() == 3) {
+            fixture.catalog.hasContent("echo", "two");
+            throw new StatusException(Status.INVALID_ARGUMENT, "there is no input x");
+          }
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertEquals(
+          JobsFixture.rows(2), Files.readString(folder.resolve("o." + id + JobFiles.PARTIAL)));
+      assertEquals(2, ended.rows());
+    }
+  }
+
   @Test
   void model_thatGoesBehindTheLastItem_changesNothing() throws IOException {
     fixture.catalog.hasContent("echo", "one");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id =
           jobs.submit(JobsFixture.request(JobsFixture.ONE_ITEM), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 1);
@@ -144,7 +165,8 @@ class JobChangesTest {
   @Test
   void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));

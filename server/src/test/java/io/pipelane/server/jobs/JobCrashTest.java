@@ -41,7 +41,7 @@ class JobCrashTest {
     }
   }
 
-  /** Crashes at one passage of a step. */
+  /** Crashes at one passage of a step; nothing is written from then on. */
   private static final class Crashing implements JobStep.Hook {
     final CountDownLatch crashed = new CountDownLatch(1);
     private final JobStep step;
@@ -56,6 +56,8 @@ class JobCrashTest {
     public void before(JobStep reached) {
       if (reached == step && passages.decrementAndGet() == 0) {
         crashed.countDown();
+      }
+      if (crashed.getCount() == 0) {
         throw new Crash();
       }
     }

@@ -1,5 +1,7 @@
 package io.pipelane.server.jobs;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.pipelane.modelstore.ModelVersion;
@@ -47,5 +49,22 @@ class JobLineTest {
     line.awaitModel(second);
     assertSame(first, line.next(List.of(Priority.OFFLINE)));
     assertSame(second, line.next(List.of(Priority.OFFLINE)));
+  }
+
+  /** Though no thread is free for all of them. */
+  @Test
+  void modelIsBack_noneOfItsJobsSaysThatItWaitsForIt() {
+    AtomicInteger asked = new AtomicInteger();
+    JobLine line =
+        new JobLine(
+            Optional.empty(),
+            spec -> asked.getAndIncrement() == 0 ? Optional.of("away") : Optional.empty(),
+            Duration.ofMillis(1),
+            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    Job second = job("second", 2);
+    line.awaitModel(job("first", 1));
+    line.awaitModel(second);
+    assertNotNull(line.next(List.of(Priority.OFFLINE)));
+    assertEquals("", second.status().reason());
   }
 }

@@ -13,23 +13,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Jobs that are cancelled or forgotten where a file of theirs is in the way. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobRemovalTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobRemovalTest extends JobsInAFolder {
   /** A file that nothing of a job can have the name of, or be deleted as, until it is removed. */
   private Path obstacle(String inFolder) throws IOException {
     Files.createDirectories(folder.resolve(inFolder));
@@ -75,7 +62,8 @@ class JobRemovalTest {
   @Test
   void jobWhoseCancellationIsNotKept_isCancelled_andCanBeForgotten() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String running = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String id = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       while (service.pending.isEmpty()) {

@@ -15,26 +15,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is asked for as a job, and whether it is one. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobRequestTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobRequestTest extends JobsInAFolder {
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -82,7 +69,8 @@ class JobRequestTest {
   void outputFile_thatIsTaken_isRefused() throws IOException {
     Files.writeString(folder.resolve("mine"), "precious");
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       assertEquals(
           Status.INVALID_ARGUMENT,
           JobsFixture.refused(() -> jobs.submit(JobsFixture.fileRequest("mine"), Caller.ANYBODY)));

@@ -15,31 +15,17 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.NeverFits;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs on their way through their items, beside others and over a stop. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class JobsTest {
-  @TempDir Path folder;
-  private JobsFixture fixture = new JobsFixture(Path.of(""));
-
-  @BeforeEach
-  void writeInput() throws IOException {
-    fixture = new JobsFixture(folder);
-    fixture.writeInput("in.jsonl", JobsFixture.ITEMS);
-  }
-
+class JobsTest extends JobsInAFolder {
   @Test
   void job_overAFile_writesARowForEachItemInOrder() throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
@@ -169,13 +155,56 @@ class JobsTest {
       assertEquals(JobState.DONE, ended.state(), ended.reason());
       assertEquals(JobsFixture.ITEMS, ended.failed());
       service.refusal = null;
-      service.fault = new OutOfMemoryError("on demand");
-      id = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
-      ended = JobsFixture.ended(jobs, id);
-      assertEquals(JobState.DONE, ended.state(), ended.reason());
-      assertEquals(1, ended.failed());
-      String first = fixture.output("p").lines().findFirst().orElseThrow();
-      assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+      for (Error fault : List.of(new OutOfMemoryError(), new StackOverflowError())) {
+        service.fault = fault;
+        String output = fault.getClass().getSimpleName();
+        id = jobs.submit(JobsFixture.fileRequest(output), Caller.ANYBODY).spec().id();
+        ended = JobsFixture.ended(jobs, id);
+        assertEquals(JobState.DONE, ended.state(), ended.reason());
+        assertEquals(1, ended.failed());
+        String first = fixture.output(output).lines().findFirst().orElseThrow();
+        assertTrue(first.contains("\"error\":\"a fault of the server"), first);
+      }
+    }
+  }
+
+  /** There is one thread: others need it. */
+  @Test
+  void job_thatFailsOnAFault_endsAndLeavesItsThread() throws IOException {
+    AtomicInteger rows = new AtomicInteger();
+    JobStep.Hook hook =
+        step -> {
+          if (step == JobStep.WRITE_ROW && rows.incrementAndGet() == 2) {
+            throw new StackOverflowError("on demand");
+          }
+        };
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String next = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals(
+          "a fault of the server: java.lang.StackOverflowError: on demand", ended.reason());
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, next).state());
+    }
+  }
+
+  @Test
+  void job_whoseEndCannotBeWritten_endsAndLeavesItsThread() throws IOException {
+    AtomicInteger ends = new AtomicInteger();
+    JobStep.Hook hook =
+        step -> {
+          if (step == JobStep.WRITE_END && ends.incrementAndGet() <= 2) {
+            throw new IllegalStateException("on demand");
+          }
+        };
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String next = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("on demand"), ended.reason());
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, next).state());
     }
   }
 
@@ -185,7 +214,8 @@ class JobsTest {
     String items =
         "{\"model\":\"echo_BYTES\",\"output_file\":\"o\",\"items\":[{\"inputs\":[{\"name\":\"x\","
             + "\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"a\"]}]}]}";
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(items.getBytes(UTF_8), Caller.ANYBODY).spec().id();
       while (service.pending.isEmpty()) {
         Thread.onSpinWait();
@@ -217,7 +247,8 @@ class JobsTest {
   @Test
   void job_modelGoesOutOfService_leavesItsThreadToOthersUntilItIsBack() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String cancelled = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String other = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
@@ -241,7 +272,8 @@ class JobsTest {
   @Test
   void jobs_whoseModelIsBack_goOnInTheOrderInWhichTheyCame() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -264,7 +296,8 @@ class JobsTest {
   void jobs_thatWait_beginWithTheShortest() throws IOException {
     fixture.ageing = OptionalDouble.of(0);
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       String longer = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       String shorter = jobs.submit(ofAnother(), Caller.ANYBODY).spec().id();
@@ -281,7 +314,8 @@ class JobsTest {
   @Test
   void onlineJob_doesNotWaitForOfflineOnes() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY);
       jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY);
       JobsFixture.awaitPending(service, 3);
@@ -304,7 +338,8 @@ class JobsTest {
   @Test
   void remove_runningJob_cancelsItAndThenForgetsIt() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       String second = jobs.submit(JobsFixture.fileRequest("p"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
@@ -348,7 +383,8 @@ class JobsTest {
   @Test
   void stop_ofItemsThatRun_keepsTheirRows() throws IOException {
     EchoService service = EchoService.holding();
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       jobs.beginStop();
@@ -364,7 +400,8 @@ class JobsTest {
   void stopAndRemove_ofItemsThatHaveNotBegun_waitForNone() throws IOException {
     EchoService service = EchoService.holding();
     service.endsWithdrawn = true;
-    try (Jobs jobs = fixture.open(service)) {
+    try (Jobs jobs = fixture.open(service);
+        service) {
       String removed = jobs.submit(JobsFixture.fileRequest("removed"), Caller.ANYBODY).spec().id();
       JobsFixture.awaitPending(service, 3);
       jobs.remove(removed);

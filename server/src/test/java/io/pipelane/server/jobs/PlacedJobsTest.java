@@ -14,6 +14,7 @@ import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.NeverFits;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.sharing.SharingState;
@@ -213,7 +214,9 @@ class PlacedJobsTest {
       InferenceService both =
           (request, handler) ->
               (request.model().equals(model) ? service : other).submit(request, handler);
-      try (Jobs jobs = fixture.open(both, placement, 2)) {
+      try (Jobs jobs = fixture.open(both, placement, 2);
+          other;
+          told) {
         String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
         while (other.pending.size() < 3) {
           Thread.onSpinWait();
@@ -250,7 +253,8 @@ class PlacedJobsTest {
   void jobsBeyondTheDevices_waitAndSayForWhat() throws IOException {
     EchoService service = EchoService.holding();
     try (JobPlacement placement = placement();
-        Jobs jobs = fixture.open(service, placement, 3)) {
+        Jobs jobs = fixture.open(service, placement, 3);
+        service) {
       devices.become("b", SharingState.UNHEALTHY);
       devices.look(placement);
       String first = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
@@ -280,6 +284,80 @@ class PlacedJobsTest {
     }
     assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
     assertEquals(JobsFixture.rows(ITEMS), fixture.output("p"));
+  }
+
+  /** Passes on what is asked of other devices; some have too little memory for any request. */
+  private static Watched tooSmall(String... devices) {
+    EchoService echo = EchoService.inline();
+    InferenceService service =
+        (request, handler) -> {
+          String device = request.place().device().orElseThrow();
+          if (List.of(devices).contains(device)) {
+            throw NeverFits.refusal("it may have 1GiB on " + device);
+          }
+          return echo.submit(request, handler);
+        };
+    return new Watched(service, 0, () -> {});
+  }
+
+  @Test
+  void jobThatNeverFitsItsDevice_goesToOneThatItMayFit() throws IOException {
+    Watched service = tooSmall("a");
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(service, placement, 1)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+    }
+    assertEquals(JobsFixture.rows(ITEMS), fixture.output("o"));
+    assertEquals(List.of("a", "b"), service.devices());
+  }
+
+  @Test
+  void jobThatNeverFitsTheDevicesThatItMayHave_ends() throws IOException {
+    devices.serve(new ModelVersion("background", 2), "b");
+    Watched service = tooSmall("a", "b");
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(service, placement, 1)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals("it may have 1GiB on b", ended.reason());
+      assertEquals(List.of("a", "b"), service.devices());
+      service.asked.clear();
+      id = jobs.submit(background("p"), Caller.ANYBODY).spec().id();
+      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, id).state());
+      assertEquals(List.of("b"), service.devices());
+    }
+  }
+
+  /** The other device's job is sent where this one may not be. */
+  @Test
+  void jobThatNeverFitsItsDevice_isMadeRoomOnTheOther() throws IOException {
+    EchoService held = EchoService.holding();
+    Watched small = tooSmall("a");
+    InferenceService service =
+        (request, handler) ->
+            request.model().model().equals("background")
+                ? small.submit(request, handler)
+                : held.submit(request, handler);
+    try (JobPlacement placement = placement();
+        Jobs jobs = fixture.open(service, placement, 2);
+        held) {
+      devices.become("a", SharingState.UNHEALTHY);
+      devices.look(placement);
+      String other = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobsFixture.awaitPending(held, 3);
+      devices.become("a", SharingState.HEALTHY);
+      devices.look(placement);
+      String id = jobs.submit(background("p"), Caller.ANYBODY).spec().id();
+      while (!jobs.show(id).state().isEnd() || !jobs.show(other).state().isEnd()) {
+        completeAll(held);
+      }
+      assertEquals(JobState.DONE, jobs.show(id).state(), jobs.show(id).reason());
+      assertEquals(JobState.DONE, jobs.show(other).state());
+    }
+    assertEquals(List.of("a", "b"), small.devices());
   }
 
   @Test

@@ -51,7 +51,7 @@ public final class FakeDevices {
 
   private long nanos() {
     if (hasNoClock) {
-      throw new IllegalStateException("there is no clock");
+      throw new InternalError("there is no clock");
     }
     return nanos.get();
   }
