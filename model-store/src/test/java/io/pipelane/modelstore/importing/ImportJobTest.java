@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
@@ -52,20 +54,73 @@ class ImportJobTest {
     Path version = Files.createDirectories(folder.resolve("m/1"));
     for (int i = 0; i < graph.getInitializerCount(); i++) {
       TensorProto tensor = graph.getInitializer(i);
-      Files.write(version.resolve("part" + i), tensor.getRawData().toByteArray());
-      graph.setInitializer(
-          i,
-          tensor.toBuilder()
-              .clearRawData()
-              .setDataLocation(TensorProto.DataLocation.EXTERNAL)
-              .addExternalData(
-                  StringStringEntryProto.newBuilder().setKey("location").setValue("part" + i)));
+      graph.setInitializer(i, external(tensor, version.resolve("part" + i)));
     }
     Plan fromFiles = run(TestModels.model(graph), version);
     assertEquals(3, fromFiles.repacked().size(), fromFiles.notes().toString());
     assertTrue(fromFiles.notes().getFirst().startsWith("verified"), fromFiles.notes().toString());
     Plan fromInline = run(inline, Files.createDirectories(folder.resolve("m/2")));
     assertEquals(fromInline, fromFiles, "where bytes lay makes no difference");
+  }
+
+  @Test
+  void run_externalDataOfBodies_isVerified() throws IOException {
+    Path version = version("1");
+    ModelProto.Builder model = TestModels.conditional(1).toBuilder();
+    for (NodeProto.Builder node : model.getGraphBuilder().getNodeBuilderList()) {
+      for (AttributeProto.Builder body : node.getAttributeBuilderList()) {
+        for (TensorProto.Builder weight : body.getGBuilder().getInitializerBuilderList()) {
+          TensorProto moved = external(weight.build(), version.resolve("inner"));
+          weight.clear().mergeFrom(moved);
+        }
+      }
+    }
+    Plan plan = run(model.build(), version);
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+    assertEquals(run(TestModels.conditional(1), version("2")), plan);
+  }
+
+  /** ONNX Runtime writes them as constants and as nodes. */
+  @Test
+  void run_constantNodesOfBodiesInBodies_areVerified() throws IOException {
+    NodeProto.Builder constant =
+        NodeProto.newBuilder()
+            .setOpType("Constant")
+            .addOutput("inner")
+            .addAttribute(
+                AttributeProto.newBuilder()
+                    .setName("value")
+                    .setType(AttributeProto.AttributeType.TENSOR)
+                    .setT(TestModels.weight("", new Random(1), 64, 64)));
+    GraphProto.Builder product =
+        GraphProto.newBuilder()
+            .addNode(constant)
+            .addNode(TestModels.node("MatMul", List.of("x", "inner"), "product"))
+            .addOutput(TestModels.batch("product", 64));
+    GraphProto.Builder sum =
+        GraphProto.newBuilder()
+            .addNode(TestModels.node("Add", List.of("x", "x"), "sum"))
+            .addOutput(TestModels.batch("sum", 64));
+    GraphProto.Builder choice =
+        GraphProto.newBuilder()
+            .addNode(choice("chosen", product, sum))
+            .addOutput(TestModels.batch("chosen", 64));
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 64))
+            .addInput(TestModels.value("flag", TensorType.BOOL))
+            .addNode(choice("y", choice, sum))
+            .addOutput(TestModels.batch("y", 64));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+  }
+
+  private static NodeProto choice(
+      String output, GraphProto.Builder then, GraphProto.Builder otherwise) {
+    return TestModels.node("If", List.of("flag"), output)
+        .addAttribute(TestModels.graph("then_branch", then.setName("then")))
+        .addAttribute(TestModels.graph("else_branch", otherwise.setName("else")))
+        .build();
   }
 
   @Test
@@ -269,6 +324,19 @@ class ImportJobTest {
     assertEquals(Set.of("w1"), Culprits.of(graph, streamed, "Node (MatMul_b) failed"));
     assertEquals(Set.of("w0", "w1"), Culprits.of(graph, streamed, "MatMul needs a constant"));
     assertEquals(Set.of(), Culprits.of(graph, streamed, "MatMulInteger needs a constant"));
+  }
+
+  /** The same constant with its bytes in a file of their own beside the model. */
+  private static TensorProto external(TensorProto tensor, Path file) throws IOException {
+    Files.write(file, tensor.getRawData().toByteArray());
+    return tensor.toBuilder()
+        .clearRawData()
+        .setDataLocation(TensorProto.DataLocation.EXTERNAL)
+        .addExternalData(
+            StringStringEntryProto.newBuilder()
+                .setKey("location")
+                .setValue(file.getFileName().toString()))
+        .build();
   }
 
   private Plan run(ModelProto model, Path version) throws IOException {
