@@ -318,6 +318,17 @@ class ImportJobTest {
   }
 
   @Test
+  void run_outputThatIsThereTwice_isRefusedByItsName() throws IOException {
+    GraphProto.Builder graph = TestModels.chain(1, 4, 1).getGraph().toBuilder();
+    graph.addOutput(graph.getOutput(0));
+    Path version = version("1");
+    StatusException error =
+        assertThrows(StatusException.class, () -> run(TestModels.model(graph), version));
+    assertEquals(Status.INVALID_ARGUMENT, error.status());
+    assertEquals("two of its outputs are named \"y\"; leave one out", error.getMessage());
+  }
+
+  @Test
   void culprits_areNamedByWeightElseNodeElseOperator() {
     GraphProto graph = TestModels.sharedWeight(1).getGraph();
     Set<String> streamed = Set.of("w0", "w1");
