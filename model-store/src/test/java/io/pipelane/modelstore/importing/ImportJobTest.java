@@ -115,6 +115,35 @@ class ImportJobTest {
     assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
   }
 
+  @Test
+  void run_gatesBehindALoop_keepItsWeightsStreamed() throws IOException {
+    GraphProto.Builder body =
+        GraphProto.newBuilder()
+            .setName("body")
+            .addInput(TestModels.value("round", TensorType.INT64))
+            .addInput(TestModels.value("going", TensorType.BOOL))
+            .addInput(TestModels.batch("value", 64))
+            .addNode(TestModels.node("Identity", List.of("going"), "go_on"))
+            .addNode(TestModels.node("Tanh", List.of("value"), "next"))
+            .addOutput(TestModels.value("go_on", TensorType.BOOL))
+            .addOutput(TestModels.batch("next", 64));
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 64))
+            .addInput(TestModels.value("rounds", TensorType.INT64))
+            .addInitializer(TestModels.weight("w0", new Random(1), 64, 64))
+            .addInitializer(TestModels.weight("w1", new Random(2), 64, 64))
+            .addNode(TestModels.node("MatMul", List.of("x", "w0"), "first"))
+            .addNode(
+                TestModels.node("Loop", List.of("rounds", "", "first"), "looped")
+                    .addAttribute(TestModels.graph("body", body)))
+            .addNode(TestModels.node("MatMul", List.of("looped", "w1"), "y"))
+            .addOutput(TestModels.batch("y", 64));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+    assertEquals(2, plan.weights().size());
+  }
+
   private static NodeProto choice(
       String output, GraphProto.Builder then, GraphProto.Builder otherwise) {
     return TestModels.node("If", List.of("flag"), output)
