@@ -3,6 +3,7 @@ package io.pipelane.modelstore.importing;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
@@ -13,6 +14,7 @@ import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TensorMemory;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.graph.AssumedSizes;
 import io.pipelane.runtime.graph.ConstantBytes;
 import io.pipelane.runtime.graph.Constants;
@@ -103,6 +105,7 @@ final class ImportJob {
     try (OrtEnvironment environment =
             OrtEnvironment.open(runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
+      requireDistinct(plain.outputs());
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
           || !Convolutions.isIn(source.graph())
@@ -112,6 +115,17 @@ final class ImportJob {
     }
     deleteWithData(OPTIMIZED);
     deleteWithData(CHANNELS_LAST);
+  }
+
+  private static void requireDistinct(List<TensorSpec> outputs) {
+    Set<String> names = new HashSet<>();
+    for (TensorSpec output : outputs) {
+      if (!names.add(output.name())) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "two of its outputs are named \"%s\"; leave one out".formatted(output.name()));
+      }
+    }
   }
 
   private void deleteWithData(String name) throws IOException {

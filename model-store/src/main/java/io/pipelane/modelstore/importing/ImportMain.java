@@ -61,14 +61,23 @@ public final class ImportMain {
         identity);
   }
 
-  public static void main(String[] arguments) throws IOException {
+  public static void main(String[] arguments) {
     endWithParent();
     Runtime.getRuntime().halt(run(arguments));
   }
 
   /** Runs an import and answers the exit code. */
-  static int run(String[] arguments) throws IOException {
-    Path folder = Path.of(arguments[1]);
+  static int run(String[] arguments) {
+    try {
+      return importOrRefuse(Path.of(arguments[1]), arguments);
+    } catch (Throwable e) {
+      e.printStackTrace(); // Ends up in the log, whose tail is the reason that the owner sees.
+      System.err.println(e); // Where it was may be longer than that tail.
+      return e instanceof IOException || e instanceof UncheckedIOException ? FILES_FAILED : 1;
+    }
+  }
+
+  private static int importOrRefuse(Path folder, String[] arguments) throws IOException {
     try {
       CutSettings cuts =
           new CutSettings(
@@ -85,10 +94,6 @@ public final class ImportMain {
     } catch (StatusException e) {
       Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + e.getMessage());
       return REFUSED;
-    } catch (Throwable e) {
-      e.printStackTrace(); // Ends up in the log, whose tail is the reason that the owner sees.
-      System.err.println(e); // Where it was may be longer than that tail.
-      return e instanceof IOException || e instanceof UncheckedIOException ? FILES_FAILED : 1;
     }
   }
 

@@ -77,7 +77,7 @@ final class ImportOutcome {
         Status.UNAVAILABLE,
         "import could not read or write its files; see to the disks of repository.path and"
             + " repository.cache and load the model again ("
-            + output
+            + (output.isEmpty() ? "no more is known, as on a full disk" : output)
             + ")");
   }
 

@@ -116,14 +116,15 @@ public final class IncomingVersion implements AutoCloseable {
 
   /** Refuses what could be stored but never be served, or not as its sender means it. */
   private void requireServable() throws IOException {
-    String model = writer.modelFile(version.model());
-    if (!Files.isRegularFile(draft.content().resolve(model))) {
+    Path content = draft.content();
+    Path model = writer.modelFile(version.model(), content);
+    if (!Files.isRegularFile(model)) {
       throw refused(
           "it has no %s at its top; pack what lies in the version's folder, not the folder"
-              .formatted(model));
+              .formatted(content.relativize(model)));
     }
     for (String options : List.of(ModelOptionsFile.NAME, TritonConfigFile.NAME)) {
-      if (Files.exists(draft.content().resolve(options))) {
+      if (Files.exists(content.resolve(options))) {
         throw refused(
             "it has %s, which is read from the model's folder alone and counts for all versions;"
                     .formatted(options)

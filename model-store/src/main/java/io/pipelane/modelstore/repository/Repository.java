@@ -249,10 +249,10 @@ public final class Repository {
               .filter(path -> VERSION.matcher(name(path)).matches() && Files.isDirectory(path))
               .map(path -> Long.parseLong(name(path)))
               .toList();
-      Path single = folder.resolve(declared.modelFile());
+      Path single = declared.modelFile(folder);
       if (versions.isEmpty() && onlyModel.isPresent() && Files.isRegularFile(single)) {
         ModelVersion version = new ModelVersion(model, ONLY_VERSION);
-        register(new Registered(version, single, options, declared), registered, problems);
+        register(new Registered(version, single, options, declared), folder, registered, problems);
         return;
       }
       List<Long> served = choice.among(versions, declared);
@@ -262,14 +262,16 @@ public final class Repository {
                 model,
                 versions.isEmpty()
                     ? "it has no version folder (a positive integer)"
+                        + (onlyModel.isPresent() ? " and no " + declared.modelFile() : "")
                     : choice.served().map("serve \"%s\""::formatted).orElse("its version_policy")
                         + " names none of its versions, "
                         + versions));
       }
       for (long version : served) {
-        Path file = folder.resolve(Long.toString(version)).resolve(declared.modelFile());
+        Path place = folder.resolve(Long.toString(version));
+        Path file = declared.modelFile(place);
         ModelVersion found = new ModelVersion(model, version);
-        register(new Registered(found, file, options, declared), registered, problems);
+        register(new Registered(found, file, options, declared), place, registered, problems);
       }
     } catch (StatusException e) {
       problems.add(new Problem(model, String.valueOf(e.getMessage())));
@@ -278,12 +280,13 @@ public final class Repository {
     }
   }
 
-  private void register(Registered found, List<Registered> registered, List<Problem> problems) {
+  private void register(
+      Registered found, Path place, List<Registered> registered, List<Problem> problems) {
     Path file = found.modelFile();
     try {
       requireInside(file);
       if (!Files.isRegularFile(file)) {
-        throw new StatusException(Status.NOT_FOUND, "it has no " + name(file));
+        throw new StatusException(Status.NOT_FOUND, "it has no " + place.relativize(file));
       }
       registered.add(found);
     } catch (StatusException | IOException e) {

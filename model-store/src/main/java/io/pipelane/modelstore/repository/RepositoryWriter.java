@@ -140,10 +140,10 @@ public final class RepositoryWriter {
     return CarriedModel.write(draft(), model, files);
   }
 
-  /** The name that a model's file has in each of its versions' folders. */
-  String modelFile(String model) throws IOException {
+  /** The place of a model's file in a version's folder. */
+  Path modelFile(String model, Path version) throws IOException {
     return TritonConfigFile.read(root.resolve(model).resolve(TritonConfigFile.NAME), model)
-        .modelFile();
+        .modelFile(version);
   }
 
   private Path target(ModelVersion version) {

@@ -10,6 +10,8 @@ import io.pipelane.protocol.grpc.ModelVersionPolicy;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -84,11 +86,19 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
     return Optional.of(message.getMaxBatchSize()).filter(rows -> rows > 0);
   }
 
-  /** The file's name in each version's folder. */
+  /**
+   * The name in each version's folder, of the file or of a folder that has all the model's files.
+   */
   public String modelFile() {
     return message.getDefaultModelFilename().isEmpty()
         ? MODEL_FILE
         : message.getDefaultModelFilename();
+  }
+
+  /** The place of the model's file in a version's folder; it need not be there. */
+  Path modelFile(Path version) {
+    Path named = version.resolve(modelFile());
+    return Files.isDirectory(named) ? named.resolve(MODEL_FILE) : named;
   }
 
   /**

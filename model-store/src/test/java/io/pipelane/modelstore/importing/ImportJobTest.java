@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import com.google.protobuf.ByteString;
@@ -52,20 +54,102 @@ class ImportJobTest {
     Path version = Files.createDirectories(folder.resolve("m/1"));
     for (int i = 0; i < graph.getInitializerCount(); i++) {
       TensorProto tensor = graph.getInitializer(i);
-      Files.write(version.resolve("part" + i), tensor.getRawData().toByteArray());
-      graph.setInitializer(
-          i,
-          tensor.toBuilder()
-              .clearRawData()
-              .setDataLocation(TensorProto.DataLocation.EXTERNAL)
-              .addExternalData(
-                  StringStringEntryProto.newBuilder().setKey("location").setValue("part" + i)));
+      graph.setInitializer(i, external(tensor, version.resolve("part" + i)));
     }
     Plan fromFiles = run(TestModels.model(graph), version);
     assertEquals(3, fromFiles.repacked().size(), fromFiles.notes().toString());
     assertTrue(fromFiles.notes().getFirst().startsWith("verified"), fromFiles.notes().toString());
     Plan fromInline = run(inline, Files.createDirectories(folder.resolve("m/2")));
     assertEquals(fromInline, fromFiles, "where bytes lay makes no difference");
+  }
+
+  @Test
+  void run_externalDataOfBodies_isVerified() throws IOException {
+    Path version = version("1");
+    ModelProto.Builder model = TestModels.conditional(1).toBuilder();
+    for (NodeProto.Builder node : model.getGraphBuilder().getNodeBuilderList()) {
+      for (AttributeProto.Builder body : node.getAttributeBuilderList()) {
+        for (TensorProto.Builder weight : body.getGBuilder().getInitializerBuilderList()) {
+          TensorProto moved = external(weight.build(), version.resolve("inner"));
+          weight.clear().mergeFrom(moved);
+        }
+      }
+    }
+    Plan plan = run(model.build(), version);
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+    assertEquals(run(TestModels.conditional(1), version("2")), plan);
+  }
+
+  /** ONNX Runtime writes them as constants and as nodes. */
+  @Test
+  void run_constantNodesOfBodiesInBodies_areVerified() throws IOException {
+    NodeProto.Builder constant =
+        NodeProto.newBuilder()
+            .setOpType("Constant")
+            .addOutput("inner")
+            .addAttribute(
+                AttributeProto.newBuilder()
+                    .setName("value")
+                    .setType(AttributeProto.AttributeType.TENSOR)
+                    .setT(TestModels.weight("", new Random(1), 64, 64)));
+    GraphProto.Builder product =
+        GraphProto.newBuilder()
+            .addNode(constant)
+            .addNode(TestModels.node("MatMul", List.of("x", "inner"), "product"))
+            .addOutput(TestModels.batch("product", 64));
+    GraphProto.Builder sum =
+        GraphProto.newBuilder()
+            .addNode(TestModels.node("Add", List.of("x", "x"), "sum"))
+            .addOutput(TestModels.batch("sum", 64));
+    GraphProto.Builder choice =
+        GraphProto.newBuilder()
+            .addNode(choice("chosen", product, sum))
+            .addOutput(TestModels.batch("chosen", 64));
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 64))
+            .addInput(TestModels.value("flag", TensorType.BOOL))
+            .addNode(choice("y", choice, sum))
+            .addOutput(TestModels.batch("y", 64));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+  }
+
+  @Test
+  void run_gatesBehindALoop_keepItsWeightsStreamed() throws IOException {
+    GraphProto.Builder body =
+        GraphProto.newBuilder()
+            .setName("body")
+            .addInput(TestModels.value("round", TensorType.INT64))
+            .addInput(TestModels.value("going", TensorType.BOOL))
+            .addInput(TestModels.batch("value", 64))
+            .addNode(TestModels.node("Identity", List.of("going"), "go_on"))
+            .addNode(TestModels.node("Tanh", List.of("value"), "next"))
+            .addOutput(TestModels.value("go_on", TensorType.BOOL))
+            .addOutput(TestModels.batch("next", 64));
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 64))
+            .addInput(TestModels.value("rounds", TensorType.INT64))
+            .addInitializer(TestModels.weight("w0", new Random(1), 64, 64))
+            .addInitializer(TestModels.weight("w1", new Random(2), 64, 64))
+            .addNode(TestModels.node("MatMul", List.of("x", "w0"), "first"))
+            .addNode(
+                TestModels.node("Loop", List.of("rounds", "", "first"), "looped")
+                    .addAttribute(TestModels.graph("body", body)))
+            .addNode(TestModels.node("MatMul", List.of("looped", "w1"), "y"))
+            .addOutput(TestModels.batch("y", 64));
+    Plan plan = run(TestModels.model(graph), version("1"));
+    assertTrue(plan.notes().getFirst().startsWith("verified"), plan.notes().toString());
+    assertEquals(2, plan.weights().size());
+  }
+
+  private static NodeProto choice(
+      String output, GraphProto.Builder then, GraphProto.Builder otherwise) {
+    return TestModels.node("If", List.of("flag"), output)
+        .addAttribute(TestModels.graph("then_branch", then.setName("then")))
+        .addAttribute(TestModels.graph("else_branch", otherwise.setName("else")))
+        .build();
   }
 
   @Test
@@ -263,12 +347,36 @@ class ImportJobTest {
   }
 
   @Test
+  void run_outputThatIsThereTwice_isRefusedByItsName() throws IOException {
+    GraphProto.Builder graph = TestModels.chain(1, 4, 1).getGraph().toBuilder();
+    graph.addOutput(graph.getOutput(0));
+    Path version = version("1");
+    StatusException error =
+        assertThrows(StatusException.class, () -> run(TestModels.model(graph), version));
+    assertEquals(Status.INVALID_ARGUMENT, error.status());
+    assertEquals("two of its outputs are named \"y\"; leave one out", error.getMessage());
+  }
+
+  @Test
   void culprits_areNamedByWeightElseNodeElseOperator() {
     GraphProto graph = TestModels.sharedWeight(1).getGraph();
     Set<String> streamed = Set.of("w0", "w1");
     assertEquals(Set.of("w1"), Culprits.of(graph, streamed, "Node (MatMul_b) failed"));
     assertEquals(Set.of("w0", "w1"), Culprits.of(graph, streamed, "MatMul needs a constant"));
     assertEquals(Set.of(), Culprits.of(graph, streamed, "MatMulInteger needs a constant"));
+  }
+
+  /** The same constant with its bytes in a file of their own beside the model. */
+  private static TensorProto external(TensorProto tensor, Path file) throws IOException {
+    Files.write(file, tensor.getRawData().toByteArray());
+    return tensor.toBuilder()
+        .clearRawData()
+        .setDataLocation(TensorProto.DataLocation.EXTERNAL)
+        .addExternalData(
+            StringStringEntryProto.newBuilder()
+                .setKey("location")
+                .setValue(file.getFileName().toString()))
+        .build();
   }
 
   private Plan run(ModelProto model, Path version) throws IOException {

@@ -73,6 +73,20 @@ class ImportOutcomeTest {
     assertEquals(ImportMain.FILES_FAILED, ImportMain.run(arguments.toArray(new String[0])));
   }
 
+  /** A full disk has no room for the reason either, nor for the log. */
+  @Test
+  void run_refusalThatCannotBeWritten_isAFailureOfFiles() throws IOException {
+    Path model = Files.writeString(folder.resolve("model.onnx"), "none");
+    Files.createDirectory(folder.resolve(ImportMain.REFUSAL));
+    List<String> arguments = ImportMain.arguments(model, folder, SETTINGS);
+    assertEquals(ImportMain.FILES_FAILED, ImportMain.run(arguments.toArray(new String[0])));
+    StatusException error = ImportOutcome.failure(ImportMain.FILES_FAILED, "", SETTINGS);
+    assertEquals(Status.UNAVAILABLE, error.status());
+    assertTrue(
+        String.valueOf(error.getMessage()).endsWith("(no more is known, as on a full disk)"),
+        error.getMessage());
+  }
+
   @Test
   void limits_whereMemoryRunsShort_theProcessEndsFirst() throws Exception {
     List<String> command =

@@ -130,6 +130,13 @@ class RepositoryWriterTest {
   }
 
   @Test
+  void zip_mayHaveAModelOfSeveralFilesInItsFolder() throws IOException {
+    Map<String, byte[]> files = Map.of("model.onnx/model.onnx", CONTENT, "model.onnx/w", CONTENT);
+    store(Form.ZIP, zip(files), Optional.empty());
+    assertArrayEquals(CONTENT, Files.readAllBytes(root.resolve("a model/3/model.onnx/w")));
+  }
+
+  @Test
   void zip_hasTheFileThatItsModelNames() throws IOException {
     Path folder = Files.createDirectory(root.resolve(VERSION.model()));
     Files.writeString(folder.resolve("config.pbtxt"), "default_model_filename: \"net.onnx\"");

@@ -297,6 +297,30 @@ class TritonConfigTest {
         List.of(1L), parse("version_policy { specific { versions: [ 1, 7 ] } }").served(there));
   }
 
+  /** Triton wants a model of several files in a folder that has the model file's name. */
+  @Test
+  void scan_findsAModelOfSeveralFilesInItsFolder() throws IOException {
+    file("plain/1/model.onnx/model.onnx", "x");
+    file("plain/1/model.onnx/weights.bin", "x");
+    file("named/1/net.onnx/model.onnx", "x");
+    file("named/config.pbtxt", "default_model_filename: \"net.onnx\"");
+    file("hollow/1/model.onnx/net.onnx", "x");
+    RepositoryScan scan = new Repository(root).scan();
+    assertEquals(
+        List.of(
+            root.resolve("named/1/net.onnx/model.onnx"),
+            root.resolve("plain/1/model.onnx/model.onnx")),
+        scan.registered().stream().map(RepositoryScan.Registered::modelFile).toList());
+    assertEquals(
+        List.of("version 1: it has no model.onnx/model.onnx"),
+        scan.problems().stream().map(RepositoryScan.Problem::reason).toList());
+    ModelName only = new ModelName("plain");
+    Path folder = root.resolve("plain/1");
+    Repository single = new Repository(folder, Optional.of(only), _ -> VersionChoice.NONE);
+    assertEquals(
+        folder.resolve("model.onnx/model.onnx"), single.scan().registered().getFirst().modelFile());
+  }
+
   @Test
   void scan_takesTheConfigurationThatIsThere() throws IOException {
     file("resnet/1/net.onnx", "x");

@@ -15,7 +15,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.Channels;
 import java.nio.file.Path;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -31,15 +30,17 @@ public final class Constants {
   private Constants() {}
 
   /**
-   * Turns {@code Constant} nodes into initializers. In models older than IR version 4, where each
-   * initializer is listed as an input as well without being one, those inputs are dropped.
+   * Turns {@code Constant} nodes into initializers; bodies keep theirs, each once. In models older
+   * than IR version 4, where each initializer is listed as an input as well without being one,
+   * those inputs are dropped.
    */
   public static ModelFile toInitializers(ModelFile file) {
     GraphProto graph = file.graph();
     GraphProto.Builder edited = graph.toBuilder().clearNode();
     for (NodeProto node : graph.getNodeList()) {
       Optional<TensorProto> value = value(node);
-      value.ifPresentOrElse(edited::addInitializer, () -> edited.addNode(node));
+      value.ifPresentOrElse(
+          edited::addInitializer, () -> edited.addNode(WrittenBodies.withoutDoubles(node)));
     }
     if (file.model().getIrVersion() >= 4) {
       return file.with(edited.build());
@@ -139,19 +140,15 @@ public final class Constants {
   }
 
   /**
-   * Brings external data into the model, so that it can be stored elsewhere on its own. ONNX
-   * Runtime writes a body's initializers twice when it stores them externally; one of each stays.
+   * Brings external data into the model, so that it can be stored elsewhere on its own.
    *
    * @param except initializers of the graph itself that are left as they are
    * @param folder what external data is relative to
    */
   static GraphProto inline(GraphProto graph, Set<String> except, Path folder) {
     GraphProto.Builder edited = graph.toBuilder().clearInitializer();
-    Set<String> seen = new HashSet<>();
     for (TensorProto tensor : graph.getInitializerList()) {
-      if (seen.add(tensor.getName())) {
-        edited.addInitializer(except.contains(tensor.getName()) ? tensor : inline(tensor, folder));
-      }
+      edited.addInitializer(except.contains(tensor.getName()) ? tensor : inline(tensor, folder));
     }
     for (int i = 0; i < graph.getNodeCount(); i++) {
       edited.setNode(i, inline(graph.getNode(i), folder));
@@ -178,9 +175,8 @@ public final class Constants {
 
   private static long externalBytes(GraphProto graph, Set<String> except, Path folder) {
     long bytes = 0;
-    Set<String> seen = new HashSet<>(except);
     for (TensorProto tensor : graph.getInitializerList()) {
-      bytes += seen.add(tensor.getName()) ? externalBytes(tensor, folder) : 0;
+      bytes += except.contains(tensor.getName()) ? 0 : externalBytes(tensor, folder);
     }
     for (NodeProto node : graph.getNodeList()) {
       for (AttributeProto attribute : node.getAttributeList()) {

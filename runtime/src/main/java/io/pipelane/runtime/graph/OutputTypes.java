@@ -61,9 +61,9 @@ final class OutputTypes {
       case "MatMulInteger", "ConvInteger" -> type(TensorType.INT32);
       case "QLinearConv", "QLinearMatMul" -> inputType.apply(7);
       case "LayerNormalization" -> output == 0 ? inputType.apply(0) : type(TensorType.FP32);
-      case "If" -> bodyOutput(node, output);
-      case "Loop", "Scan", "Optional", "OptionalGetElement", "OptionalHasElement" ->
-          OptionalInt.empty();
+      case "If", "Scan" -> bodyOutput(node, output);
+      case "Loop" -> bodyOutput(node, output + 1); // The body's first says whether to go on.
+      case "Optional", "OptionalGetElement", "OptionalHasElement" -> OptionalInt.empty();
       default ->
           node.getOpType().startsWith("Random") || node.getOpType().contains("Sequence")
               ? OptionalInt.empty()
