@@ -3,6 +3,7 @@ package io.pipelane.server.jobs;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
@@ -22,10 +23,11 @@ final class JobJson {
   private static final int LONGEST_QUOTED = 64;
   private static final int DEEPEST = 32;
 
-  /** Numbers are kept as they were written. */
+  /** Numbers are kept as they were written, and nothing is said twice. */
   private static final JsonMapper JSON =
       JsonMapper.builder(
               JsonFactory.builder()
+                  .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
                   .streamReadConstraints(
                       StreamReadConstraints.builder().maxNestingDepth(DEEPEST).build())
                   .build())

@@ -96,6 +96,7 @@ class JobRequestTest extends JobsInAFolder {
           "input_file":"in.jsonl","output_file":"%s"               | segments have 128 characters
           "input_file":"%s","output_file":"o"                      | segments have 128 characters
           "input_file":"in.jsonl","output_file":"o","version":true | must be a text
+          "input_file":"a","input_file":"b","output_file":"o"      | Duplicate field 'input_file'
           """)
   void requests_thatAreNone_areToldWhatIsWrong(String members, String reason) throws IOException {
     try (Jobs jobs = fixture.open(EchoService.inline())) {
