@@ -7,8 +7,8 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import java.util.Set;
 
 /**
- * The limit on messages that have little to say, which ends their calls while they still come.
- * gRPC's own limit is one for all methods, as large as tensors are.
+ * The limit on messages that have little to say, packed or not, which ends their calls while they
+ * still come, or are unpacked. gRPC's own limit is one for all methods, as large as tensors are.
  */
 final class MessageLimits extends ServerStreamTracer.Factory {
   /** Of a method that anybody may call. */
@@ -36,6 +36,7 @@ final class MessageLimits extends ServerStreamTracer.Factory {
   private static final class Limited extends ServerStreamTracer {
     private final int most;
     private long bytes;
+    private long unpackedBytes;
 
     Limited(int most) {
       this.most = most;
@@ -44,12 +45,23 @@ final class MessageLimits extends ServerStreamTracer.Factory {
     @Override
     public void inboundMessage(int number) {
       bytes = 0;
+      unpackedBytes = 0;
     }
 
     @Override
     public void inboundWireSize(long more) {
       bytes += more;
-      if (bytes > most) {
+      check(bytes);
+    }
+
+    @Override
+    public void inboundUncompressedSize(long more) {
+      unpackedBytes += more;
+      check(unpackedBytes);
+    }
+
+    private void check(long size) {
+      if (size > most) {
         throw Status.RESOURCE_EXHAUSTED
             .withDescription(
                 "the message is larger than %d bytes, as large as one of this method may be"

@@ -335,6 +335,29 @@ class GrpcLimitsTest {
     }
   }
 
+  /** A call that is refused as its message is read is told no more than that. */
+  @Test
+  void messageOfACallThatSaysHardlyAnything_isNotUnpackedBeyondAFewKilobytes() throws Exception {
+    ByteString large = ByteString.copyFromUtf8("x".repeat(2 << 20));
+    UnknownFieldSet unknown =
+        UnknownFieldSet.newBuilder()
+            .addField(9, Field.newBuilder().addLengthDelimited(large).build())
+            .build();
+    HealthCheckRequest check = HealthCheckRequest.newBuilder().setUnknownFields(unknown).build();
+    ServerLiveRequest live = ServerLiveRequest.newBuilder().setUnknownFields(unknown).build();
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      HealthGrpc.HealthBlockingStub health =
+          HealthGrpc.newBlockingStub(conversation.channel).withCompression("gzip");
+      var client = conversation.client().withCompression("gzip");
+      for (Executable call :
+          List.<Executable>of(() -> health.check(check), () -> client.serverLive(live))) {
+        StatusRuntimeException refused = assertThrows(StatusRuntimeException.class, call);
+        assertEquals(Status.Code.UNKNOWN, refused.getStatus().getCode());
+      }
+      assertTrue(client.serverLive(ServerLiveRequest.getDefaultInstance()).getLive());
+    }
+  }
+
   /** As in CVE-2023-44487. */
   @Test
   void clientThatWithdrawsOneCallAfterTheOther_isClosed() throws Exception {
