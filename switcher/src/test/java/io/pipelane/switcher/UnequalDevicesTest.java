@@ -2,11 +2,14 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.PlacementConfig;
 import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.TestDevices;
@@ -18,6 +21,8 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -32,7 +37,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Two devices of the processor as one service, with room for one layer and for eight. */
+/**
+ * Two devices of the processor as one service, with room for two layers and for eight, half of it
+ * for offline work.
+ */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class UnequalDevicesTest {
   private static final int WIDTH = 64;
@@ -46,7 +54,7 @@ class UnequalDevicesTest {
   private final SwitcherGroup group;
 
   UnequalDevicesTest() {
-    open("cpu:0", LAYER);
+    open("cpu:0", 2 * LAYER);
     open("cpu:1", LAYERS * LAYER);
     group =
         new SwitcherGroup(
@@ -62,8 +70,18 @@ class UnequalDevicesTest {
         CpuDevice.open(
             name, new ByteSize(weightBytes), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
     DeviceMemory memory = new DeviceMemory(device.persistent());
+    ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
     SwitcherSettings settings =
-        new SwitcherSettings(weightBytes, 64 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(8, 1));
+        new SwitcherSettings(
+            weightBytes,
+            64 << 20,
+            1,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(8, 1),
+            SegmentProfiles.inMemory(),
+            new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.5, false),
+            PipelaneConfig.defaults().scheduling());
     devices.add(device);
     switchers.put(
         name,
@@ -107,5 +125,24 @@ class UnequalDevicesTest {
             .entries()
             .getFirst()
             .weightBytes());
+  }
+
+  @Test
+  void submit_offlineRequestNeverFitsItsModelsDevice_isAnsweredByTheOther() throws Exception {
+    ImportedModel model = chain("background", 2);
+    group.register(model, ModelOptions.DEFAULT);
+    assertEquals(List.of("cpu:0"), group.devices(model.version()));
+    Call call = new Call();
+    group.submit(Call.request(model.version(), new float[WIDTH]).offline(), call);
+    assertEquals(WIDTH, call.await().length);
+  }
+
+  @Test
+  void submit_offlineRequestNeverFitsAnyDevice_isRefused() throws Exception {
+    ImportedModel model = chain("background", LAYERS);
+    group.register(model, ModelOptions.DEFAULT);
+    Call call = new Call();
+    group.submit(Call.request(model.version(), new float[WIDTH]).offline(), call);
+    assertTrue(NeverFits.isBehind(assertThrows(StatusException.class, call::await)));
   }
 }

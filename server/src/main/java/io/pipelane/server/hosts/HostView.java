@@ -91,7 +91,7 @@ final class HostView implements HostRegistry.Listener {
     awaited.remove(host);
     @Nullable Announcement announcement = read(host, text);
     if (announcement == null) {
-      hosts.remove(host);
+      gone(host);
     } else if (host.equals(own)) {
       checkOwn(announcement);
     } else {
@@ -99,12 +99,19 @@ final class HostView implements HostRegistry.Listener {
       if (known != null && known.address.equals(announcement.address())) {
         known.says(announcement);
         lookUp(known);
-      } else if (hosts.size() < MOST_HOSTS) {
-        RemoteHost found = new RemoteHost(announcement, counters);
-        hosts.put(host, found);
-        lookUp(found);
-        LOG.log(Level.INFO, "host {0} is there", host);
+      } else {
+        gone(host);
+        found(host, announcement);
       }
+    }
+  }
+
+  private void found(String host, Announcement announcement) {
+    if (hosts.size() < MOST_HOSTS) {
+      RemoteHost found = new RemoteHost(announcement, counters);
+      hosts.put(host, found);
+      lookUp(found);
+      LOG.log(Level.INFO, "host {0} is there", host);
     }
   }
 

@@ -15,6 +15,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
@@ -32,7 +33,13 @@ import javax.net.ssl.SSLException;
  * that change are read again for connections that come later; any one may change alone.
  */
 public final class Tls implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Tls.class.getName());
+
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
+
+  /** So long clients may resume a session without showing their certificate, which may expire. */
+  private static final Duration LONGEST_SESSION = Duration.ofMinutes(10);
+
   private static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
 
   private static final ApplicationProtocolConfig NEGOTIATION =
@@ -47,6 +54,7 @@ public final class Tls implements AutoCloseable {
   private final List<CertificateFiles> watched;
   private final LatestSslContext http;
   private final LatestSslContext grpc;
+  private List<X509Certificate> clientAuthorities = List.of();
 
   /**
    * The files, all in PEM.
@@ -71,9 +79,16 @@ public final class Tls implements AutoCloseable {
     }
     watcher =
         Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
+    repeat(this::lookAgain, LOOK_EVERY);
+    if (files.clientAuthorities.isPresent()) {
+      repeat(this::forgetSessions, LONGEST_SESSION);
+    }
+  }
+
+  private void repeat(Runnable task, Duration pause) {
     ScheduledFuture<?> _ =
         watcher.scheduleWithFixedDelay(
-            this::lookAgain, LOOK_EVERY.toMillis(), LOOK_EVERY.toMillis(), TimeUnit.MILLISECONDS);
+            task, pause.toMillis(), pause.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   private static CertificateFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
@@ -91,11 +106,13 @@ public final class Tls implements AutoCloseable {
     return new CertificateFiles(
         "who signs clients' certificates",
         List.of(file),
-        () -> {
-          List<X509Certificate> authorities = TlsIdentity.certificates(file);
-          http.replace(forHttp(authorities));
-          grpc.replace(forGrpc(authorities));
-        });
+        () -> letIn(TlsIdentity.certificates(file)));
+  }
+
+  private void letIn(List<X509Certificate> authorities) throws SSLException {
+    http.replace(forHttp(authorities));
+    grpc.replace(forGrpc(authorities));
+    clientAuthorities = authorities;
   }
 
   private SslContext forHttp(List<X509Certificate> clientAuthorities) throws SSLException {
@@ -123,6 +140,15 @@ public final class Tls implements AutoCloseable {
   /** Looks whether files have changed; one call at a time. */
   synchronized void lookAgain() {
     watched.forEach(CertificateFiles::lookAgain);
+  }
+
+  /** Has every client show its certificate where it connects next. */
+  synchronized void forgetSessions() {
+    try {
+      letIn(clientAuthorities);
+    } catch (SSLException e) {
+      LOG.log(Level.WARNING, "clients may still resume their sessions of TLS", e);
+    }
   }
 
   /**

@@ -158,6 +158,25 @@ class HostViewTest {
   }
 
   @Test
+  void hostThatSaysNonsense_isCutOff() {
+    view.said("a:80", word("a", "1"));
+    only().give(cut::incrementAndGet);
+    view.said("a:80", "nonsense");
+    assertEquals(1, cut.get());
+  }
+
+  @Test
+  void hostThatMovesToAnotherAddressUnderItsName_isCutOffAtTheFormerOne() {
+    view.said("a:80", word("a", "1"));
+    RemoteHost former = only();
+    former.give(cut::incrementAndGet);
+    view.said("a:80", word("a", "1").replace("http:", "https:"));
+    assertEquals(1, cut.get());
+    assertFalse(former.isThere());
+    assertTrue(only().address.secure());
+  }
+
+  @Test
   void names_areLookedUpOnce_andAgainOnceUnknownOrStartedAnew() {
     view.said("a:80", word("a", "1"));
     assertTrue(only().socket().isUnresolved());

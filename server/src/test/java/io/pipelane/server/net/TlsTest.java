@@ -9,6 +9,7 @@ import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.pipelane.config.StatusException;
@@ -51,7 +52,6 @@ import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -101,16 +101,8 @@ class TlsTest {
         settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory());
   }
 
-  private static SSLContext trusting(Path certificate) throws Exception {
-    return trusting(certificate, null);
-  }
-
-  /**
-   * What trusts a server.
-   *
-   * @param own shown to servers that ask for a certificate; null for none
-   */
-  private static SSLContext trusting(Path certificate, @Nullable TlsIdentity own) throws Exception {
+  /** What trusts a server, and may have something to show to those that ask for a certificate. */
+  private static SSLContext trusting(Path certificate, KeyManager... own) throws Exception {
     var trust =
         io.grpc.util.AdvancedTlsX509TrustManager.newBuilder()
             .setVerification(
@@ -118,14 +110,14 @@ class TlsTest {
             .build();
     trust.updateTrustCredentials(certificate.toFile());
     SSLContext context = SSLContext.getInstance("TLS");
-    if (own == null) {
-      context.init(null, new TrustManager[] {trust}, null);
-    } else {
-      var identity = new io.grpc.util.AdvancedTlsX509KeyManager();
-      identity.updateIdentityCredentials(own.chain().toArray(X509Certificate[]::new), own.key());
-      context.init(new KeyManager[] {identity}, new TrustManager[] {trust}, null);
-    }
+    context.init(own, new TrustManager[] {trust}, null);
     return context;
+  }
+
+  private static void show(String name, AdvancedTlsX509KeyManager by) throws Exception {
+    TlsIdentity shown =
+        TlsIdentity.read(folder.resolve(name + ".pem"), folder.resolve(name + ".key"));
+    by.updateIdentityCredentials(shown.chain().toArray(X509Certificate[]::new), shown.key());
   }
 
   @Test
@@ -443,8 +435,8 @@ class TlsTest {
   @ValueSource(strings = {"TLSv1.3", "TLSv1.2"})
   void clientOfAnAuthorityThatIsTakenOut_doesNotResumeWhatItBegan(String protocol)
       throws Exception {
-    TlsIdentity shown =
-        TlsIdentity.read(folder.resolve("client.pem"), folder.resolve("client.key"));
+    AdvancedTlsX509KeyManager shown = new AdvancedTlsX509KeyManager();
+    show("client", shown);
     SSLContext client = trusting(folder.resolve("server.pem"), shown);
     try (Tls tls = asking();
         HttpServer server = http(tls)) {
@@ -452,6 +444,26 @@ class TlsTest {
       replace("asked.pem", bytes("server.pem"), 2);
       tls.lookAgain();
       assertThrows(IOException.class, () -> get(server.address(), client, protocol));
+    }
+  }
+
+  /** As one is that has expired since. */
+  @ParameterizedTest
+  @ValueSource(strings = {"TLSv1.3", "TLSv1.2"})
+  void certificateThatIsNotLetInAnyMore_isAskedForOnceSessionsAreForgotten(String protocol)
+      throws Exception {
+    AdvancedTlsX509KeyManager shown = new AdvancedTlsX509KeyManager();
+    show("client", shown);
+    SSLContext client = trusting(folder.resolve("server.pem"), shown);
+    try (Tls tls = tls(true);
+        HttpServer server = http(tls)) {
+      assertTrue(get(server.address(), client, protocol).startsWith("HTTP/1.1 200 OK"));
+      show("server", shown);
+      assertTrue(get(server.address(), client, protocol).startsWith("HTTP/1.1 200 OK"));
+      tls.forgetSessions();
+      assertThrows(IOException.class, () -> get(server.address(), client, protocol));
+      show("client", shown);
+      assertTrue(get(server.address(), client, protocol).startsWith("HTTP/1.1 200 OK"));
     }
   }
 }

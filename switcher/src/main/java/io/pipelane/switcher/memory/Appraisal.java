@@ -28,6 +28,7 @@ public final class Appraisal {
   private final WeightMemory memory;
   private final Holdings holdings;
   private final PeerMemory peers;
+  private final OfflineQuota quota;
   private final long pageBytes;
   private final LongSupplier nanoClock;
   private final Map<ModelVersion, Holding> published = new ConcurrentHashMap<>();
@@ -42,12 +43,14 @@ public final class Appraisal {
       WeightMemory memory,
       Holdings holdings,
       PeerMemory peers,
+      OfflineQuota quota,
       long pageBytes,
       LongSupplier nanoClock) {
     this.lock = lock;
     this.memory = memory;
     this.holdings = holdings;
     this.peers = peers;
+    this.quota = quota;
     this.pageBytes = pageBytes;
     this.nanoClock = nanoClock;
   }
@@ -129,6 +132,20 @@ public final class Appraisal {
           && !residency.retired
           && residency.isComplete()
           && !residency.isArriving();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Whether offline work may hold a model here, as long as that is used as it is now; not if it is
+   * not registered.
+   */
+  public boolean fitsOffline(ModelVersion version) {
+    lock.lock();
+    try {
+      @Nullable Residency residency = memory.residencies.get(version);
+      return residency != null && quota.fits(residency);
     } finally {
       lock.unlock();
     }

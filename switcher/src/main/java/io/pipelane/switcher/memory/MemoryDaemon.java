@@ -123,7 +123,8 @@ public final class MemoryDaemon implements AutoCloseable {
             config);
     this.peers =
         new PeerMemory(lock, memory, holdings, idleMoves, hostWeights, this::signal, nanoClock);
-    this.appraisal = new Appraisal(lock, memory, holdings, peers, pages.pageBytes(), nanoClock);
+    this.appraisal =
+        new Appraisal(lock, memory, holdings, peers, quota, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
     Pacing pacing = new Pacing(config.pacing() && device.copiesSlowRuns());
     this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);

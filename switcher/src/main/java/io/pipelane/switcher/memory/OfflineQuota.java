@@ -34,14 +34,19 @@ final class OfflineQuota {
     return Math.max(page, (long) (capacityBytes * share) / page * page);
   }
 
+  /** Whether offline work may ever hold a model as it is used now. */
+  boolean fits(Residency residency) {
+    return !isCounted(residency) || wholeBytes(residency) <= bytes();
+  }
+
   /**
    * Refuses offline work of a model that is larger than the quota.
    *
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}, with {@link NeverFits} as its cause
    */
   void requireFits(Residency residency) {
-    long needed = wholeBytes(residency);
-    if (isCounted(residency) && needed > bytes()) {
+    if (!fits(residency)) {
+      long needed = wholeBytes(residency);
       ModelVersion model = residency.model.version();
       throw NeverFits.refusal(
           "offline work of model %s needs %s of device memory for its weights; all offline work together may hold %s (sharing.offline-memory-percent, of %s): raise that or device.memory, or ask online"

@@ -28,6 +28,9 @@ final class Router {
    * A device may refuse a model which has cost it its workers. It gets no request for that model
    * while another device takes them; otherwise it would be chosen for having nothing to do.
    *
+   * A device may be too small for offline work to hold a model there, whatever ends. The model's
+   * offline requests go to the soonest of those that are not, if there are any; its devices stay.
+   *
    * Of requests for one model that is on its way, the first alone adds its stall to what the device
    * has to do: one transfer serves them all.
    */
@@ -80,10 +83,7 @@ final class Router {
           "device %s is lost, and inputs for model %s with it"
               .formatted(request.place().device().orElse("(unnamed)"), route.version));
     }
-    if (chosen == null) {
-      chosen = unnamed(route, request.priority());
-    }
-    Member member = chosen == null ? instead(route, request.priority()) : chosen;
+    Member member = chosen == null ? unnamed(route, request.priority()) : chosen;
     long stall = route.underWay(member.index) == 0 ? stallNanos(route, member) : 0;
     return new Choice(member, stall + execution);
   }
@@ -111,7 +111,14 @@ final class Router {
     return null;
   }
 
-  private @Nullable Member unnamed(Route route, Priority priority) {
+  private Member unnamed(Route route, Priority priority) {
+    @Nullable Member own = ownOf(route, priority);
+    Member member = own == null ? instead(route, priority) : own;
+    boolean mayBeTooSmall = priority == Priority.OFFLINE && !route.keepsState;
+    return mayBeTooSmall ? largeEnough(route, member) : member;
+  }
+
+  private @Nullable Member ownOf(Route route, Priority priority) {
     return route.keepsState
         ? first(route.devices())
         : switch (routing) {
@@ -119,6 +126,25 @@ final class Router {
           case ROUND_ROBIN -> inTurn(route);
           case PREDICTED -> soonest(route, priority);
         };
+  }
+
+  /**
+   * A device that offline work may hold the model on; the one that is meant if that may or none.
+   */
+  private Member largeEnough(Route route, Member meant) {
+    if (fitsOffline(route, meant)) {
+      return meant;
+    }
+    List<Integer> large =
+        route.candidates().stream()
+            .filter(device -> fitsOffline(route, members.get(device)))
+            .toList();
+    @Nullable Member best = soonestInstead(route, willing(route, large), Priority.OFFLINE);
+    return best == null ? meant : best;
+  }
+
+  private static boolean fitsOffline(Route route, Member member) {
+    return member.isUsable() && member.switcher.appraisal().fitsOffline(route.version);
   }
 
   private long executionNanos(Route route, InferenceRequest request) {
@@ -166,9 +192,13 @@ final class Router {
         : willing.get(Math.floorMod(turn.getAndIncrement(), willing.size()));
   }
 
+  private List<Member> usable(List<Integer> devices) {
+    return devices.stream().map(members::get).filter(Member::isUsable).toList();
+  }
+
   /** The devices of some that are there, without those that refuse the model if not all do. */
   private List<Member> willing(Route route, List<Integer> devices) {
-    List<Member> usable = devices.stream().map(members::get).filter(Member::isUsable).toList();
+    List<Member> usable = usable(devices);
     List<Member> willing =
         usable.stream()
             .filter(member -> member.switcher.quarantine(route.version).isEmpty())
@@ -218,9 +248,9 @@ final class Router {
   /** The soonest of those that know the model; it is the model's from now on. */
   private Member instead(Route route, Priority priority) {
     List<Integer> lost = route.devices();
-    @Nullable Member best = soonestInstead(route, priority);
+    @Nullable Member best = soonestInstead(route, usable(route.candidates()), priority);
     if (best == null && lettingGo.test(route.version.model())) {
-      best = soonestInstead(route, priority);
+      best = soonestInstead(route, usable(route.candidates()), priority);
     }
     if (best == null) {
       throw new StatusException(
@@ -231,17 +261,15 @@ final class Router {
     return best;
   }
 
-  private @Nullable Member soonestInstead(Route route, Priority priority) {
+  /** The soonest of some devices that are there, though it may have no session; null of none. */
+  private @Nullable Member soonestInstead(Route route, List<Member> from, Priority priority) {
     @Nullable Member best = null;
     long least = Long.MAX_VALUE;
-    for (int device : route.candidates()) {
-      Member member = members.get(device);
-      if (member.isUsable()) {
-        long nanos = buildingNanos(route, member) + beforeRunNanos(route, member, priority);
-        if (best == null || nanos < least) {
-          least = nanos;
-          best = member;
-        }
+    for (Member member : from) {
+      long nanos = buildingNanos(route, member) + beforeRunNanos(route, member, priority);
+      if (best == null || nanos < least) {
+        least = nanos;
+        best = member;
       }
     }
     return best;
