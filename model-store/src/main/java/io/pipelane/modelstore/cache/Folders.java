@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Folders of the cache: listing, deleting, and bringing them to disk. */
-final class Folders {
+public final class Folders {
   private Folders() {}
 
   /** What a folder holds, sorted. */
@@ -22,7 +22,7 @@ final class Folders {
   }
 
   /** Deletes a folder and what is in it; links are not followed; absent is fine. */
-  static void delete(Path folder) throws IOException {
+  public static void delete(Path folder) throws IOException {
     if (Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)) {
       for (Path child : list(folder)) {
         delete(child);

@@ -28,6 +28,7 @@ import io.pipelane.runtime.graph.InPlaceWeight;
 import io.pipelane.runtime.graph.ModelFile;
 import io.pipelane.runtime.graph.Repetition;
 import io.pipelane.runtime.graph.StructureHash;
+import io.pipelane.runtime.graph.UnshapedValues;
 import io.pipelane.runtime.graph.ValueShapes;
 import io.pipelane.runtime.graph.ValueSizes;
 import io.pipelane.runtime.graph.WeightSelection;
@@ -43,6 +44,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** The steps of one import, as the import process runs them. */
 final class ImportJob {
@@ -374,6 +376,15 @@ final class ImportJob {
         channelsLast,
         broughtToHost,
         Repetition.isIn(model),
-        notes);
+        Stream.concat(notes.stream(), scalars(model.getGraph())).toList());
+  }
+
+  private static Stream<String> scalars(GraphProto graph) {
+    return UnshapedValues.inputs(graph).stream()
+        .map(
+            input ->
+                ("input \"%s\" has no shape in the model's file and is taken for a scalar; give its"
+                        + " dims in config.pbtxt, or export the model with a shape")
+                    .formatted(input));
   }
 }

@@ -87,12 +87,14 @@ public final class ImportMain {
               Duration.ofNanos(Long.parseLong(arguments[9])));
       Optimization optimization = Optimization.valueOf(arguments[3]);
       ImportTarget target = target(arguments[6], arguments[7]);
-      new ImportJob(
-              Path.of(arguments[0]), folder, Path.of(arguments[2]), optimization, cuts, target)
-          .run();
+      DeclaredShapes shapes = DeclaredShapes.read(folder);
+      Path model = shapes.modelWithThem(Path.of(arguments[0]), folder);
+      new ImportJob(model, folder, Path.of(arguments[2]), optimization, cuts, target).run();
+      DeclaredShapes.delete(folder);
       return 0;
     } catch (StatusException e) {
-      Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + e.getMessage());
+      String reason = e.getMessage() + DeclaredShapes.read(folder).remark();
+      Files.writeString(folder.resolve(REFUSAL), e.status() + "\n" + reason);
       return REFUSED;
     }
   }

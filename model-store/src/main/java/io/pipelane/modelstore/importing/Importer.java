@@ -8,6 +8,7 @@ import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.cache.ContentHashes;
 import io.pipelane.modelstore.cache.ImportCache;
 import io.pipelane.modelstore.cache.ModelFolder;
+import io.pipelane.runtime.Shape;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -15,6 +16,7 @@ import java.nio.channels.FileLockInterruptionException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /**
@@ -52,26 +54,36 @@ public final class Importer {
     return new Importer(cache, ContentHashes.open(index, Clock.systemUTC()), settings);
   }
 
+  /** Imports one model file of whose shapes nobody has declared anything. */
+  public ImportedModel importModel(Path modelFile, ModelVersion version) {
+    return importModel(modelFile, version, Map.of());
+  }
+
   /**
    * Imports one model file, or finds that it has been.
    *
+   * @param declared shapes of inputs and outputs by name, which count for those that the file gives
+   *     no shape at all
    * @throws StatusException {@link Status#INVALID_ARGUMENT} with the reason for a file that is
    *     corrupt, hostile or not supported, {@link Status#TOO_LARGE} for one beyond the limit,
    *     {@link Status#CANCELLED} when the thread is interrupted, {@link Status#INSUFFICIENT_MEMORY}
    *     for lack of memory, {@link Status#UNAVAILABLE} when its files changed meanwhile or the
    *     process was ended from outside, so that the next attempt may succeed
    */
-  public ImportedModel importModel(Path modelFile, ModelVersion version) {
+  public ImportedModel importModel(
+      Path modelFile, ModelVersion version, Map<String, Shape> declared) {
     ImportSettings settings = settingsNow.get();
     try {
       ModelFolder files = checkedFolder(modelFile, settings);
       String state = files.state();
       String content = hashes.ofModel(modelFile, files);
-      String key = key(content, settings);
+      DeclaredShapes shapes = DeclaredShapes.of(modelFile, declared);
+      String key = key(content, settings, shapes);
       Path folder =
           cache.obtain(
               key,
               draft -> {
+                shapes.write(draft);
                 ImportProcess.run(modelFile, draft, settings);
                 checkUnchanged(modelFile, state, content);
               });
@@ -119,7 +131,8 @@ public final class Importer {
     }
   }
 
-  private static String key(String content, ImportSettings settings) {
+  private static String key(String content, ImportSettings settings, DeclaredShapes shapes)
+      throws IOException {
     return ContentHashes.ofText(
         String.join(
             "\n",
@@ -128,6 +141,6 @@ public final class Importer {
             "runtime " + settings.runtimeVersion(),
             "optimization " + settings.optimization(),
             "cuts " + settings.cuts(),
-            settings.target().key()));
+            settings.target().key() + (shapes.isEmpty() ? "" : "\nshapes " + shapes.text())));
   }
 }

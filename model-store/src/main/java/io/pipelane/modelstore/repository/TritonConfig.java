@@ -151,6 +151,21 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
     }
   }
 
+  /** The shapes of the inputs and outputs whose {@code dims} the file gives, by name. */
+  public Map<String, Shape> shapes() {
+    Map<String, Shape> shapes = new HashMap<>();
+    message.getOutputList().forEach(it -> putShape(it.getName(), it.getDimsList(), shapes));
+    message.getInputList().forEach(it -> putShape(it.getName(), it.getDimsList(), shapes));
+    return shapes;
+  }
+
+  private void putShape(String name, List<Long> dims, Map<String, Shape> shapes) {
+    if (!dims.isEmpty()) {
+      shapes.put(
+          name, Shape.of(shape(dims).stream().mapToLong(size -> Math.max(-1, size)).toArray()));
+    }
+  }
+
   /** The inputs as clients may send them: a model's, with no more left open than the file says. */
   public List<TensorSpec> inputs(List<TensorSpec> specs) {
     Map<String, List<Long>> declared = new HashMap<>();

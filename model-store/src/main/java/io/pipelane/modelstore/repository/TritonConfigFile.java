@@ -29,6 +29,9 @@ final class TritonConfigFile {
   private static final String PREFERRED = "dynamic_batching.preferred_batch_size";
   private static final int MAXIMUM_BYTES = 1 << 20;
 
+  /** Some editors begin a file with it. */
+  private static final String BYTE_ORDER_MARK = "\uFEFF";
+
   private static final Set<String> HEEDED_OF_ALL =
       Set.of(
           "name",
@@ -90,7 +93,8 @@ final class TritonConfigFile {
   static TritonConfig parse(String text, String model) {
     ModelConfig.Builder config = ModelConfig.newBuilder();
     try {
-      TextFormat.merge(text, config);
+      boolean isMarked = text.startsWith(BYTE_ORDER_MARK);
+      TextFormat.merge(isMarked ? text.substring(BYTE_ORDER_MARK.length()) : text, config);
     } catch (TextFormat.ParseException e) {
       throw refused("cannot be read at line and column " + e.getMessage());
     }

@@ -70,6 +70,11 @@ class TritonConfigTest {
   }
 
   @Test
+  void parse_byteOrderMarkInFront_isPassedOver() {
+    assertEquals(parse(RESNET), parse("\uFEFF" + RESNET));
+  }
+
+  @Test
   void parse_mapsWhatHasAMeaning() {
     ModelOptions options = TritonOptions.of(parse(RESNET));
     assertEquals(List.of(4, 8), options.buckets());

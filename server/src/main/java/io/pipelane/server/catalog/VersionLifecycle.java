@@ -68,7 +68,7 @@ final class VersionLifecycle {
       }
       ImportedModel imported =
           importer
-              .importModel(found.modelFile(), version)
+              .importModel(found.modelFile(), version, found.declared().shapes())
               .withBuckets(found.options().buckets())
               .ofTenant(found.options().tenant());
       found.declared().check(imported.plan().inputs(), imported.plan().outputs());

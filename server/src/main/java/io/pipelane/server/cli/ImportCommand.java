@@ -103,7 +103,8 @@ final class ImportCommand implements Subcommand {
   private static boolean report(Importer importer, Registered found, PrintWriter out) {
     long begin = System.nanoTime();
     try {
-      ImportedModel imported = importer.importModel(found.modelFile(), found.version());
+      ImportedModel imported =
+          importer.importModel(found.modelFile(), found.version(), found.declared().shapes());
       Plan plan = imported.plan();
       out.printf(
           Locale.ROOT,

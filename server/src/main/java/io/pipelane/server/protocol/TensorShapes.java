@@ -8,6 +8,10 @@ import io.pipelane.server.catalog.ServedModel;
 
 /** The check of a tensor's description against a model's declaration. */
 public final class TensorShapes {
+  private static final String UNSHAPED =
+      "; where its file has no shape for the input, as its notes in the index then say, its owner"
+          + " must give dims in config.pbtxt";
+
   private TensorShapes() {}
 
   /**
@@ -26,8 +30,14 @@ public final class TensorShapes {
     }
     if (shape.rank() != declared.shape().rank()) {
       throw Json.invalid(
-          "%s: shape %s has rank %d, the model declares %s of rank %d"
-              .formatted(label, shape, shape.rank(), declared.shape(), declared.shape().rank()));
+          "%s: shape %s has rank %d, the model declares %s of rank %d%s"
+              .formatted(
+                  label,
+                  shape,
+                  shape.rank(),
+                  declared.shape(),
+                  declared.shape().rank(),
+                  declared.shape().rank() == 0 ? UNSHAPED : ""));
     }
     for (int axis = 0; axis < shape.rank(); axis++) {
       long wanted = declared.shape().dimension(axis);
