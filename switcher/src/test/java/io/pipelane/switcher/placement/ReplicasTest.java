@@ -41,12 +41,13 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Two devices of the processor with a lane each, and a clock that is set by hand. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -358,6 +359,11 @@ class ReplicasTest {
     TestMembers.await(() -> member.switcher.memory().weights().isQuiet());
   }
 
+  /** Each of them takes seconds. */
+  private static LongStream seeds() {
+    return LongStream.rangeClosed(1, Boolean.getBoolean("pipelane.long") ? 5 : 2);
+  }
+
   private void requireBalanced(long seed) {
     Balance balance = balanced(seed);
     String where = "seed %d: %s".formatted(seed, balance);
@@ -366,7 +372,7 @@ class ReplicasTest {
   }
 
   @ParameterizedTest(name = "seed {0}")
-  @ValueSource(longs = {1, 2, 3, 4, 5})
+  @MethodSource("seeds")
   void allModelsAtHomeOnOneDevice_theOtherHasHalfOfTheRequestsInTheEnd(long seed) throws Exception {
     open(6, false);
     for (int i = 0; i < 6; i++) {
@@ -377,7 +383,7 @@ class ReplicasTest {
 
   /** Each device has room for half of them, and weights come ahead of requests. */
   @ParameterizedTest(name = "seed {0}")
-  @ValueSource(longs = {1, 2, 3, 4, 5})
+  @MethodSource("seeds")
   void allModelsAtHomeOnOneDevice_memoryIsScarce_theOtherHasHalfOfTheRequestsInTheEnd(long seed)
       throws Exception {
     double modelsPerSecond = SECOND / (RUN / 2.0); // A missing model keeps a run for half its time.
