@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,6 +72,7 @@ class FaultsProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void faults_ofOfflineWorksOwnWorker_hitThatOne() throws Exception {
     JsonNode lost = faults("--fault=KILL", "--offline=1", "--set=workers.offline=own").at("/0");
 

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -98,6 +99,7 @@ class SwitchingProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void levers_thatTheMixDoesNotShow_areTurnedOffInWorkloadsOfTheirOwn() throws Exception {
     JsonNode cases =
         program

@@ -31,9 +31,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Workers that are killed while another owner's requests have them left for the next one. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("long")
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class KillsDuringSwitchesTest {
-  private static final int ROUNDS = Boolean.getBoolean("pipelane.long") ? 3 : 1;
+  private static final int ROUNDS = 3;
 
   /** Of a run that another owner's waits for. */
   private static final List<Step> STEPS = List.of(Step.COMPUTING, Step.RAN);
@@ -76,7 +77,6 @@ class KillsDuringSwitchesTest {
   }
 
   @Test
-  @Tag("long")
   void workersAreKilledWhileTheyChangeWithTenants_everyRequestHasOneRightAnswer() throws Exception {
     killWhileTheyChange(SwitchOn.TENANT);
   }
