@@ -11,38 +11,27 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class JobLineTest {
+  /** Of jobs of a model that is away the first time that somebody asks. */
+  private static JobLine line() {
+    AtomicInteger asked = new AtomicInteger();
+    return new JobLine(
+        Optional.empty(),
+        spec -> asked.getAndIncrement() == 0 ? Optional.of("away") : Optional.empty(),
+        Duration.ofMillis(1),
+        new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+  }
+
   private static Job job(String id, long cameNanos) {
-    JobSpec spec =
-        new JobSpec(
-            id,
-            new ModelVersion("echo", 1),
-            "",
-            Optional.empty(),
-            0,
-            0,
-            "out",
-            Priority.OFFLINE,
-            OptionalLong.empty(),
-            1,
-            "",
-            0);
-    return new Job(spec, JobState.QUEUED, Progress.NONE, new JobWork(cameNanos));
+    return JobsFixture.waiting(id, new ModelVersion("echo", 1), new JobWork(cameNanos));
   }
 
   @Test
   void modelComesBackWhileTheLineIsLookedThrough_theFirstOfItsJobsGoesFirst() {
-    AtomicInteger asked = new AtomicInteger();
-    JobLine line =
-        new JobLine(
-            Optional.empty(),
-            spec -> asked.getAndIncrement() == 0 ? Optional.of("away") : Optional.empty(),
-            Duration.ofMillis(1),
-            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    JobLine line = line();
     Job first = job("first", 1);
     Job second = job("second", 2);
     line.awaitModel(first);
@@ -54,13 +43,7 @@ class JobLineTest {
   /** Though no thread is free for all of them. */
   @Test
   void modelIsBack_noneOfItsJobsSaysThatItWaitsForIt() {
-    AtomicInteger asked = new AtomicInteger();
-    JobLine line =
-        new JobLine(
-            Optional.empty(),
-            spec -> asked.getAndIncrement() == 0 ? Optional.of("away") : Optional.empty(),
-            Duration.ofMillis(1),
-            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    JobLine line = line();
     Job second = job("second", 2);
     line.awaitModel(job("first", 1));
     line.awaitModel(second);

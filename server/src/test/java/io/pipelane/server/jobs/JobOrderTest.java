@@ -3,13 +3,10 @@ package io.pipelane.server.jobs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.JobWork;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class JobOrderTest {
@@ -26,21 +23,7 @@ class JobOrderTest {
   private static Job job(String id, ModelVersion model, long itemsBehind, long secondsAgo) {
     JobWork work = new JobWork(NOW - secondsAgo * SECOND);
     work.left(1 + itemsBehind);
-    JobSpec spec =
-        new JobSpec(
-            id,
-            model,
-            "",
-            Optional.empty(),
-            0,
-            0,
-            "out",
-            Priority.OFFLINE,
-            OptionalLong.empty(),
-            1,
-            "",
-            0);
-    return new Job(spec, JobState.QUEUED, Progress.NONE, work);
+    return JobsFixture.waiting(id, model, work);
   }
 
   private static List<String> ids(OptionalDouble ageing, Job... waiting) {

@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.JobWork;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,6 +20,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Random;
 
 /** Jobs in a folder, whose model answers its input. */
@@ -77,6 +81,25 @@ final class JobsFixture {
 
   Jobs open(InferenceService service) throws IOException {
     return open(service, JobStep.Hook.NONE);
+  }
+
+  /** A job of class offline that waits, of which nothing else matters. */
+  static Job waiting(String id, ModelVersion model, JobWork work) {
+    JobSpec spec =
+        new JobSpec(
+            id,
+            model,
+            "",
+            Optional.empty(),
+            0,
+            0,
+            "out",
+            Priority.OFFLINE,
+            OptionalLong.empty(),
+            1,
+            "",
+            0);
+    return new Job(spec, JobState.QUEUED, Progress.NONE, work);
   }
 
   static String item(int i) {
