@@ -10,13 +10,28 @@ final class PreemptColumns {
   static final Column MOST = new Column("most_ms", "max ms", 2);
   static final Column OVERHEAD = new Column("overhead_ms", "mean - ready ms", 2);
   static final Column OVERHEAD_P50 = new Column("overhead_p50_ms", "p50 - ready ms", 2);
-  static final Column FIRST = new Column("first_segment_ms", "to first segment ms", 2);
   static final Column QUEUE = new Column("queue_ms", "queue ms", 2);
   static final Column STALL = new Column("stall_ms", "stall ms", 2);
+  static final Column FIRST_WITHIN =
+      new Column("first_segment_within_ms", "first segment within ms", 2);
+  static final Column WENT_BEFORE = new Column("went_before", "went before a run", 0);
+  static final Column FIRST_OF_THOSE =
+      new Column("first_segment_of_those_ms", "first segment of those ms", 2);
   static final Column RUNS = new Column("runs", "runs", 0);
 
   static final List<Column> ALL =
-      List.of(MEAN, P50, MOST, OVERHEAD, OVERHEAD_P50, FIRST, QUEUE, STALL, RUNS);
+      List.of(
+          MEAN,
+          P50,
+          MOST,
+          OVERHEAD,
+          OVERHEAD_P50,
+          QUEUE,
+          STALL,
+          FIRST_WITHIN,
+          WENT_BEFORE,
+          FIRST_OF_THOSE,
+          RUNS);
 
   static final String TITLE = "A client asks for a cold model while a job holds the device";
 
@@ -33,12 +48,15 @@ final class PreemptColumns {
           "thread, process: workers.isolation. room for both: device memory holds both models, the"
               + " asked one's weights are still taken off. room for one: it holds the larger alone,"
               + " so the background's weights have to leave.",
-          "to first segment: from submission to the beginning of the first segment, its weights"
-              + " there, as the server tells (pipelane_preempting_wait_seconds) of requests for"
-              + " which a run gave way at a gate. Where none did it is not told; it lies between queue"
-              + " and queue + stall.",
           "queue: from submission to where the run began, and waiting for others after that. stall:"
-              + " waiting for weights. Both as /v2/models/.../stats counts them.",
+              + " waiting for weights, those of later segments too. Both as /v2/models/.../stats"
+              + " counts them.",
+          "first segment within: mean - ready, and the ready model's queue. A request whose first"
+              + " segment begins later than a ready one's ends later by as much at least, so in the"
+              + " mean it begins within that time of its submission.",
+          "went before a run: requests for which a run gave way at a gate. first segment of those:"
+              + " from their submission to their first segment, as the server tells"
+              + " (pipelane_preempting_wait_seconds).",
           "stop and start, a new session: the background's session is closed (what it was training is"
               + " not kept), and a plain session of"
               + " ONNX Runtime made from the file, without HTTP; less a warm run of it. A new"

@@ -56,17 +56,24 @@ final class PreemptRounds implements AutoCloseable {
   /** Measures every scene once. */
   void measure(String name, int runs, Results results) throws Exception {
     Samples ready = new Samples();
+    double readyQueue = 0;
     for (Scene scene : Scene.values()) {
       ServerWord before = word();
       Samples latencies = scene.isBusy() ? whileBusy(scene, runs) : ask(scene, runs, () -> {});
       ServerWord after = word();
-      ready = scene == Scene.READY ? latencies : ready;
+      double queue = after.queueMillisSince(before);
+      if (scene == Scene.READY) {
+        ready = latencies;
+        readyQueue = queue;
+      }
       String row = name + ": " + scene.label();
       add(row, latencies, ready, results);
-      results.add(row, PreemptColumns.QUEUE, after.queueMillisSince(before));
+      results.add(row, PreemptColumns.QUEUE, queue);
       results.add(row, PreemptColumns.STALL, after.stallMillisSince(before));
+      results.add(row, PreemptColumns.FIRST_WITHIN, latencies.mean() - ready.mean() + readyQueue);
+      results.add(row, PreemptColumns.WENT_BEFORE, (double) after.preemptingSince(before));
       if (after.preemptingSince(before) > 0) {
-        results.add(row, PreemptColumns.FIRST, after.firstSegmentMillisSince(before));
+        results.add(row, PreemptColumns.FIRST_OF_THOSE, after.firstSegmentMillisSince(before));
       }
     }
   }
