@@ -53,7 +53,8 @@ public interface WeightArrivals {
   /**
    * The run is about to compute a segment, whose weights are there or on their way, and computes no
    * other; blocks while something more urgent computes in its place. It keeps its memory. Devices
-   * that are given work ahead ask only where {@link #segmentsAhead} says how far ahead.
+   * that are given work ahead ask only where {@link #segmentsAhead} says how far ahead, and then
+   * with the first segment also before each piece of the inputs that they bring in.
    *
    * @throws StatusException to end the run, as nobody wants it any more
    */

@@ -108,7 +108,7 @@ final class CaptureBuilder {
    * and ends the process.
    */
   private void runOnce(InputLayout layout, long block) {
-    lane.begin(layout, block);
+    lane.begin(layout, block, () -> {});
     session.run(List.of(), layout, block, outputs, gate -> {}).forEach(OrtTensor::close);
     session.release();
   }

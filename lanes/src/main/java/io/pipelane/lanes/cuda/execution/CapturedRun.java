@@ -67,8 +67,8 @@ final class CapturedRun implements RunForm, AutoCloseable {
     InputLayout layout = InputLayout.of(invocation.inputs());
     long block = takeBlock();
     try {
-      lane.begin(layout, block);
       WeightWaits waits = lane.waits(weights, times, pace);
+      lane.begin(layout, block, waits::beforeInput);
       for (int segment = 0; segment < segments.size(); segment++) {
         waits.reached(segment);
         lane.stream().launch(segments.get(segment));

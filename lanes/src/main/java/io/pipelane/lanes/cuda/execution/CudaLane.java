@@ -159,11 +159,15 @@ final class CudaLane implements AutoCloseable {
     return new SegmentPace(segments, progress::reached, System::nanoTime);
   }
 
-  /** Begins a run: its inputs are on their way to a block of device memory. */
-  void begin(InputLayout layout, long block) {
+  /**
+   * Begins a run: its inputs are on their way to a block of device memory.
+   *
+   * @param beforeInput called before each piece of them; ends the run by what it throws
+   */
+  void begin(InputLayout layout, long block, Runnable beforeInput) {
     beginNanos = System.nanoTime();
     stream.record(begun);
-    inputs.enqueue(layout, block);
+    inputs.enqueue(layout, block, beforeInput);
   }
 
   /**

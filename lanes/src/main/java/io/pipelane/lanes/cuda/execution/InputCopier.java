@@ -14,6 +14,9 @@ final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
+  /** What is staged at a time, however large a request is: pinned memory is everybody's. */
+  static final long MOST_STAGED_BYTES = 16L << 20;
+
   /** Staging less takes no longer than a copy of its own. */
   private static final long LEAST_IN_PLACE = 64L << 10;
 
@@ -41,17 +44,22 @@ final class InputCopier implements AutoCloseable {
    * Enqueues the copies of all inputs to a block of device memory; small ones go together. Large
    * ones that are pinned are read in place, until the lane's stream has come that far, and so are
    * states, which are on the device already.
+   *
+   * @param beforePiece called before each piece of them
    */
-  void enqueue(InputLayout layout, long block) {
+  void enqueue(InputLayout layout, long block, Runnable beforePiece) {
     Optional<HostReader> reader = device.hostReader();
     if (reader.isPresent()) {
       HostReader kernel = reader.get();
-      enqueue(layout, block, (to, host, bytes) -> kernel.read(lane, to, host, bytes));
+      Way way = (to, host, bytes) -> kernel.read(lane, to, host, bytes);
+      enqueue(layout, block, new Stretch(staged(layout), block, lane, way, beforePiece));
       return;
     }
     Optional<CudaStream> busy = device.busyCopyStream();
+    CudaStream stream = busy.orElse(lane);
     try {
-      enqueue(layout, block, busy.orElse(lane)::copyToDevice);
+      Way way = stream::copyToDevice;
+      enqueue(layout, block, new Stretch(staged(layout), block, stream, way, beforePiece));
     } finally {
       if (busy.isPresent()) { // Whoever waits for the lane waits for what is on its way, too.
         busy.get().record(copied);
@@ -60,9 +68,13 @@ final class InputCopier implements AutoCloseable {
     }
   }
 
-  private void enqueue(InputLayout layout, long block, Way way) {
-    Stretch staged = new Stretch(staging.take(layout.hostBytes()), block, way);
+  private MemorySegment staged(InputLayout layout) {
+    return staging.take(Math.min(layout.hostBytes(), MOST_STAGED_BYTES));
+  }
+
+  private void enqueue(InputLayout layout, long block, Stretch staged) {
     for (Slot slot : layout.slots()) {
+      staged.beforePiece.run();
       InputTensor input = slot.tensor();
       if (input.onDevice()) {
         staged.flush();
@@ -71,7 +83,7 @@ final class InputCopier implements AutoCloseable {
         }
       } else if (isReadInPlace(slot)) {
         staged.flush();
-        way.bring(block + slot.offset(), input.data().address(), input.data().byteSize());
+        staged.way.bring(block + slot.offset(), input.data().address(), input.data().byteSize());
       } else {
         staged.add(slot);
       }
@@ -91,20 +103,27 @@ final class InputCopier implements AutoCloseable {
   private static final class Stretch {
     private final MemorySegment buffer;
     private final long block;
+    private final CudaStream stream;
     private final Way way;
+    private final Runnable beforePiece;
 
     /** What is staged and not yet enqueued, by its place in the block. */
     private long begin;
 
     private long end;
 
-    /** How much further down it lies in the buffer, which has no gaps for what is not staged. */
+    /**
+     * How much further down it lies in the buffer, which has no gaps for what is not staged, and is
+     * used several times by what is larger.
+     */
     private long shift;
 
-    Stretch(MemorySegment buffer, long block, Way way) {
+    Stretch(MemorySegment buffer, long block, CudaStream stream, Way way, Runnable beforePiece) {
       this.buffer = buffer;
       this.block = block;
+      this.stream = stream;
       this.way = way;
+      this.beforePiece = beforePiece;
     }
 
     void add(Slot slot) {
@@ -118,12 +137,25 @@ final class InputCopier implements AutoCloseable {
       MemorySegment data = slot.tensor().data();
       for (long at = 0; at < data.byteSize(); at += PIECE_BYTES) {
         long bytes = Math.min(PIECE_BYTES, data.byteSize() - at);
+        if (slot.offset() + at + bytes - shift > buffer.byteSize()) {
+          beginBuffer(slot.offset() + at);
+        }
         MemorySegment.copy(data, at, buffer, slot.offset() + at - shift, bytes);
         end = slot.offset() + at + bytes;
         if (end - begin >= PIECE_BYTES) {
           flush();
+          beforePiece.run();
         }
       }
+    }
+
+    /** The buffer is full: it is used from its beginning once all that was staged has gone. */
+    private void beginBuffer(long offset) {
+      flush();
+      stream.synchronize();
+      begin = offset;
+      end = offset;
+      shift = offset;
     }
 
     void flush() {

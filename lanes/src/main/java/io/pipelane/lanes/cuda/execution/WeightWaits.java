@@ -74,20 +74,33 @@ final class WeightWaits implements GateListener {
     }
   }
 
+  /**
+   * Has a run that can be stopped give way while its inputs are brought in, which may take long.
+   */
+  void beforeInput() {
+    if (ahead != WeightArrivals.ALL) {
+      pass(0);
+    }
+  }
+
   /** No segment is enqueued before enough of those in front of it are over. */
   private void giveWay(int segment) {
     int enqueued = segment > 0 ? progress.mark() : 0;
     if (segment >= ahead && !awaitOver(segment, enqueued)) {
       stream.synchronize();
     }
-    long begin = System.nanoTime();
-    weights.giveWay(segment);
-    gaveWay |= System.nanoTime() - begin > AT_ONCE_NANOS;
+    pass(segment);
     if (pace != null && segment == 0) {
       pace.begin();
     } else if (pace != null) {
       pace.next(enqueued);
     }
+  }
+
+  private void pass(int segment) {
+    long begin = System.nanoTime();
+    weights.giveWay(segment);
+    gaveWay |= System.nanoTime() - begin > AT_ONCE_NANOS;
   }
 
   /** Of one segment ahead, about to be over is enough, where that can be told. */

@@ -193,7 +193,7 @@ class CudaSessionTest {
   }
 
   @Test
-  void run_thatGivesWay_asksBeforeEachSegment() throws IOException {
+  void run_thatGivesWay_asksBeforeItsInputAndEachSegment() throws IOException {
     try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "stopped", folder)) {
       int segments = loaded.model().plan().segments().size();
       float[] x = random(3, 1);
@@ -201,8 +201,30 @@ class CudaSessionTest {
         Told weights = new Told();
         weights.segmentsAhead = 1 + run % 2;
         float[] stopped = run(loaded.session(), x, weights);
+        assertEquals(0, weights.gates.removeFirst());
         assertEquals(IntStream.range(0, segments).boxed().toList(), weights.gates);
         assertClose(run(loaded.session(), x), stopped);
+      }
+    }
+  }
+
+  @Test
+  void run_endedWhileItsInputsComeIn_computesNothingAndTheNextRunIsRight() throws IOException {
+    int mebibytes = 3;
+    int rows = (mebibytes << 20) / (TestModels.WIDTH * Float.BYTES);
+    try (Loaded loaded = gpu.load(TestModels.chain(5, TestModels.WIDTH, 1), "ended", folder)) {
+      float[] x = random(rows, 1);
+      float[] expected = run(loaded.session(), x);
+      for (int run = 0; run < 4; run++) {
+        Told weights = new Told();
+        weights.segmentsAhead = 1;
+        weights.endsAfter = 1 + run % mebibytes;
+        assertEquals(
+            Status.CANCELLED,
+            assertThrows(StatusException.class, () -> run(loaded.session(), x, weights)).status());
+        assertEquals(weights.endsAfter, weights.gates.size());
+        assertEquals(0, weights.segments);
+        assertClose(expected, run(loaded.session(), x));
       }
     }
   }
@@ -212,6 +234,8 @@ class CudaSessionTest {
     private final List<long[]> told = new ArrayList<>();
     private final List<Integer> gates = new ArrayList<>();
     private int segmentsAhead = ALL;
+    private int endsAfter = Integer.MAX_VALUE;
+    private int segments;
 
     @Override
     public int segmentsAhead() {
@@ -221,6 +245,9 @@ class CudaSessionTest {
     @Override
     public void giveWay(int segment) {
       gates.add(segment);
+      if (gates.size() == endsAfter) {
+        throw new StatusException(Status.CANCELLED, "the run is to end");
+      }
     }
 
     @Override
@@ -228,6 +255,7 @@ class CudaSessionTest {
 
     @Override
     public List<DeviceEvent> before(int segment) {
+      segments++;
       return List.of();
     }
 
