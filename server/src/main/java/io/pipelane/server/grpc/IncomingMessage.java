@@ -85,7 +85,7 @@ final class IncomingMessage {
   private static String idIn(InputStream message) {
     try (message) {
       CodedInputStream fields = CodedInputStream.newInstance(message);
-      int _ = fields.setSizeLimit(LONGEST_BEFORE_ID);
+      int _ = fields.pushLimit(LONGEST_BEFORE_ID);
       for (int tag = fields.readTag(); tag != 0; tag = fields.readTag()) {
         int number = WireFormat.getTagFieldNumber(tag);
         if (number == ModelInferRequest.ID_FIELD_NUMBER) {
