@@ -1,10 +1,8 @@
 package io.pipelane.server;
 
 import io.pipelane.config.Addresses;
-import io.pipelane.config.HostsConfig;
 import io.pipelane.config.ServerConfig;
 import io.pipelane.server.grpc.GrpcSettings;
-import io.pipelane.server.hosts.HostSettings;
 import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.Transport;
@@ -26,22 +24,6 @@ final class FrontEndSettings {
         server.idleTimeout(),
         tls,
         server.origins().map(Addresses::urls).orElse(List.of()));
-  }
-
-  /**
-   * What is needed to live among other hosts; empty for one that is alone.
-   *
-   * @param tls this host's own, which it shows to others
-   */
-  static Optional<HostSettings> hosts(HostsConfig hosts, Optional<Tls> tls) {
-    return hosts
-        .etcd()
-        .map(
-            _ ->
-                HostSettings.of(
-                    hosts,
-                    Tls.client(hosts.authorities(), tls),
-                    Tls.grpcClient(hosts.authorities(), tls)));
   }
 
   /** What TLS is made of; the configuration has both files or neither. */

@@ -23,6 +23,7 @@ import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.device.ServingDevices;
 import io.pipelane.server.ensemble.EnsembleCatalog;
 import io.pipelane.server.ensemble.EnsembleService;
+import io.pipelane.server.hosts.HostSettings;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.jobs.Jobs;
@@ -31,6 +32,7 @@ import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
 import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Tls;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.observability.LogSettings;
@@ -122,7 +124,12 @@ public final class PipelaneServer implements AutoCloseable {
           new EnsembleCatalog(
               repositoryCatalog, repository, devices.spans(), Thread::startVirtualThread);
       Optional<Tls> tls = FrontEndSettings.tls(config.server()).map(Tls::open).map(opened::add);
-      hosts = FrontEndSettings.hosts(config.hosts(), tls).map(Hosts::inEtcd);
+      hosts =
+          config
+              .hosts()
+              .etcd()
+              .map(_ -> opened.add(OutgoingTls.open(config.hosts().authorities(), tls)))
+              .map(to -> Hosts.inEtcd(HostSettings.of(config.hosts(), to.http(), to.grpc())));
       LocalLoad load = new LocalLoad(devices, devices::stallNanos, devices::lanes);
       service =
           new EnsembleService(

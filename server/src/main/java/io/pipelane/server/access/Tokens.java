@@ -193,11 +193,10 @@ final class Tokens {
   /** What is misspelt would not limit anything, and so is refused. */
   private WrittenLimits limits(JWTClaimsSet claims) {
     String name = settings.limitsClaim();
-    Object written = claims.getClaim(name);
-    if (written == null) {
+    if (!claims.getClaims().containsKey(name)) {
       return new WrittenLimits(JSON.createObjectNode(), Tokens::refused);
     }
-    if (!(written instanceof Map<?, ?> members)
+    if (!(claims.getClaim(name) instanceof Map<?, ?> members)
         || !WrittenLimits.MEMBERS.containsAll(members.keySet())) {
       throw refused(
           "has the claim \"%s\", which is no object of %s"

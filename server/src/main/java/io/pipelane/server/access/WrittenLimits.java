@@ -35,7 +35,10 @@ record WrittenLimits(JsonNode node, Function<String, StatusException> refused) {
 
   /** Whether all that is asked is offline work. */
   boolean isOffline() {
-    return switch (node.path("priority").asText("online")) {
+    if (!node.has("priority")) {
+      return false;
+    }
+    return switch (node.path("priority").asText()) {
       case "online" -> false;
       case "offline" -> true;
       default -> throw refused.apply("priority must be online or offline");

@@ -182,9 +182,10 @@ public final class GrpcServer implements AutoCloseable {
           .addStreamTracerFactory(pace)
           .addStreamTracerFactory(calls)
           .addService(InferenceGrpcService.of(parts, forwarding, lasting))
-          .addService(health.service())
-          .addService(ProtoReflectionServiceV1.newInstance())
-          .addService(olderReflection())
+          .addService(UnreadableMessages.refusedBy(health.service()))
+          .addService(
+              UnreadableMessages.refusedBy(ProtoReflectionServiceV1.newInstance().bindService()))
+          .addService(UnreadableMessages.refusedBy(olderReflection().bindService()))
           .build()
           .start();
     } catch (IOException e) {

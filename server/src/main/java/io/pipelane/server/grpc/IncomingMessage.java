@@ -5,7 +5,6 @@ import com.google.protobuf.WireFormat;
 import io.grpc.Detachable;
 import io.grpc.KnownLength;
 import io.grpc.MethodDescriptor.Marshaller;
-import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -65,16 +64,7 @@ final class IncomingMessage {
       parsed = parser.parse(stream);
     } catch (StatusRuntimeException e) {
       refusedId = LazyGzip.anew(stream).map(IncomingMessage::idIn).orElse("");
-      refusal =
-          e.getStatus().getCode() == Code.RESOURCE_EXHAUSTED
-              ? new StatusException(
-                  Status.TOO_LARGE,
-                  e.getStatus().getDescription() + ", as server.max-request-size allows",
-                  e)
-              : new StatusException(
-                  Status.INVALID_ARGUMENT,
-                  "the message is not of protocol buffers, or of another type",
-                  e);
+      refusal = UnreadableMessages.refusal(e);
     }
   }
 
@@ -85,7 +75,7 @@ final class IncomingMessage {
   private static String idIn(InputStream message) {
     try (message) {
       CodedInputStream fields = CodedInputStream.newInstance(message);
-      int _ = fields.setSizeLimit(LONGEST_BEFORE_ID);
+      int _ = fields.pushLimit(LONGEST_BEFORE_ID);
       for (int tag = fields.readTag(); tag != 0; tag = fields.readTag()) {
         int number = WireFormat.getTagFieldNumber(tag);
         if (number == ModelInferRequest.ID_FIELD_NUMBER) {

@@ -85,13 +85,15 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
    */
   static ServerServiceDefinition of(
       InferenceParts parts, @Nullable CallForwarding forwarding, LastingCalls lasting) {
-    ServerServiceDefinition generated = new InferenceGrpcService(parts).bindService();
+    ServerServiceDefinition generated =
+        UnreadableMessages.refusedBy(new InferenceGrpcService(parts).bindService());
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
-      MethodDescriptor<?, ?> described = method.getMethodDescriptor();
-      if (described.equals(GRPCInferenceServiceGrpc.getModelInferMethod())) {
+      String name = method.getMethodDescriptor().getFullMethodName();
+      if (name.equals(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName())) {
         methods.add(modelInfer(parts, forwarding));
-      } else if (described.equals(GRPCInferenceServiceGrpc.getModelStreamInferMethod())) {
+      } else if (name.equals(
+          GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName())) {
         methods.add(modelStreamInfer(parts, lasting));
       } else {
         methods.add(method);

@@ -105,7 +105,9 @@ final class LazyGzip implements Decompressor {
       count += Math.max(0, read);
       if (count > maxBytes) {
         throw Status.RESOURCE_EXHAUSTED
-            .withDescription("the message is larger, decompressed, than " + maxBytes + " bytes")
+            .withDescription(
+                "the message is larger, decompressed, than %d bytes, as server.max-request-size allows"
+                    .formatted(maxBytes))
             .asRuntimeException();
       }
       return read;

@@ -70,7 +70,9 @@ final class Admission {
   /** The outcome of a decision. */
   sealed interface Verdict {}
 
-  /** The verdict that the body is wanted. */
+  /**
+   * The verdict that the body is wanted; the request is under way for its caller, who must end it.
+   */
   record Admitted(Route route, Caller caller, BodyLimit limit) implements Verdict {}
 
   /**
@@ -117,6 +119,7 @@ final class Admission {
         throw new StatusException(
             Status.UNIMPLEMENTED, "an upload is stored as it is; send it without Content-Encoding");
       }
+      caller.begin();
       return new Admitted(terms.route(), caller, terms.limit());
     } catch (StatusException e) {
       return new Refused(Response.error(e, allocator), true);

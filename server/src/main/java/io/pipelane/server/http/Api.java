@@ -156,14 +156,13 @@ final class Api {
   /**
    * Counts a request as running.
    *
-   * @throws StatusException when the server drains, or the caller has asked too much
+   * @throws StatusException when the server drains
    */
   private void begin(Exchange exchange) {
     if (!activity.begin()) {
       throw StatusException.shuttingDown();
     }
     exchange.setCounted();
-    exchange.beginForCaller();
   }
 
   /** The executor for what would hold an event loop for too long. */

@@ -204,24 +204,20 @@ final class Exchange {
     traceparent = header;
   }
 
+  /**
+   * Notes that the request is wanted.
+   *
+   * @param asking has begun it, and is told when it ends
+   */
   void setAdmitted(Caller asking, BodyLimit limit) {
     caller = asking;
+    begun = true;
     bodyLimit = limit;
   }
 
   /** Who asks. */
   Caller caller() {
     return caller;
-  }
-
-  /**
-   * Has the request count towards what its caller may ask.
-   *
-   * @throws StatusException when that is used up
-   */
-  void beginForCaller() {
-    caller.begin();
-    begun = true;
   }
 
   private void uncount() {

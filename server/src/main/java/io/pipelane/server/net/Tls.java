@@ -26,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLException;
 
 /**
@@ -40,7 +41,7 @@ public final class Tls implements AutoCloseable {
   /** So long clients may resume a session without showing their certificate, which may expire. */
   private static final Duration LONGEST_SESSION = Duration.ofMinutes(10);
 
-  private static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
+  static final String[] PROTOCOLS = {"TLSv1.3", "TLSv1.2"};
 
   private static final ApplicationProtocolConfig NEGOTIATION =
       new ApplicationProtocolConfig(
@@ -169,41 +170,9 @@ public final class Tls implements AutoCloseable {
     }
   }
 
-  /**
-   * For connections of HTTP/1.1 that this server opens itself.
-   *
-   * @param authorities who must have signed the other's certificate, in PEM; those that Java trusts
-   *     if empty
-   * @param own shown to those that ask for a certificate, if there is one
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} when the file cannot be used
-   */
-  public static SslContext client(Optional<Path> authorities, Optional<Tls> own) {
-    return client(SslContextBuilder.forClient().sslProvider(SslProvider.JDK), authorities, own);
-  }
-
-  /** The same for connections of gRPC. */
-  public static SslContext grpcClient(Optional<Path> authorities, Optional<Tls> own) {
-    return client(
-        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
-        authorities,
-        own);
-  }
-
-  private static SslContext client(
-      SslContextBuilder builder, Optional<Path> authorities, Optional<Tls> own) {
-    try {
-      if (authorities.isPresent()) {
-        builder.trustManager(TlsIdentity.certificates(authorities.get()));
-      }
-      own.ifPresent(tls -> builder.keyManager(tls.identity));
-      return builder.protocols(PROTOCOLS).build();
-    } catch (IOException | GeneralSecurityException | RuntimeException e) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT,
-          "hosts.authorities, %s, cannot be used: %s; it is a file of certificates in PEM"
-              .formatted(authorities.map(Path::toString).orElse("not set"), e.getMessage()),
-          e);
-    }
+  /** The certificate, for connections that this server opens itself. */
+  KeyManager identity() {
+    return identity;
   }
 
   /** For connections of HTTP/1.1 or HTTP/2, as the client likes. */

@@ -140,6 +140,7 @@ class AccessControlTest {
         "  - {name: a, sha256: \"D\", roles: [infer], models: [\"a*b\"]}",
         "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 0}",
         "  - {name: a, sha256: \"D\", roles: [infer], concurrent-requests: many}",
+        "  - {name: a, sha256: \"D\", roles: [infer], priority: }",
         "  - {name: a, sha256: \"D\", roles: [infer]}\n  - {name: b, sha256: \"D\", roles: [infer]}",
         "  - {name: \"a/b\", sha256: \"D\", roles: [infer]}",
         "  - [",

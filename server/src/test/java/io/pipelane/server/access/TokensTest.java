@@ -24,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
@@ -205,6 +206,9 @@ class TokensTest {
         rsa(c -> c.notBeforeTime(Date.from(TestTokens.NOW.plusSeconds(120)))),
         rsa(c -> c.claim("roles", 7)),
         rsa(c -> c.claim("limits", 7)),
+        rsa(c -> c.claim("limits", null).serializeNullClaims(true)),
+        rsa(c -> c.claim("limits", Collections.singletonMap("requests-per-second", null))),
+        rsa(c -> c.claim("limits", Collections.singletonMap("priority", null))),
         rsa(c -> c.claim("limits", Map.of("request-per-second", 7))),
         rsa(c -> c.claim("limits", Map.of("requests-per-second", 0))),
         rsa(c -> c.claim("limits", Map.of("concurrent-requests", "many"))),

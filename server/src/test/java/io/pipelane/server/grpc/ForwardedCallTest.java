@@ -32,7 +32,7 @@ import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.observability.Tracings;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -358,7 +358,9 @@ class ForwardedCallTest {
   void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
     conversation.close();
     hosts.close();
-    hosts = registry.hosts(Duration.ofMillis(500), Tls.client(Optional.empty(), Optional.empty()));
+    hosts =
+        registry.hosts(
+            Duration.ofMillis(500), OutgoingTls.open(Optional.empty(), Optional.empty()).http());
     conversation = start();
     bothHave("far", false);
     CountDownLatch closed = new CountDownLatch(1);

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
-import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.OutgoingTls;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -70,7 +70,7 @@ class EtcdRegistryTest {
                 own,
                 Duration.ofSeconds(2),
                 Duration.ofMillis(20),
-                Tls.grpcClient(Optional.empty(), Optional.empty())));
+                OutgoingTls.open(Optional.empty(), Optional.empty()).grpc()));
     open.add(registry);
     return registry;
   }
@@ -165,7 +165,7 @@ class EtcdRegistryTest {
                 "mute",
                 Duration.ofSeconds(2),
                 Duration.ofSeconds(1),
-                Tls.grpcClient(Optional.empty(), Optional.empty())));
+                OutgoingTls.open(Optional.empty(), Optional.empty()).grpc()));
     try (mute) {
       mute.say("nothing more");
       heard.awaitWords(Map.of("a", "one", "mute", "nothing more"));

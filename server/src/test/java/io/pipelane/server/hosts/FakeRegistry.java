@@ -1,7 +1,7 @@
 package io.pipelane.server.hosts;
 
 import io.netty.handler.ssl.SslContext;
-import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.OutgoingTls;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -20,7 +20,7 @@ public final class FakeRegistry implements HostRegistry {
 
   /** A host that hears of others by this registry. */
   public Hosts hosts() {
-    return hosts(LONG, Tls.client(Optional.empty(), Optional.empty()));
+    return hosts(LONG, OutgoingTls.open(Optional.empty(), Optional.empty()).http());
   }
 
   /**

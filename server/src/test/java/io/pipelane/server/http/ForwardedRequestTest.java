@@ -16,7 +16,7 @@ import io.pipelane.server.hosts.LocalLoad;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
-import io.pipelane.server.net.Tls;
+import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.shared.SharedMemory;
 import java.io.ByteArrayOutputStream;
@@ -474,7 +474,8 @@ class ForwardedRequestTest {
   @Test
   void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
     restart(
-        registry.hosts(Duration.ofMillis(500), Tls.client(Optional.empty(), Optional.empty())),
+        registry.hosts(
+            Duration.ofMillis(500), OutgoingTls.open(Optional.empty(), Optional.empty()).http()),
         Transport.AUTO);
     bothHave("far", false);
     CountDownLatch closed = new CountDownLatch(1);

@@ -103,6 +103,29 @@ class Http2Test {
     }
   }
 
+  @Test
+  void requestThatIsWithdrawnBeforeItsBody_isUnderWayForItsKeyNoMore() throws Exception {
+    String entry = Keys.entry("one", "roles: [infer], concurrent-requests: 1");
+    try (AccessControl access = Keys.of(folder, entry);
+        HttpServer server =
+            start(Transport.AUTO, Backends.of(FakeCatalog.usual(), EchoService.inline(), access));
+        Http2Client client = new Http2Client(server.address())) {
+      Http2Headers infer = keyed(Http2Client.request("POST", "/v2/models/echo/infer"));
+      Http2Headers look = keyed(Http2Client.request("GET", "/v2/models/echo"));
+      Http2Client.Stream coming = client.open(infer, false);
+      assertEquals(429, client.open(look, true).status());
+      coming.cancel();
+      while (client.open(look, true).status() == 429) { // The stream's channel ends a little later.
+        Thread.onSpinWait();
+      }
+      assertEquals(200, client.open(look, true).status());
+    }
+  }
+
+  private static Http2Headers keyed(Http2Headers head) {
+    return head.set("authorization", "Bearer one");
+  }
+
   private static Socket connect(InetSocketAddress address) throws IOException {
     return new Socket(address.getAddress(), address.getPort());
   }

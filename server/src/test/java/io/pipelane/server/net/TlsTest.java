@@ -101,6 +101,21 @@ class TlsTest {
         settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory());
   }
 
+  private static GrpcServer grpc(Tls tls) {
+    GrpcSettings settings =
+        new GrpcSettings(
+            "127.0.0.1",
+            0,
+            Transport.AUTO,
+            1,
+            8 << 20,
+            16,
+            Duration.ofSeconds(20),
+            Optional.of(tls));
+    return GrpcServer.start(
+        settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory());
+  }
+
   /** What trusts a server, and may have something to show to those that ask for a certificate. */
   private static SSLContext trusting(Path certificate, KeyManager... own) throws Exception {
     var trust =
@@ -190,9 +205,30 @@ class TlsTest {
         HttpServer other = http(tls)) {
       Optional<Path> signed = Optional.of(folder.resolve("server.pem"));
       Optional<Path> wrong = Optional.of(folder.resolve("client.pem"));
-      assertEquals("answered", forwarded(other, Tls.client(signed, Optional.of(shown))));
-      assertEquals("lost", forwarded(other, Tls.client(signed, Optional.empty())));
-      assertEquals("lost", forwarded(other, Tls.client(wrong, Optional.of(shown))));
+      assertEquals(
+          "answered", forwarded(other, OutgoingTls.open(signed, Optional.of(shown)).http()));
+      assertEquals("lost", forwarded(other, OutgoingTls.open(signed, Optional.empty()).http()));
+      assertEquals("lost", forwarded(other, OutgoingTls.open(wrong, Optional.of(shown)).http()));
+    }
+  }
+
+  @Test
+  void authoritiesOfOtherHostsThatChange_areThoseWhoAreTrusted() throws Exception {
+    Path trusted = folder.resolve("trusted.pem");
+    replace("trusted.pem", bytes("client.pem"), 1);
+    try (Tls tls = tls(false);
+        OutgoingTls outgoing = OutgoingTls.open(Optional.of(trusted), Optional.empty());
+        HttpServer other = http(tls);
+        GrpcServer etcd = grpc(tls)) {
+      assertEquals("lost", forwarded(other, outgoing.http()));
+      assertThrows(StatusRuntimeException.class, () -> isLive(etcd.address(), outgoing.grpc()));
+      replace("trusted.pem", bytes("server.pem"), 2);
+      outgoing.lookAgain();
+      assertEquals("answered", forwarded(other, outgoing.http()));
+      assertTrue(isLive(etcd.address(), outgoing.grpc()));
+      replace("trusted.pem", new byte[0], 3);
+      outgoing.lookAgain();
+      assertEquals("answered", forwarded(other, outgoing.http()));
     }
   }
 
@@ -276,10 +312,12 @@ class TlsTest {
       context.keyManager(
           folder.resolve("client.pem").toFile(), folder.resolve("client.key").toFile());
     }
+    return isLive(address, context.build());
+  }
+
+  private static boolean isLive(InetSocketAddress address, SslContext context) {
     ManagedChannel channel =
-        NettyChannelBuilder.forAddress("127.0.0.1", address.getPort())
-            .sslContext(context.build())
-            .build();
+        NettyChannelBuilder.forAddress("127.0.0.1", address.getPort()).sslContext(context).build();
     try {
       return GRPCInferenceServiceGrpc.newBlockingStub(channel)
           .serverLive(ServerLiveRequest.getDefaultInstance())
@@ -397,19 +435,7 @@ class TlsTest {
                     folder.resolve("server.pem"),
                     folder.resolve("server.key"),
                     Optional.of(folder.resolve("authorities.pem"))));
-        GrpcServer server =
-            GrpcServer.start(
-                new GrpcSettings(
-                    "127.0.0.1",
-                    0,
-                    Transport.AUTO,
-                    1,
-                    8 << 20,
-                    16,
-                    Duration.ofSeconds(20),
-                    Optional.of(tls)),
-                Backends.of(FakeCatalog.usual(), EchoService.inline()),
-                transferMemory())) {
+        GrpcServer server = grpc(tls)) {
       assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), true));
       byte[] client = bytes("client.pem");
       replace("authorities.pem", Arrays.copyOf(client, client.length / 2), 2);
