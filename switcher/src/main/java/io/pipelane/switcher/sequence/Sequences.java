@@ -185,18 +185,25 @@ public final class Sequences implements AutoCloseable {
                     invalid(
                         "model %s keeps state: send sequence_id, and sequence_start first"
                             .formatted(request.model())));
-    @Nullable StatePairs pairs = models.get(request.model());
-    if (pairs == null) {
-      throw new StatusException(
-          Status.NOT_FOUND, "model " + request.model() + " is not in service");
+    pairs(request.model()).check(request, step);
+    @Nullable Ticket ticket = null;
+    while (ticket == null) { // One that was found may have ended since.
+      ticket = find(request, step).submit(request, step, handler);
     }
-    pairs.check(request, step);
-    return find(request, step, pairs).submit(request, step, handler);
+    return ticket;
   }
 
-  private synchronized Sequence find(
-      InferenceRequest request, SequenceStep step, StatePairs pairs) {
+  private StatePairs pairs(ModelVersion model) {
+    @Nullable StatePairs pairs = models.get(model);
+    if (pairs == null) {
+      throw new StatusException(Status.NOT_FOUND, "model " + model + " is not in service");
+    }
+    return pairs;
+  }
+
+  private synchronized Sequence find(InferenceRequest request, SequenceStep step) {
     ModelVersion model = request.model();
+    StatePairs pairs = pairs(model); // One that is forgotten begins no more sequences.
     long now = nanoClock.getAsLong();
     boolean _ = expire(now);
     Key key = new Key(model, step.owner(), step.id());
@@ -211,7 +218,9 @@ public final class Sequences implements AutoCloseable {
                 .formatted(MOST));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found = new Sequence(memory, pairs, queue, mover, bounds, () -> used(key), () -> idle(key));
+      found =
+          new Sequence(
+              memory, pairs, queue, mover, bounds, () -> used(key), idle -> idle(key, idle));
     }
     use(key, found, now);
     return found;
@@ -311,10 +320,9 @@ public final class Sequences implements AutoCloseable {
   }
 
   /** A sequence that has no state any more goes, unless it begins anew. */
-  private synchronized void idle(Key key) {
-    @Nullable Sequence sequence = sequences.get(key);
-    if (sequence != null && sequence.endIfEmpty()) {
-      sequences.remove(key);
+  private synchronized void idle(Key key, Sequence sequence) {
+    if (sequence.endIfEmpty()) {
+      sequences.remove(key, sequence);
     }
   }
 
