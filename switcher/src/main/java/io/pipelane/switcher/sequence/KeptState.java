@@ -109,6 +109,11 @@ final class KeptState {
     return charged ? 2 * roomBytes() : 0;
   }
 
+  /** What it would take of host memory, were it written out; 0 where there is nothing to do. */
+  long leavingBytes() {
+    return charged ? roomBytes() : 0;
+  }
+
   private void begin(InputTensor given) {
     for (StateTensor tensor : tensors.values()) {
       if (tensor.name().equals(given.name())) {

@@ -230,9 +230,9 @@ final class Sequence {
     }
   }
 
-  /** What its state would leave of working memory now, were it written out. */
+  /** What its state would take of host memory now, were it written out. */
   synchronized long idleBytes() {
-    return running || ended || state == null ? 0 : state.chargedBytes();
+    return running || ended || state == null ? 0 : state.leavingBytes();
   }
 
   /** Ends it if it has no state, and no step is under way or waits. */

@@ -110,29 +110,25 @@ public final class Sequences implements AutoCloseable {
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
     this.makingRoom = makeRoom;
-    this.online =
-        new StateMemory(
-            device,
-            working,
-            host,
-            giveUnasked,
-            onHost -> writeOut(Priority.ONLINE, onHost),
-            bytes -> exchange(bytes, Priority.ONLINE),
-            bytes -> makeRoom.makeRoom(bytes, Priority.ONLINE));
+    this.online = memory(device, working, giveUnasked, Priority.ONLINE);
     // What keeps offline work from more may be its share, which others' memory does not make
     // larger.
-    this.offline =
-        new StateMemory(
-            device,
-            ofOffline,
-            host,
-            _ -> false,
-            onHost -> writeOut(Priority.OFFLINE, onHost),
-            bytes -> exchange(bytes, Priority.OFFLINE),
-            bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
+    this.offline = memory(device, ofOffline, _ -> false, Priority.OFFLINE);
     this.bounds = bounds;
     this.queue = queue;
     this.nanoClock = nanoClock;
+  }
+
+  private StateMemory memory(
+      DeviceStates device, Reservations working, LongPredicate giveUnasked, Priority of) {
+    return new StateMemory(
+        device,
+        working,
+        host,
+        giveUnasked,
+        bytes -> writeOutFor(bytes, of, host.freeBytes(), host::tryTake),
+        bytes -> writeOutFor(bytes, of, Long.MAX_VALUE, this::takeInExchange),
+        bytes -> makingRoom.makeRoom(bytes, of));
   }
 
   /**
@@ -336,22 +332,40 @@ public final class Sequences implements AutoCloseable {
    * @return false when there is none, or no room on the host
    */
   public boolean writeOut(Priority inFavourOf) {
-    return writeOut(inFavourOf, host::tryTake);
+    return expire(nanoClock.getAsLong()) || writeOut(inFavourOf, host::tryTake);
+  }
+
+  /**
+   * Does the same for a state that begins, grows or comes back, as long as all that could leave
+   * would be enough.
+   *
+   * @param bytes what it lacks
+   * @param hostBytes what those that leave find on the host
+   * @param onHost takes of it
+   */
+  private boolean writeOutFor(
+      long bytes, Priority inFavourOf, long hostBytes, LongPredicate onHost) {
+    return expire(nanoClock.getAsLong())
+        || (makingRoom.canMakeRoom(bytes, leavingBytes(inFavourOf, hostBytes), inFavourOf)
+            && writeOut(inFavourOf, onHost));
   }
 
   private boolean writeOut(Priority inFavourOf, LongPredicate onHost) {
-    return expire(nanoClock.getAsLong())
-        || idleFirst(inFavourOf).anyMatch(each -> each.writeOut(onHost));
+    return idleFirst(inFavourOf).anyMatch(each -> each.writeOut(onHost));
   }
 
-  /** The same for a state that comes back, as long as all that could leave would be enough. */
-  private boolean exchange(long bytes, Priority inFavourOf) {
-    if (expire(nanoClock.getAsLong())) {
-      return true;
+  /** What those that nobody uses now would leave of working memory, as many as the host takes. */
+  private long leavingBytes(Priority inFavourOf, long hostBytes) {
+    long leaving = 0;
+    long room = hostBytes;
+    for (Sequence each : (Iterable<Sequence>) idleFirst(inFavourOf)::iterator) {
+      long bytes = each.idleBytes();
+      if (bytes <= room) {
+        leaving += 2 * bytes; // Of both copies, of which one goes to the host.
+        room -= bytes;
+      }
     }
-    long leaving = idleFirst(inFavourOf).mapToLong(Sequence::idleBytes).sum();
-    return makingRoom.canMakeRoom(bytes, leaving, inFavourOf)
-        && idleFirst(inFavourOf).anyMatch(each -> each.writeOut(this::takeInExchange));
+    return leaving;
   }
 
   private boolean takeInExchange(long bytes) {
