@@ -223,6 +223,7 @@ final class Sequence {
       return kept.writeOut(onHost);
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "a state was not written out", e);
+      kept.stays();
       return false;
     } finally {
       leaveState();
