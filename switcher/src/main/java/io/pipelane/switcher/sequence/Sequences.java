@@ -3,6 +3,7 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
@@ -15,7 +16,6 @@ import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -146,18 +146,18 @@ public final class Sequences implements AutoCloseable {
   /** Forgets a model, and the state of its sequences once their steps have ended. */
   public void forget(ModelVersion version) {
     models.remove(version);
-    List<Sequence> going = new ArrayList<>();
+    Releases going = new Releases();
     synchronized (this) {
       for (Iterator<Map.Entry<Key, Sequence>> all = sequences.entrySet().iterator();
           all.hasNext(); ) {
         Map.Entry<Key, Sequence> entry = all.next();
         if (entry.getKey().model.equals(version)) {
-          going.add(entry.getValue());
+          going.add(entry.getValue(), Sequence::end);
           all.remove();
         }
       }
     }
-    going.forEach(Sequence::end);
+    going.close();
   }
 
   /** Whether a model keeps state. */
