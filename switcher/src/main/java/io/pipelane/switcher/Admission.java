@@ -91,8 +91,11 @@ final class Admission implements AutoCloseable {
 
   /** Nothing is left of a version, once its sequences' steps have ended. */
   void forget(ModelVersion version) {
-    sequences.forget(version);
-    services.remove(version);
+    try {
+      sequences.forget(version);
+    } finally {
+      services.remove(version);
+    }
   }
 
   /** Forgets all; nobody asks anything any more. */

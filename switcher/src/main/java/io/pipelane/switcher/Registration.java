@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Releases;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
@@ -111,18 +112,21 @@ final class Registration {
   }
 
   /**
-   * Takes out a model that leaves.
+   * Takes out a model that leaves. What fails keeps nothing else: it is told once the rest has
+   * gone.
    *
    * @param endNanos how long the requests that it has taken are answered, by {@link
    *     System#nanoTime}
    */
   void remove(ModelVersion version, long endNanos) {
     admission.awaitNone(version, endNanos);
-    daemon.deregister(version);
-    worker.discard(version);
-    execution.forget(version);
-    queue.forget(version);
-    slowdowns.forget(version);
-    admission.forget(version);
+    try (Releases all = new Releases()) { // In reverse order.
+      all.add(version, admission::forget);
+      all.add(version, slowdowns::forget);
+      all.add(version, queue::forget);
+      all.add(version, execution::forget);
+      all.add(version, worker::discard);
+      all.add(version, daemon::deregister);
+    }
   }
 }

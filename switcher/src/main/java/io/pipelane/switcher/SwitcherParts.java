@@ -189,11 +189,8 @@ final class SwitcherParts implements AutoCloseable {
   private final class RoomForStates implements MakingRoom {
     @Override
     public boolean canMakeRoom(long bytes, long leavingBytes, Priority inFavourOf) {
-      if (!hasShareFor(bytes, leavingBytes, inFavourOf)) {
-        return false;
-      }
-      boolean _ = kept.giveIdleBack();
-      return worker.canFree(bytes - leavingBytes);
+      return hasShareFor(bytes, leavingBytes, inFavourOf)
+          && worker.canFree(bytes - leavingBytes - kept.idleBytes());
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cuda.CompletionThread.Issued;

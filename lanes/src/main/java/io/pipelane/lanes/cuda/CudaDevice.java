@@ -12,6 +12,7 @@ import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
 import io.pipelane.lanes.allocation.OwnedMemory;
@@ -181,7 +182,8 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
       throw new StatusException(
           Status.UNIMPLEMENTED,
           name()
-              + " does not read host memory at its own addresses; set switching.read-in-place to processor");
+              + " does not read host memory at its own addresses; set switching.read-in-place to"
+              + " processor");
     }
     long pageBytes = pages.lent().pageBytes();
     long slots = bytes <= 0 ? 0 : (bytes - 1) / pageBytes + 1;

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.allocation.BlockRegion;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaStream;

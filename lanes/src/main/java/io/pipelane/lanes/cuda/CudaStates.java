@@ -4,6 +4,7 @@ import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.allocation.FreeList;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaException;

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;

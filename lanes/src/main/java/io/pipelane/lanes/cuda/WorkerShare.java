@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.driver.CudaContext;

@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -57,6 +56,7 @@ public final class JobPlacement implements AutoCloseable {
   private final LongSupplier nanoClock;
   private final Experience experience;
   private final DeviceSlots slots;
+  private final MisplacedJobs misplaced;
   private final List<PlacedJob> jobs = new ArrayList<>(); // In the order in which they began.
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(
@@ -79,6 +79,7 @@ public final class JobPlacement implements AutoCloseable {
     this.experience = experience;
     this.matchedNanos = nanoClock.getAsLong();
     this.slots = new DeviceSlots(readings.get(), able, experience);
+    this.misplaced = new MisplacedJobs(slots);
   }
 
   /**
@@ -153,19 +154,9 @@ public final class JobPlacement implements AutoCloseable {
         .ifPresent(profile -> profiled.put(job.workload(), profile));
     if (!slot.reading().usable() && !job.mustMove()) {
       job.tell(null, nanos);
-    } else if (isMisplaced(job)) {
-      Optional<DeviceSlot> free = slots.bestFree(slots.barred(job), job.profile);
-      if (free.isPresent()) {
-        job.tell(free.get(), nanos);
-      } else if (!makeRoom(job.model(), slots.barred(job), nanos)) {
-        changePlaces(job, slot, nanos);
-      }
+    } else if (misplaced.has(job)) {
+      misplaced.leadAway(job, slot, nanos);
     }
-  }
-
-  /** Whether a job's device cannot answer for it, which nobody knew when it was chosen. */
-  private boolean isMisplaced(PlacedJob job) {
-    return job.slot != null && !job.mustMove() && slots.barred(job).contains(job.slot.name);
   }
 
   /** What was reached in the interval that ends. */
@@ -261,61 +252,6 @@ public final class JobPlacement implements AutoCloseable {
   }
 
   /**
-   * Has a job that could be elsewhere leave a device that another needs, unless one leaves such a
-   * device already.
-   *
-   * @param barred devices that are none of those
-   * @return whether one leaves
-   */
-  private boolean makeRoom(ModelVersion model, Set<String> barred, long nanos) {
-    List<PlacedJob> holders = slots.holders(barred);
-    if (holders.stream().anyMatch(PlacedJob::mustMove)) {
-      return true;
-    }
-    for (PlacedJob holder : holders) {
-      Optional<DeviceSlot> free = slots.bestFree(slots.barred(holder), holder.profile);
-      if (free.isPresent()) {
-        holder.tell(free.get(), nanos);
-        LOG.log(
-            Level.INFO,
-            "an offline job of {0} moves from {1} to {2}, as one of {3} can be nowhere else",
-            holder.workload(),
-            holder.place().device(),
-            free.get().name,
-            model);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /**
-   * Has a job that is where it cannot be answered change places with one that can: with another
-   * that is misplaced itself, if there is one.
-   */
-  private void changePlaces(PlacedJob job, DeviceSlot slot, long nanos) {
-    if (slot.next != null || !slot.reading().takesJobs()) {
-      return;
-    }
-    Optional<PlacedJob> other =
-        slots.holders(slots.barred(job)).stream()
-            .filter(holder -> !slots.barred(holder).contains(slot.name))
-            .max(Comparator.comparing(this::isMisplaced));
-    if (other.isPresent()) {
-      DeviceSlot to = slots.of(other.get().place().device());
-      other.get().tell(slot, nanos);
-      job.tell(to, nanos);
-      LOG.log(
-          Level.INFO,
-          "offline jobs of {0} on {1} and of {2} on {3} change places",
-          job.workload(),
-          slot.name,
-          other.get().workload(),
-          to.name);
-    }
-  }
-
-  /**
    * Gives a job a device; empty while none is healthy and without a job, or one that has lost its
    * own waits for it. A job that is on the only ones that would do is told to go to a free one.
    *
@@ -330,10 +266,10 @@ public final class JobPlacement implements AutoCloseable {
       Set<String> barred = slots.barred(model);
       Optional<DeviceSlot> free = slots.bestFree(barred, profile);
       if (free.isEmpty()) {
-        makeRoom(model, barred, nanos);
+        misplaced.makeRoom(model, barred, nanos);
         return Optional.empty();
       }
-      if (jobs.stream().anyMatch(job -> waitsFor(free.get(), job))) {
+      if (jobs.stream().anyMatch(job -> misplaced.waitsFor(free.get(), job))) {
         return Optional.empty();
       }
       JobPlace place = place(free.get(), profile);
@@ -344,11 +280,6 @@ public final class JobPlacement implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-  }
-
-  /** Whether a job that has no device, or none for it, could take a free one, its own then. */
-  private boolean waitsFor(DeviceSlot slot, PlacedJob job) {
-    return (job.isDisplaced() || isMisplaced(job)) && !slots.barred(job).contains(slot.name);
   }
 
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
@@ -373,7 +304,7 @@ public final class JobPlacement implements AutoCloseable {
       if (job.target == null) {
         Optional<DeviceSlot> free = slots.bestFree(slots.barred(job), job.profile);
         if (free.isEmpty()) {
-          makeRoom(job.model(), slots.barred(job), nanos);
+          misplaced.makeRoom(job.model(), slots.barred(job), nanos);
           return false;
         }
         job.target = free.get();

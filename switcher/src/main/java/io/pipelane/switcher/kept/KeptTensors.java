@@ -291,6 +291,11 @@ public final class KeptTensors implements AutoCloseable {
     return takenBytes;
   }
 
+  /** What of that {@link #giveIdleBack} would give back now. */
+  public synchronized long idleBytes() {
+    return idle.stream().mapToLong(Block::bytes).sum();
+  }
+
   /** What is kept, and was. */
   public synchronized KeptOverview overview() {
     return new KeptOverview(lentBytes, takenBytes, tensors, notKept);

@@ -3,6 +3,7 @@ package io.pipelane.switcher.placement;
 import io.pipelane.config.PlacementConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Releases;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
@@ -192,10 +193,14 @@ public final class SwitcherGroup implements InferenceService, AutoCloseable {
     List<Member> having = route.registered.stream().map(members::get).toList();
     having.forEach(each -> unlessLost(each, version, () -> each.switcher.leave(version)));
     long end = System.nanoTime() + Switcher.LONGEST_LEAVING.toNanos(); // For all of them.
-    having.forEach(each -> unlessLost(each, version, () -> each.switcher.remove(version, end)));
-    homes.remove(version);
-    if (sequences != null) {
-      sequences.forget(version);
+    try (Releases all = new Releases()) { // In reverse order.
+      if (sequences != null) {
+        all.add(version, sequences::forget);
+      }
+      all.add(version, homes::remove);
+      for (Member each : having.reversed()) {
+        all.add(each, it -> unlessLost(it, version, () -> it.switcher.remove(version, end)));
+      }
     }
   }
 

@@ -18,6 +18,11 @@ final class HostStates {
     this.capacityBytes = capacityBytes;
   }
 
+  /** What there is room for. */
+  synchronized long freeBytes() {
+    return Math.max(0, capacityBytes - takenBytes);
+  }
+
   /** Takes some for a state; false when there is no room. */
   synchronized boolean tryTake(long bytes) {
     boolean hasRoom = bytes <= capacityBytes - takenBytes;

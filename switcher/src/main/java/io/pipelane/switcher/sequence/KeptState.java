@@ -45,6 +45,9 @@ final class KeptState {
   /** What is charged of the host's. */
   private long hostBytes;
 
+  /** Whether it has failed to leave since its last step. */
+  private boolean stays;
+
   /** Null in host memory, which no device writes to, and while the state is written out. */
   private @Nullable State number;
 
@@ -109,6 +112,19 @@ final class KeptState {
     return charged ? 2 * roomBytes() : 0;
   }
 
+  /**
+   * What it would take of host memory, were it written out; 0 where there is nothing to do, or
+   * where that has failed since its last step.
+   */
+  long leavingBytes() {
+    return charged && !stays ? roomBytes() : 0;
+  }
+
+  /** It was not written out, and nobody is to count on that before it has had another step. */
+  void stays() {
+    stays = true;
+  }
+
   private void begin(InputTensor given) {
     for (StateTensor tensor : tensors.values()) {
       if (tensor.name().equals(given.name())) {
@@ -154,6 +170,7 @@ final class KeptState {
   /** The step has succeeded, and everything is placed. */
   void advance() {
     steps++;
+    stays = false;
     tensors.values().forEach(StateTensor::advance);
   }
 
@@ -221,6 +238,7 @@ final class KeptState {
     giveBackNumber();
     memory.release(2 * bytes);
     charged = false;
+    stays = false;
     return true;
   }
 

@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +35,12 @@ import org.jspecify.annotations.Nullable;
 final class Sequence {
   private static final System.Logger LOG = System.getLogger(Sequence.class.getName());
 
-  /* The state belongs to the step under way, and to the monitor between steps, which guards the rest. */
+  /*
+   * The state belongs to the step under way, and to the monitor between steps, which guards the rest.
+   * A step that has been made leaves the state before its handler is told, so that who hears of it
+   * finds the room of a state that is idle. The next one begins after that, so answers come in the
+   * order of the steps.
+   */
   private static final int MOST_WAITING = 64;
 
   private final StateMemory memory;
@@ -43,10 +49,16 @@ final class Sequence {
   private final Executor mover;
   private final Runnable whenUsed;
   private final StepBounds bounds;
-  private final Runnable whenIdle;
+  private final Consumer<Sequence> whenIdle;
   private final Deque<Step> waiting = new ArrayDeque<>();
   private @Nullable KeptState state;
+
+  /** Whether somebody has the state: a step, or who reads it or writes it out. */
   private boolean running;
+
+  /** Whether the handler of a step is being told, which has left the state. */
+  private boolean telling;
+
   private boolean ended;
 
   /** When its last step came or ended; guarded by the table's monitor. */
@@ -58,7 +70,7 @@ final class Sequence {
    * @param mover does what may take long, one thing after another
    * @param bounds what waits in all sequences
    * @param whenUsed told that a step ends, while it counts as under way still
-   * @param whenIdle told that no step is under way any more
+   * @param whenIdle told that no step is under way any more, with the sequence
    */
   Sequence(
       StateMemory memory,
@@ -67,7 +79,7 @@ final class Sequence {
       Executor mover,
       StepBounds bounds,
       Runnable whenUsed,
-      Runnable whenIdle) {
+      Consumer<Sequence> whenIdle) {
     this.memory = memory;
     this.pairs = pairs;
     this.queue = queue;
@@ -77,15 +89,14 @@ final class Sequence {
     this.whenIdle = whenIdle;
   }
 
-  /** Takes a step, to run once those before it have. */
-  Ticket submit(InferenceRequest request, SequenceStep of, ResultHandler handler) {
+  /** Takes a step, to run once those before it have; null where the sequence has ended. */
+  @Nullable Ticket submit(InferenceRequest request, SequenceStep of, ResultHandler handler) {
     Step step = new Step(request, of, handler);
     synchronized (this) {
       if (ended) {
-        throw StatusException.unavailable(
-            "sequence \"%s\" is just going; try again".formatted(of.id()));
+        return null;
       }
-      if (running) {
+      if (isBusy()) {
         if (waiting.size() >= MOST_WAITING) {
           throw StatusException.unavailable(
               "%d steps of sequence \"%s\" wait, which is the limit"
@@ -104,10 +115,15 @@ final class Sequence {
         step.begin();
       }
     } catch (RuntimeException | Error e) {
-      next(step.of.start());
+      next(step.of.start(), () -> {});
       throw e;
     }
     return step.ticket;
+  }
+
+  /** Whether a step is under way, or waits for its turn; called under the monitor. */
+  private boolean isBusy() {
+    return running || telling || !waiting.isEmpty();
   }
 
   /** Whether memory has to be taken before a step, which belongs on no event loop or lane. */
@@ -128,7 +144,7 @@ final class Sequence {
     try (Arena arena = Arena.ofShared()) {
       reader.read(Objects.requireNonNull(state).onHost(arena));
     } finally {
-      next(false);
+      next(false, () -> {});
     }
     return true;
   }
@@ -136,7 +152,7 @@ final class Sequence {
   /** Called under the monitor. */
   private void awaitIdle() {
     boolean interrupted = false;
-    while (running) {
+    while (isBusy()) {
       try {
         wait();
       } catch (InterruptedException e) {
@@ -153,7 +169,7 @@ final class Sequence {
     KeptState gone;
     synchronized (this) {
       ended = true;
-      gone = running ? null : takeState();
+      gone = isBusy() ? null : takeState();
     }
     if (gone != null) {
       gone.close();
@@ -165,7 +181,7 @@ final class Sequence {
    * front of the next step that needs memory.
    */
   synchronized boolean endIfIdle() {
-    if (running) {
+    if (isBusy()) {
       return false;
     }
     ended = true;
@@ -207,20 +223,24 @@ final class Sequence {
       return kept.writeOut(onHost);
     } catch (StatusException e) {
       LOG.log(Level.WARNING, "a state was not written out", e);
+      kept.stays();
       return false;
     } finally {
+      leaveState();
       goOn();
     }
   }
 
-  /** What its state would leave of working memory now, were it written out. */
+  /** What its state would take of host memory now, were it written out. */
   synchronized long idleBytes() {
-    return running || ended || state == null ? 0 : state.chargedBytes();
+    return running || ended || state == null ? 0 : state.leavingBytes();
   }
 
-  /** Ends it if it has no state, and no step is under way. */
+  /** Ends it if it has no state, and no step is under way or waits. */
   synchronized boolean endIfEmpty() {
-    return state == null && endIfIdle();
+    boolean isEmpty = state == null && !running && waiting.isEmpty();
+    ended |= isEmpty;
+    return isEmpty;
   }
 
   /** Of whoever has the state, in a step or between two. */
@@ -232,23 +252,52 @@ final class Sequence {
   }
 
   /**
-   * The step under way has ended: the next one begins, if there is one.
+   * The step under way has ended: others may have the room of its state, its handler is told, and
+   * then the next one begins, if there is one.
    *
    * @param isOver whether the state goes first
    */
-  private void next(boolean isOver) {
-    if (isOver) {
-      free();
+  private void next(boolean isOver, Runnable told) {
+    try {
+      if (isOver) {
+        free();
+      }
+      whenUsed.run();
+    } finally {
+      try {
+        tell(told);
+      } finally {
+        goOn();
+      }
     }
-    whenUsed.run();
-    goOn();
   }
 
-  /** Begins the step that waits, or is idle. */
+  private void tell(Runnable told) {
+    synchronized (this) {
+      running = false;
+      telling = true;
+    }
+    try {
+      told.run();
+    } finally {
+      synchronized (this) {
+        telling = false;
+      }
+    }
+  }
+
+  private synchronized void leaveState() {
+    running = false;
+  }
+
+  /** Begins the step that waits, or is idle; whoever else is at work here does so in the end. */
   private void goOn() {
     while (true) {
       @Nullable Step following;
       synchronized (this) {
+        if (running || telling) {
+          return;
+        }
         following = waiting.poll();
         running = following != null;
         if (following == null) {
@@ -259,7 +308,7 @@ final class Sequence {
         }
       }
       if (following == null) {
-        whenIdle.run();
+        whenIdle.accept(this);
         return;
       }
       bounds.leave(following.request);
@@ -268,7 +317,7 @@ final class Sequence {
       if (failure == null) {
         return;
       }
-      following.handler.failed(failure);
+      tell(() -> following.handler.failed(failure));
     }
   }
 
@@ -286,8 +335,12 @@ final class Sequence {
   private void beginOrFail(Step step) {
     @Nullable StatusException failure = begin(step);
     if (failure != null) {
-      next(false);
-      step.handler.failed(failure);
+      next(
+          false,
+          () -> {
+            whenIdle.accept(this);
+            step.handler.failed(failure);
+          });
     }
   }
 
@@ -371,20 +424,12 @@ final class Sequence {
     @Override
     public void completed(InferenceTimings timings) {
       kept().advance();
-      try {
-        handler.completed(timings);
-      } finally {
-        next(of.end());
-      }
+      next(of.end(), () -> handler.completed(timings));
     }
 
     @Override
     public void failed(StatusException error) {
-      try {
-        handler.failed(error);
-      } finally {
-        next(of.endsWhereItFails(error));
-      }
+      next(of.endsWhereItFails(error), () -> handler.failed(error));
     }
 
     private boolean leavesLine() {

@@ -3,6 +3,7 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
@@ -15,7 +16,6 @@ import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -110,29 +110,25 @@ public final class Sequences implements AutoCloseable {
       LongSupplier nanoClock) {
     this.host = new HostStates(hostBytes);
     this.makingRoom = makeRoom;
-    this.online =
-        new StateMemory(
-            device,
-            working,
-            host,
-            giveUnasked,
-            onHost -> writeOut(Priority.ONLINE, onHost),
-            bytes -> exchange(bytes, Priority.ONLINE),
-            bytes -> makeRoom.makeRoom(bytes, Priority.ONLINE));
+    this.online = memory(device, working, giveUnasked, Priority.ONLINE);
     // What keeps offline work from more may be its share, which others' memory does not make
     // larger.
-    this.offline =
-        new StateMemory(
-            device,
-            ofOffline,
-            host,
-            _ -> false,
-            onHost -> writeOut(Priority.OFFLINE, onHost),
-            bytes -> exchange(bytes, Priority.OFFLINE),
-            bytes -> makeRoom.makeRoom(bytes, Priority.OFFLINE));
+    this.offline = memory(device, ofOffline, _ -> false, Priority.OFFLINE);
     this.bounds = bounds;
     this.queue = queue;
     this.nanoClock = nanoClock;
+  }
+
+  private StateMemory memory(
+      DeviceStates device, Reservations working, LongPredicate giveUnasked, Priority of) {
+    return new StateMemory(
+        device,
+        working,
+        host,
+        giveUnasked,
+        bytes -> writeOutFor(bytes, of, host.freeBytes(), host::tryTake),
+        bytes -> writeOutFor(bytes, of, Long.MAX_VALUE, this::takeInExchange),
+        bytes -> makingRoom.makeRoom(bytes, of));
   }
 
   /**
@@ -150,18 +146,18 @@ public final class Sequences implements AutoCloseable {
   /** Forgets a model, and the state of its sequences once their steps have ended. */
   public void forget(ModelVersion version) {
     models.remove(version);
-    List<Sequence> going = new ArrayList<>();
+    Releases going = new Releases();
     synchronized (this) {
       for (Iterator<Map.Entry<Key, Sequence>> all = sequences.entrySet().iterator();
           all.hasNext(); ) {
         Map.Entry<Key, Sequence> entry = all.next();
         if (entry.getKey().model.equals(version)) {
-          going.add(entry.getValue());
+          going.add(entry.getValue(), Sequence::end);
           all.remove();
         }
       }
     }
-    going.forEach(Sequence::end);
+    going.close();
   }
 
   /** Whether a model keeps state. */
@@ -185,18 +181,25 @@ public final class Sequences implements AutoCloseable {
                     invalid(
                         "model %s keeps state: send sequence_id, and sequence_start first"
                             .formatted(request.model())));
-    @Nullable StatePairs pairs = models.get(request.model());
-    if (pairs == null) {
-      throw new StatusException(
-          Status.NOT_FOUND, "model " + request.model() + " is not in service");
+    pairs(request.model()).check(request, step);
+    @Nullable Ticket ticket = null;
+    while (ticket == null) { // One that was found may have ended since.
+      ticket = find(request, step).submit(request, step, handler);
     }
-    pairs.check(request, step);
-    return find(request, step, pairs).submit(request, step, handler);
+    return ticket;
   }
 
-  private synchronized Sequence find(
-      InferenceRequest request, SequenceStep step, StatePairs pairs) {
+  private StatePairs pairs(ModelVersion model) {
+    @Nullable StatePairs pairs = models.get(model);
+    if (pairs == null) {
+      throw new StatusException(Status.NOT_FOUND, "model " + model + " is not in service");
+    }
+    return pairs;
+  }
+
+  private synchronized Sequence find(InferenceRequest request, SequenceStep step) {
     ModelVersion model = request.model();
+    StatePairs pairs = pairs(model); // One that is forgotten begins no more sequences.
     long now = nanoClock.getAsLong();
     boolean _ = expire(now);
     Key key = new Key(model, step.owner(), step.id());
@@ -211,7 +214,9 @@ public final class Sequences implements AutoCloseable {
                 .formatted(MOST));
       }
       StateMemory memory = request.priority() == Priority.OFFLINE ? offline : online;
-      found = new Sequence(memory, pairs, queue, mover, bounds, () -> used(key), () -> idle(key));
+      found =
+          new Sequence(
+              memory, pairs, queue, mover, bounds, () -> used(key), idle -> idle(key, idle));
     }
     use(key, found, now);
     return found;
@@ -311,10 +316,9 @@ public final class Sequences implements AutoCloseable {
   }
 
   /** A sequence that has no state any more goes, unless it begins anew. */
-  private synchronized void idle(Key key) {
-    @Nullable Sequence sequence = sequences.get(key);
-    if (sequence != null && sequence.endIfEmpty()) {
-      sequences.remove(key);
+  private synchronized void idle(Key key, Sequence sequence) {
+    if (sequence.endIfEmpty()) {
+      sequences.remove(key, sequence);
     }
   }
 
@@ -328,22 +332,40 @@ public final class Sequences implements AutoCloseable {
    * @return false when there is none, or no room on the host
    */
   public boolean writeOut(Priority inFavourOf) {
-    return writeOut(inFavourOf, host::tryTake);
+    return expire(nanoClock.getAsLong()) || writeOut(inFavourOf, host::tryTake);
+  }
+
+  /**
+   * Does the same for a state that begins, grows or comes back, as long as all that could leave
+   * would be enough.
+   *
+   * @param bytes what it lacks
+   * @param hostBytes what those that leave find on the host
+   * @param onHost takes of it
+   */
+  private boolean writeOutFor(
+      long bytes, Priority inFavourOf, long hostBytes, LongPredicate onHost) {
+    return expire(nanoClock.getAsLong())
+        || (makingRoom.canMakeRoom(bytes, leavingBytes(inFavourOf, hostBytes), inFavourOf)
+            && writeOut(inFavourOf, onHost));
   }
 
   private boolean writeOut(Priority inFavourOf, LongPredicate onHost) {
-    return expire(nanoClock.getAsLong())
-        || idleFirst(inFavourOf).anyMatch(each -> each.writeOut(onHost));
+    return idleFirst(inFavourOf).anyMatch(each -> each.writeOut(onHost));
   }
 
-  /** The same for a state that comes back, as long as all that could leave would be enough. */
-  private boolean exchange(long bytes, Priority inFavourOf) {
-    if (expire(nanoClock.getAsLong())) {
-      return true;
+  /** What those that nobody uses now would leave of working memory, as many as the host takes. */
+  private long leavingBytes(Priority inFavourOf, long hostBytes) {
+    long leaving = 0;
+    long room = hostBytes;
+    for (Sequence each : (Iterable<Sequence>) idleFirst(inFavourOf)::iterator) {
+      long bytes = each.idleBytes();
+      if (bytes <= room) {
+        leaving += 2 * bytes; // Of both copies, of which one goes to the host.
+        room -= bytes;
+      }
     }
-    long leaving = idleFirst(inFavourOf).mapToLong(Sequence::idleBytes).sum();
-    return makingRoom.canMakeRoom(bytes, leaving, inFavourOf)
-        && idleFirst(inFavourOf).anyMatch(each -> each.writeOut(this::takeInExchange));
+    return leaving;
   }
 
   private boolean takeInExchange(long bytes) {

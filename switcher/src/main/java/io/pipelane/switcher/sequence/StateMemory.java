@@ -8,7 +8,6 @@ import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
-import java.util.function.Predicate;
 
 /**
  * The memory for the states of one class of sequences: working memory, and host memory while they
@@ -19,7 +18,7 @@ final class StateMemory {
   private final Reservations working;
   private final HostStates host;
   private final LongPredicate giveUnasked;
-  private final Predicate<LongPredicate> writeOut;
+  private final LongPredicate writeOut;
   private final LongPredicate exchange;
   private final LongConsumer makeRoom;
 
@@ -28,10 +27,10 @@ final class StateMemory {
    *
    * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
    *     many bytes; false when that would not be enough. It may take its time
-   * @param writeOut has a state written out that nobody needs now, to host memory that is taken as
-   *     it is told; false when there is none
-   * @param exchange has the same be done for so many bytes that come back, whatever the host holds;
-   *     false when there is none, or all of them would not be enough: nothing leaves in vain
+   * @param writeOut has a state written out that nobody needs now, in favour of so many bytes;
+   *     false when there is none, or all that the host has room for would not be enough: nothing
+   *     leaves in vain
+   * @param exchange has the same be done in favour of what comes back, whatever the host holds
    * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
    *     for who asks again, if that would be enough
    */
@@ -40,7 +39,7 @@ final class StateMemory {
       Reservations working,
       HostStates host,
       LongPredicate giveUnasked,
-      Predicate<LongPredicate> writeOut,
+      LongPredicate writeOut,
       LongPredicate exchange,
       LongConsumer makeRoom) {
     this.device = device;
@@ -74,7 +73,7 @@ final class StateMemory {
               .formatted(
                   new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
     }
-    if (host.holdsMoreThanItMay() || !tryReserve(bytes, _ -> writeOut.test(host::tryTake))) {
+    if (host.holdsMoreThanItMay() || !tryReserve(bytes, writeOut)) {
       throw hasNoRoom(bytes);
     }
     // Looked at last, too: what leaves in exchange holds host memory before its place here is free.

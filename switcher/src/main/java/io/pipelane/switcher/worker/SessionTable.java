@@ -2,6 +2,7 @@ package io.pipelane.switcher.worker;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory.Account;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.modelstore.ImportedModel;
@@ -75,7 +76,7 @@ final class SessionTable {
 
   /** Lets a variant go; with the last one go the sessions, in none of which anything runs. */
   void leave(Structure structure) {
-    List<PooledSession> orphans = new ArrayList<>();
+    Releases orphans = new Releases();
     lock.lock();
     try {
       SessionBudget budget = budgets.of(structure);
@@ -87,14 +88,16 @@ final class SessionTable {
         changed.awaitUninterruptibly();
       }
       if (budget.variants == 0) {
-        orphans.addAll(sessionsOf(structure));
-        orphans.forEach(this::remove);
+        for (PooledSession orphan : sessionsOf(structure)) {
+          remove(orphan);
+          orphans.add(orphan, this::close);
+        }
         budgets.forget(structure, budget);
       }
     } finally {
       lock.unlock();
     }
-    orphans.forEach(this::close);
+    orphans.close();
   }
 
   /** The lanes that a range's sessions are bound to, those that are being built included. */

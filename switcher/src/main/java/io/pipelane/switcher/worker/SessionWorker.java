@@ -440,10 +440,14 @@ public final class SessionWorker implements Worker {
   @Override
   public void discard(ModelVersion version) {
     Wanted variant = models.remove(version);
-    if (variant != null) {
+    if (variant == null) {
+      return;
+    }
+    retries.forget(version);
+    try {
       table.leave(variant.range().structure());
+    } finally {
       sessions.forget(variant.model());
-      retries.forget(version);
     }
   }
 

@@ -136,6 +136,19 @@ class KeptTensorsTest {
   }
 
   @Test
+  void idleBytes_areWhatWouldBeGivenBack_andAskingGivesNothingBack() {
+    assertEquals(0, kept.idleBytes());
+    assertTrue(place(2 * BYTES).isPresent());
+    assertTrue(place(BYTES).isPresent());
+    closeFirst();
+    assertEquals(2 * BYTES, kept.idleBytes());
+    assertEquals(3 * BYTES, reserved);
+    assertTrue(kept.giveIdleBack());
+    assertEquals(0, kept.idleBytes());
+    assertEquals(BYTES, reserved);
+  }
+
+  @Test
   void place_tensor_isChargedAndUsedAgain() {
     MemorySegment first = place(2 * BYTES).orElseThrow();
     assertEquals(2 * BYTES, first.byteSize());

@@ -280,6 +280,48 @@ class ExchangedStatesTest {
   }
 
   @Test
+  void stateThatCannotBegin_leavesOthersWhereTheyAre() {
+    step(0, true, 1);
+    step(1, true, 1);
+    assertTrue(working.tryReservePersistent(12 * ROW));
+    assertFalse(stepIfThereIsRoom(2, true, 4));
+    assertEquals(0, sequences.overview().timesWrittenOut());
+    working.releasePersistent(ROW);
+    assertTrue(stepIfThereIsRoom(2, true, 4));
+    assertEquals(2, sequences.overview().timesWrittenOut());
+    working.releasePersistent(11 * ROW);
+  }
+
+  @Test
+  void stateThatCannotGrow_leavesOthersWhereTheyAre() {
+    step(0, true, 1);
+    step(1, true, 1);
+    assertTrue(working.tryReservePersistent(12 * ROW));
+    resizing = Optional.of(() -> 4);
+    assertFalse(stepIfThereIsRoom(1, false, 1));
+    assertEquals(0, sequences.overview().timesWrittenOut());
+    working.releasePersistent(ROW);
+    assertTrue(stepIfThereIsRoom(1, false, 1));
+    assertEquals(1, sequences.overview().timesWrittenOut());
+    working.releasePersistent(11 * ROW);
+  }
+
+  /** Of three that would have to leave the host has room for one. */
+  @Test
+  void stateThatCannotBeginForTheHost_leavesOthersWhereTheyAre() {
+    for (int i = 0; i < 5; i++) {
+      step(i, true, i == 0 ? 4 : 3);
+      if (i < 2) {
+        assertTrue(sequences.writeOut(Priority.ONLINE));
+      }
+    }
+    assertFalse(stepIfThereIsRoom(5, true, 4));
+    assertEquals(2, sequences.overview().timesWrittenOut());
+    assertTrue(stepIfThereIsRoom(5, true, 3));
+    assertEquals(3, sequences.overview().timesWrittenOut());
+  }
+
+  @Test
   void stateThatComesBack_hasIdleSessionsGoBesideStates() {
     step(0, true, 4);
     assertTrue(sequences.writeOut(Priority.ONLINE));

@@ -23,6 +23,7 @@ import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
+import io.pipelane.switcher.sequence.Sequences.MakingRoom;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -65,6 +66,7 @@ class StatesOnDeviceTest {
   private Sequences sequences;
   private volatile boolean failing;
   private volatile boolean forgetsTheNumber;
+  private volatile boolean hasForgotten;
 
   @BeforeEach
   void begin() throws Exception {
@@ -76,7 +78,7 @@ class StatesOnDeviceTest {
             working,
             100 * STATE,
             this::giveUnasked,
-            (bytes, inFavourOf) -> roomAskedFor.add(inFavourOf + " " + bytes),
+            new RoomOfStates(),
             new StepBounds(1_000, 1 << 20),
             this::run,
             System::nanoTime);
@@ -90,6 +92,19 @@ class StatesOnDeviceTest {
     assertEquals(0, device.live.get());
     assertEquals(WORKING, working.freeBytes());
     assertEquals(0, sequences.overview().writtenOutBytes());
+  }
+
+  /** Room that states alone make at once. */
+  private final class RoomOfStates implements MakingRoom {
+    @Override
+    public boolean canMakeRoom(long bytes, long leavingBytes, Priority inFavourOf) {
+      return working.freeBytes() + leavingBytes >= bytes;
+    }
+
+    @Override
+    public void makeRoom(long bytes, Priority inFavourOf) {
+      roomAskedFor.add(inFavourOf + " " + bytes);
+    }
   }
 
   /** A session that stands ready, say. */
@@ -144,7 +159,7 @@ class StatesOnDeviceTest {
     MemorySegment x = input(request, "x", false);
     MemorySegment s = input(request, "s", true);
     StateNumber number = request.place().stateNumber().orElseThrow();
-    assertTrue(number.word().get(JAVA_INT, 0) >= number.number() - 1);
+    assertTrue(hasForgotten || number.word().get(JAVA_INT, 0) >= number.number() - 1);
     number.word().set(JAVA_INT, 0, number.number() - 1);
     for (String output : request.outputs()) {
       MemorySegment place = handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE);
@@ -152,6 +167,7 @@ class StatesOnDeviceTest {
         place.setAtIndex(JAVA_FLOAT, i, x.getAtIndex(JAVA_FLOAT, i) + s.getAtIndex(JAVA_FLOAT, i));
       }
     }
+    hasForgotten |= forgetsTheNumber;
     if (!forgetsTheNumber) {
       number.word().set(JAVA_INT, 0, number.number());
     }
@@ -176,7 +192,11 @@ class StatesOnDeviceTest {
   }
 
   private float step(Priority priority, String sequence, boolean start, float value) {
-    float[] x = new float[WIDTH];
+    return step(priority, sequence, start, value, 1);
+  }
+
+  private float step(Priority priority, String sequence, boolean start, float value, int rows) {
+    float[] x = new float[rows * WIDTH];
     x[0] = value;
     MemorySegment data = Arena.ofAuto().allocateFrom(JAVA_FLOAT, x);
     Answer answer = new Answer();
@@ -184,7 +204,7 @@ class StatesOnDeviceTest {
         sequences.submit(
             new InferenceRequest(
                 model.version(),
-                List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
+                List.of(new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), data)),
                 List.of("y"),
                 OptionalLong.empty(),
                 priority,
@@ -325,6 +345,26 @@ class StatesOnDeviceTest {
     StatusException error = assertThrows(StatusException.class, () -> read("a"));
     assertEquals(Status.DEVICE_FAILURE, error.status(), error.getMessage());
     assertEquals(false, sequences.writeOut(Priority.ONLINE));
+  }
+
+  /** What it would leave counts again once it has had a step. */
+  @Test
+  void stateThatCannotLeave_isExpectedToStay() {
+    assertEquals(1, step("a", true, 1));
+    assertEquals(1, step("b", true, 1));
+    assertTrue(working.tryReservePersistent(STATE));
+    forgetsTheNumber = true;
+    assertEquals(2, step("a", false, 1));
+    forgetsTheNumber = false;
+    assertEquals(2, step("b", false, 1));
+    for (int i = 0; i < 3; i++) { // That a cannot leave is seen the first time.
+      assertThrows(StatusException.class, () -> step(Priority.ONLINE, "c", true, 1, 2));
+      assertEquals(3 + i, step("b", false, 1));
+      assertEquals(1, sequences.overview().timesWrittenOut());
+    }
+    assertEquals(3, step("a", false, 1));
+    assertEquals(1, step(Priority.ONLINE, "c", true, 1, 2));
+    working.releasePersistent(STATE);
   }
 
   private float read(String sequence) throws Exception {

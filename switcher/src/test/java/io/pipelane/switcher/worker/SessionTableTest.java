@@ -2,11 +2,14 @@ package io.pipelane.switcher.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cpu.CpuDevice;
@@ -25,6 +28,7 @@ import io.pipelane.switcher.memory.StructureRange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +51,7 @@ class SessionTableTest {
   private final SessionTable table = new SessionTable(lanes, System::nanoTime);
   private final List<StructureRange> ranges = new ArrayList<>();
   private final List<String> closed = new ArrayList<>();
+  private String failing = "none";
 
   @AfterEach
   void everythingIsGivenBack() {
@@ -102,7 +107,22 @@ class SessionTableTest {
     @Override
     public void close() {
       closed.add(name);
+      if (failing.contains(name)) {
+        throw new StatusException(Status.DEVICE_FAILURE, name + " cannot be closed");
+      }
     }
+  }
+
+  @Test
+  void leave_oneCannotBeClosed_theOthersAre() {
+    PooledSession first = ready("first", 2 * MIB);
+    EphemeralRegion lane = lanes.regions().getFirst();
+    PooledSession.Key another = new PooledSession.Key(first.key.range(), lane);
+    build(table.take(another), "another", 3 * MIB);
+    StructureRange leaving = ranges.removeFirst();
+    failing = "first another";
+    assertThrows(StatusException.class, () -> table.leave(leaving.structure()));
+    assertEquals(Set.of("first", "another"), Set.copyOf(closed));
   }
 
   @Test

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -8,22 +8,22 @@ import java.util.function.Consumer;
  * Resources that have been taken, given back in reverse order; one failure does not keep the
  * others.
  */
-final class Releases implements AutoCloseable {
+public final class Releases implements AutoCloseable {
   private final Deque<Runnable> releases = new ArrayDeque<>();
 
   /** Something that is closed when this is. */
-  <T extends AutoCloseable> T add(T taken) {
+  public <T extends AutoCloseable> T add(T taken) {
     return add(taken, Releases::close);
   }
 
   /** Something that is given back when this is closed. */
-  <T> T add(T taken, Consumer<? super T> release) {
+  public <T> T add(T taken, Consumer<? super T> release) {
     releases.push(() -> release.accept(taken));
     return taken;
   }
 
   /** Forgets everything: it has found an owner. */
-  void keep() {
+  public void keep() {
     releases.clear();
   }
 

@@ -1,0 +1,216 @@
+package io.pipelane.switcher.sequence;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.DeviceStates;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.BoundedReservations;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.SequenceStep;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What whoever hears of a step's end finds from that moment on; there is room for one state. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("NullAway.Init") // begin() fills the fields.
+class AnsweredStepsTest {
+  private static final int WIDTH = 16;
+  private static final long STATE = WIDTH * (long) Float.BYTES;
+
+  @TempDir Path folder;
+  private final BoundedReservations working = new BoundedReservations(2 * STATE);
+  private final List<String> told = Collections.synchronizedList(new ArrayList<>());
+  private ImportedModel model;
+  private Sequences sequences;
+  private Executor lane = Runnable::run;
+  private boolean failing;
+
+  @BeforeEach
+  void begin() throws Exception {
+    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+    sequences =
+        new Sequences(
+            DeviceStates.ON_HOST,
+            working,
+            working,
+            10 * STATE,
+            _ -> false,
+            (_, _) -> {},
+            new StepBounds(1_000, 1 << 20),
+            this::run,
+            System::nanoTime);
+    sequences.agree(model, Map.of("t", "s"));
+  }
+
+  @AfterEach
+  void everythingIsGivenBack() {
+    sequences.forget(model.version());
+    sequences.close();
+    assertEquals(2 * STATE, working.freeBytes());
+    assertEquals(0, sequences.overview().writtenOutBytes());
+  }
+
+  private Ticket run(InferenceRequest request, ResultHandler handler) {
+    lane.execute(() -> compute(request, handler));
+    return Ticket.ENDED;
+  }
+
+  private void compute(InferenceRequest request, ResultHandler handler) {
+    if (failing) {
+      handler.failed(StatusException.unavailable("on demand"));
+      return;
+    }
+    for (String output : request.outputs()) {
+      handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE).fill((byte) 0);
+    }
+    handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
+  }
+
+  private void step(String id, boolean start, boolean end, String name, Runnable then) {
+    MemorySegment data = Arena.ofAuto().allocate(STATE, 64);
+    Ticket _ =
+        sequences.submit(
+            new InferenceRequest(
+                model.version(),
+                List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
+                List.of("y"),
+                OptionalLong.empty(),
+                Priority.ONLINE,
+                Optional.of(new SequenceStep(id, start, end))),
+            new ResultHandler() {
+              @Override
+              public MemorySegment place(String output, TensorType type, Shape shape, long size) {
+                return Arena.ofAuto().allocate(size, 64);
+              }
+
+              @Override
+              public void completed(InferenceTimings timings) {
+                then.run();
+                told.add(name);
+              }
+
+              @Override
+              public void failed(StatusException error) {
+                then.run();
+                told.add(name + " " + error.status());
+              }
+            });
+  }
+
+  private void begin(String id) {
+    step(id, true, false, "begun " + id, () -> {});
+  }
+
+  @Test
+  void stateOfAnAnsweredStep_leavesForOneThatBegins() {
+    step("a", true, false, "a", () -> begin("b"));
+    assertEquals(List.of("begun b", "a"), told);
+    assertEquals(1, sequences.overview().timesWrittenOut());
+  }
+
+  @Test
+  void stateOfAnEndedSequence_leavesItsRoomToOneThatBegins() {
+    step("a", true, true, "a", () -> begin("b"));
+    assertEquals(List.of("begun b", "a"), told);
+    assertEquals(0, sequences.overview().timesWrittenOut());
+  }
+
+  @Test
+  void stateOfAFailedStep_leavesForOneThatBegins() {
+    begin("a");
+    failing = true;
+    Runnable beginAnother =
+        () -> {
+          failing = false;
+          begin("b");
+        };
+    step("a", false, false, "a", beginAnother);
+    assertEquals(List.of("begun a", "begun b", "a UNAVAILABLE"), told);
+  }
+
+  @Test
+  void answersOfOneSequence_comeInTheOrderOfItsSteps() {
+    CompletableFuture<Void> end = new CompletableFuture<>();
+    Runnable sendMore =
+        () -> {
+          step("a", false, false, "second", () -> begin("b"));
+          step("a", false, true, "third", () -> {});
+          step("a", true, false, "fourth", () -> end.complete(null));
+        };
+    step("a", true, false, "first", sendMore);
+    end.join(); // What comes back is begun by another thread.
+    assertEquals(List.of("first", "begun b", "second", "third"), told.subList(0, 4));
+  }
+
+  @Test
+  void stepsThatComeWhileOthersAreTold_passNobody() {
+    int count = 5_000;
+    AtomicInteger underWay = new AtomicInteger();
+    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+      lane = thread;
+      begin("a");
+      for (int i = 0; i < count; i++) {
+        while (underWay.get() > 2) {
+          Thread.onSpinWait();
+        }
+        underWay.incrementAndGet();
+        step("a", false, false, Integer.toString(i), underWay::decrementAndGet);
+      }
+      while (underWay.get() > 0) {
+        Thread.onSpinWait();
+      }
+    }
+    assertEquals(
+        IntStream.range(0, count).mapToObj(Integer::toString).toList(), told.subList(1, count + 1));
+  }
+
+  /** The thread that has told of its end may be about to take it out of the table. */
+  @Test
+  void sequenceThatHasEnded_beginsAnewForWhoHasHeardOfIt() {
+    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+      lane = thread;
+      for (int i = 1; i <= 2_000; i++) {
+        CompletableFuture<Void> end = new CompletableFuture<>();
+        step("a", true, true, "a", () -> end.complete(null));
+        end.join();
+      }
+    }
+    assertEquals(Collections.nCopies(2_000, "a"), told);
+  }
+
+  @Test
+  void sequenceThatEndsWhileItsStepIsTold_givesItsStateBack() {
+    step("a", true, false, "a", () -> sequences.end(model.version(), "", "a"));
+    assertEquals(List.of("a"), told);
+    assertEquals(2 * STATE, working.freeBytes());
+    assertEquals(0, sequences.overview().sequences());
+  }
+}
