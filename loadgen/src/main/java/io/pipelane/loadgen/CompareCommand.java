@@ -95,7 +95,7 @@ public final class CompareCommand implements Subcommand {
     Machine machine = Machine.current();
     List<Endpoint> endpoints = targets.stream().map(connection::endpoint).toList();
     List<ServerClient> clients = endpoints.stream().map(Servers::client).toList();
-    try {
+    try (SignalInterrupt _ = new SignalInterrupt()) {
       List<ModelMetadata> models = scenarioOptions.metadata(clients.get(describing()));
       List<Measurement> measurements = new ArrayList<>();
       List<ServerDescription> servers = new ArrayList<>();
