@@ -91,6 +91,8 @@ public final class CompareCommand implements Subcommand {
               + " how often each has its turn");
     }
     scenarioOptions.check();
+    FileOptions.requireWritable(html);
+    FileOptions.requireWritable(json == null ? null : json.resolve("1.json"));
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     Machine machine = Machine.current();
     List<Endpoint> endpoints = targets.stream().map(connection::endpoint).toList();
