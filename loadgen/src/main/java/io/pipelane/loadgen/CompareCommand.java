@@ -91,11 +91,13 @@ public final class CompareCommand implements Subcommand {
               + " how often each has its turn");
     }
     scenarioOptions.check();
+    FileOptions.requireWritable(html);
+    FileOptions.requireWritable(json == null ? null : json.resolve("1.json"));
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     Machine machine = Machine.current();
     List<Endpoint> endpoints = targets.stream().map(connection::endpoint).toList();
     List<ServerClient> clients = endpoints.stream().map(Servers::client).toList();
-    try {
+    try (SignalInterrupt _ = new SignalInterrupt()) {
       List<ModelMetadata> models = scenarioOptions.metadata(clients.get(describing()));
       List<Measurement> measurements = new ArrayList<>();
       List<ServerDescription> servers = new ArrayList<>();

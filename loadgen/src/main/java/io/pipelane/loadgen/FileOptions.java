@@ -12,7 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -69,10 +71,27 @@ final class FileOptions {
       description = "Write a page with charts, in one file.")
   @Nullable Path html;
 
-  /** Checks that no option lacks another. */
+  /** Checks that no option lacks another, and that the files can be written in the end. */
   void requireConsistent() {
     if (verboseCsv && csv == null) {
       throw new IllegalArgumentException("--verbose-csv says what -f writes; give -f FILE");
+    }
+    Stream.of(json, csv, hgrm, hlog, html).forEach(FileOptions::requireWritable);
+  }
+
+  /** Checks that a file can be made, with its folders, or replaced. */
+  static void requireWritable(@Nullable Path file) {
+    if (file == null) {
+      return;
+    }
+    Path existing = file.toAbsolutePath();
+    while (!Files.exists(existing)) {
+      existing = Objects.requireNonNull(existing.getParent(), "the root");
+    }
+    boolean isFolder = !existing.equals(file.toAbsolutePath());
+    if (Files.isDirectory(existing) != isFolder || !Files.isWritable(existing)) {
+      throw new IllegalArgumentException(
+          file + " is not a file that can be written; name another for the result");
     }
   }
 

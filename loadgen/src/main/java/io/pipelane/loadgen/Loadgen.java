@@ -133,7 +133,8 @@ public final class Loadgen implements Callable<Integer> {
     CommandLine commandLine = spec.commandLine();
     Target target = asked == null ? connection.usual() : asked;
     Endpoint endpoint = connection.endpoint(target);
-    try (ServerClient client = Servers.client(endpoint)) {
+    try (SignalInterrupt _ = new SignalInterrupt();
+        ServerClient client = Servers.client(endpoint)) {
       ServerDescription server = client.description();
       ScenarioOptions.Prepared prepared =
           scenarioOptions.prepare(endpoint, target.isDjl(), scenarioOptions.metadata(client));

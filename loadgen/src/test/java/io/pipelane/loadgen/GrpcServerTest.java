@@ -182,6 +182,8 @@ class GrpcServerTest {
           execute(nobody.url().getPort(), "-m m --concurrency 1 --request-count 10"));
     }
     assertTrue(err.toString().contains("cannot ask grpc://127.0.0.1"), err.toString());
+    assertTrue(err.toString().contains("Connection refused"), err.toString());
+    assertEquals(1, err.toString().lines().count(), err.toString());
   }
 
   private int execute(String arguments) {

@@ -92,6 +92,55 @@ class UnfinishedRunsTest {
     assertSaid(Files.readString(html), "cannot connect");
   }
 
+  @Test
+  void sweep_interrupted_whatWasMeasuredIsKept() throws Exception {
+    Path json = folder.resolve("r.json");
+    try (ScriptedServer server = interruptedAt(REQUESTS)) {
+      ExitStatus status =
+          console.loadgen(
+              "-m m -u %s --concurrency-range 1:2:1 --duration 1h --warmup 0s --json %s"
+                  .formatted(server.url(), json));
+
+      assertEquals(ExitStatus.OTHER, status, console::toString);
+    }
+    JsonNode result = read(json);
+    assertEquals(1, result.path("steps").size());
+    assertTrue(result.at("/steps/0/runs/0/total/answered").asLong() >= REQUESTS, result::toString);
+    assertTrue(result.at("/failures/0/reason").asText().contains("interrupted"), result::toString);
+    assertSaid(console.out.toString(), "response");
+  }
+
+  @Test
+  void compare_interruptedInTheFirstRound_itIsKeptAndTheOthersAreNotBegun() throws Exception {
+    StubModel other = new StubModel();
+    try (ScriptedServer first = interruptedAt(REQUESTS);
+        ScriptedServer second = new ScriptedServer(other::serve)) {
+      ExitStatus status =
+          console.run(
+              new CompareCommand(),
+              "-m m --concurrency 1 --duration 1h --warmup 0s --rounds 3 --json %s %s %s"
+                  .formatted(folder, first.url(), second.url()));
+
+      assertEquals(ExitStatus.OTHER, status, console::toString);
+    }
+    assertEquals(1, read(folder.resolve("1.json")).at("/steps/0/runs").size());
+    assertEquals(0, other.inferences.get());
+  }
+
+  /** A server that interrupts this thread, as a signal does, when it has been asked so often. */
+  private static ScriptedServer interruptedAt(int requests) throws IOException {
+    Thread measuring = Thread.currentThread();
+    StubModel model = new StubModel();
+    return new ScriptedServer(
+        request -> {
+          Optional<String> answer = model.serve(request);
+          if (request.startLine().contains("/infer") && model.inferences.get() == requests) {
+            measuring.interrupt();
+          }
+          return answer;
+        });
+  }
+
   private static JsonNode read(Path file) throws IOException {
     return new ObjectMapper().readTree(file.toFile());
   }

@@ -31,6 +31,9 @@ public final class Comparison {
     void measure(LoadMode mode, int round) throws InterruptedException {
       try {
         runs.add(measurement.run(mode, round));
+        if (measurement.isInterrupted()) {
+          failures.add(Failure.interrupted(mode, round));
+        }
       } catch (RuntimeException e) {
         failures.add(Failure.of(mode, round, e));
       }
@@ -45,8 +48,9 @@ public final class Comparison {
   }
 
   /**
-   * Measures. A server that cannot be measured in a round has lost that round only; the others'
-   * rounds, and its own other ones, are measured all the same.
+   * Measures until all is measured or the thread is interrupted. A server that cannot be measured
+   * in a round has lost that round only; the others' rounds, and its own other ones, are measured
+   * all the same.
    *
    * @param servers one measurement for each
    * @return what came of each server; the rounds are the runs, and one's seed says which round it
@@ -59,13 +63,25 @@ public final class Comparison {
 
   private List<Experiment> run(List<LoadMode> modes, int rounds) throws InterruptedException {
     for (LoadMode mode : modes) {
-      for (int round = 0; round < rounds; round++) {
-        for (Server server : servers) {
-          server.measure(mode, round);
-        }
-      }
+      boolean interrupted = measure(mode, rounds);
       servers.forEach(server -> server.end(mode));
+      if (interrupted) {
+        break;
+      }
     }
     return servers.stream().map(own -> new Experiment(own.steps, own.failures)).toList();
+  }
+
+  /** Measures all servers in rounds, and says whether an interrupt has ended that. */
+  private boolean measure(LoadMode mode, int rounds) throws InterruptedException {
+    for (int round = 0; round < rounds; round++) {
+      for (Server server : servers) {
+        server.measure(mode, round);
+        if (server.measurement.isInterrupted()) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 }

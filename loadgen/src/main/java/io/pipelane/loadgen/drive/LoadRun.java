@@ -117,6 +117,21 @@ public final class LoadRun {
     }
   }
 
+  /**
+   * Ends the measurement now, as if its time were over; one that has not begun fails as {@link
+   * Status#CANCELLED}. On the run's thread.
+   */
+  public void end() {
+    long now = timeline.nanoTime();
+    if (now <= windowStart) {
+      report.completeExceptionally(
+          new StatusException(Status.CANCELLED, "interrupted before anything was measured"));
+    } else if (now < windowEnd) {
+      recorder.end(now);
+      end(now);
+    }
+  }
+
   void ready(Client client) {
     free.add(client);
     if (arrivals != null) {
@@ -270,13 +285,14 @@ public final class LoadRun {
   }
 
   private void endWindow(long boundary) {
+    if (boundary > windowEnd) {
+      return;
+    }
     Window window = test.window();
     ClientCpu used = cpu.get();
     windowsEnded++;
     if (recorder.endWindow(boundary, used) || windowsEnded == window.maximumWindows()) {
-      windowEnd = boundary;
-      at(windowEnd + window.responseTimeout().toNanos(), this::giveUp);
-      finishWhenDrained();
+      end(boundary);
     } else {
       recorder.beginWindow(used);
       if (window.length() instanceof Span.Time time) {
@@ -284,6 +300,13 @@ public final class LoadRun {
         at(next, () -> endWindow(next));
       }
     }
+  }
+
+  /** What is meant to leave from a time on is not sent; what left before is waited for. */
+  private void end(long boundary) {
+    windowEnd = boundary;
+    at(windowEnd + test.window().responseTimeout().toNanos(), this::giveUp);
+    finishWhenDrained();
   }
 
   private void finishWhenDrained() {

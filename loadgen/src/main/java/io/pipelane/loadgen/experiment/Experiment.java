@@ -53,6 +53,11 @@ public record Experiment(
           failure instanceof StatusException && message != null ? message : failure.toString());
     }
 
+    /** A run that an interrupt kept from its end. */
+    public static Failure interrupted(LoadMode mode, int run) {
+      return new Failure(mode, run, "interrupted; what was measured until then is kept");
+    }
+
     /** A line for people. */
     @Override
     public String toString() {
@@ -62,7 +67,7 @@ public record Experiment(
   }
 
   /**
-   * Carries out a plan. It ends at the first run that cannot be measured.
+   * Carries out a plan. It ends at the first run that cannot be measured, or is interrupted.
    *
    * @throws RuntimeException what that was, when nothing has been measured before
    */
@@ -90,6 +95,9 @@ public record Experiment(
       for (int run = 0; run < measurement.runs() && failures.isEmpty(); run++) {
         try {
           runs.add(measurement.run(mode, run));
+          if (measurement.isInterrupted()) {
+            failures.add(Failure.interrupted(mode, run));
+          }
         } catch (RuntimeException e) {
           if (steps.isEmpty() && runs.isEmpty()) {
             throw e;

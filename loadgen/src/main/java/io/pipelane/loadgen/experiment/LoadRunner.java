@@ -27,30 +27,38 @@ public final class LoadRunner {
   private LoadRunner() {}
 
   /**
-   * Runs a test to its end.
+   * Runs a test to its end, as below.
    *
    * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to
-   * @throws InterruptedException when the calling thread is interrupted; the test then ends
+   * @throws InterruptedException when the calling thread is interrupted a second time
    */
   public static LoadReport run(LoadTest test) throws InterruptedException {
     return run(test, _ -> {});
   }
 
   /**
-   * Runs a test to its end.
+   * Runs a test to its end. When the calling thread is interrupted, the measurement ends there: the
+   * report is of what was measured until then, and the thread is interrupted once it is there.
    *
    * @param progress told several times a second, on the calling thread
    * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to
-   * @throws InterruptedException when the calling thread is interrupted; the test then ends
+   * @throws InterruptedException when the calling thread is interrupted a second time
    */
   public static LoadReport run(LoadTest test, Consumer<Progress> progress)
       throws InterruptedException {
+    boolean interrupted = false;
     try (Transport transport = transport(test)) {
       LoadRun run = new LoadRun(test, transport, transport, LoadRunner::cpuTime);
       transport.execute(run::start);
       while (true) {
         try {
           return run.report().get(PROGRESS_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+          if (interrupted) {
+            throw e;
+          }
+          interrupted = true;
+          transport.execute(run::end);
         } catch (TimeoutException e) {
           progress.accept(run.progress());
         } catch (ExecutionException e) {
@@ -59,6 +67,10 @@ public final class LoadRunner {
           }
           throw new StatusException(Status.INTERNAL, "the load generator failed", e);
         }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }

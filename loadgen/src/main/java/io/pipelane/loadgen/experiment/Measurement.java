@@ -18,6 +18,7 @@ public final class Measurement {
   private final Scenario scenario;
   private final ServerClient server;
   private final RunObserver observer;
+  private boolean interrupted;
 
   /**
    * @param server is asked what it counts, beside the load
@@ -34,19 +35,31 @@ public final class Measurement {
   }
 
   /**
-   * Measures one load once.
+   * Measures one load once. An interrupt ends it early, and {@link #isInterrupted} says so.
    *
    * @param run counted from 0
-   * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to
+   * @throws StatusException {@link Status#UNAVAILABLE} when the server cannot be connected to,
+   *     {@link Status#CANCELLED} when it is interrupted before anything is measured
+   * @throws InterruptedException when it is interrupted a second time
    */
   public MeasuredRun run(LoadMode mode, int run) throws InterruptedException {
     LoadTest test = scenario.test(mode, run);
     observer.begins(test, run);
     Counting counting = new Counting();
-    LoadReport report = LoadRunner.run(test, counting::progress);
+    LoadReport report;
+    try {
+      report = LoadRunner.run(test, counting::progress);
+    } finally {
+      interrupted = Thread.interrupted();
+    }
     MeasuredRun measured = new MeasuredRun(test.seed(), report, counting.sinceWarmup());
     observer.ended(measured);
     return measured;
+  }
+
+  /** Whether the last run was ended early by an interrupt; no other should begin then. */
+  public boolean isInterrupted() {
+    return interrupted;
   }
 
   /** The server's own counts from the end of the warm-up on, as nearly as it can be asked. */

@@ -7,6 +7,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.request.TensorMetadata;
+import io.pipelane.loadgen.result.ServerText;
 import io.pipelane.loadgen.server.ModelStatistics;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.server.ServerDescription;
@@ -144,7 +145,14 @@ public final class GrpcServerClient implements ServerClient {
   private StatusException failure(String what, @Nullable Status status, StatusRuntimeException e) {
     return new StatusException(
         status == null ? Status.UNAVAILABLE : status,
-        "cannot ask %s for %s: %s".formatted(endpoint, what, e.getStatus()),
+        "cannot ask %s for %s: %s".formatted(endpoint, what, words(e.getStatus())),
         e);
+  }
+
+  /** A status in one line; its own text has the stack trace of what is behind it. */
+  private static String words(io.grpc.Status status) {
+    Throwable cause = status.getCause();
+    String behind = cause == null || cause.getMessage() == null ? "" : ", " + cause.getMessage();
+    return ServerText.of(status.getCode() + ": " + status.getDescription() + behind);
   }
 }

@@ -76,6 +76,11 @@ public final class Recorder {
     return stable;
   }
 
+  /** The measurement ends at a time, in the midst of a window. */
+  public void end(long time) {
+    windows.endAll(time);
+  }
+
   /** Requests sent that belong to a window. */
   public long measured() {
     return measured;

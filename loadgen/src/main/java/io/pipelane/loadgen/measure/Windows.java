@@ -22,6 +22,7 @@ final class Windows {
 
   private long start = Long.MAX_VALUE;
   private long lengthNanos;
+  private long endOfAll = Long.MAX_VALUE;
   private int ended;
   private int opened;
 
@@ -52,6 +53,11 @@ final class Windows {
     starts[ended] = boundary;
   }
 
+  /** No window reaches beyond a time. */
+  void endAll(long time) {
+    endOfAll = time;
+  }
+
   /** When a window begins; in the far future for one that nobody knows the beginning of. */
   long startOf(int window) {
     if (lengthNanos > 0) {
@@ -62,7 +68,7 @@ final class Windows {
 
   /** The window that a time lies in; null outside all of them, and when it is no longer kept. */
   @Nullable WindowTally at(long time) {
-    if (time < start) {
+    if (time < start || time >= endOfAll) {
       return null;
     }
     long window = lengthNanos > 0 ? (time - start) / lengthNanos : begunBefore(time);

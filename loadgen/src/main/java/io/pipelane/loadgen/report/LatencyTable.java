@@ -36,13 +36,15 @@ record LatencyTable(PrintWriter out, int nameWidth) {
     out.printf("%-" + nameWidth + "s %-8s", name, kind);
     out.printf(" %9s %7s %9s", counts.toArray());
     LatencySummary latency = LatencySummary.of(nanos);
-    printMillis(latency.mean());
-    latency.percentiles().forEach(this::printMillis);
-    printMillis(latency.max());
+    boolean isEmpty = nanos.getTotalCount() == 0;
+    printMillis(isEmpty, latency.mean());
+    latency.percentiles().forEach(value -> printMillis(isEmpty, value));
+    printMillis(isEmpty, latency.max());
     out.println();
   }
 
-  private void printMillis(double nanos) {
-    out.printf(Locale.ROOT, " %9.3f", nanos / 1e6);
+  /** A latency; of no answers there is none. */
+  private void printMillis(boolean isEmpty, double nanos) {
+    out.printf(" %9s", isEmpty ? "-" : String.format(Locale.ROOT, "%.3f", nanos / 1e6));
   }
 }

@@ -17,6 +17,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.channels.UnresolvedAddressException;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.List;
@@ -150,12 +151,21 @@ public final class HttpServerClient implements ServerClient {
       return answer.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
       Throwable cause = Objects.requireNonNullElse(e.getCause(), e);
-      throw unavailable(asked, cause + "; does the server run?", cause);
+      throw unavailable(asked, words(cause), cause);
     } catch (TimeoutException e) {
       throw unavailable(asked, "no whole answer within " + timeout, e);
     } finally {
       answer.cancel(true);
     }
+  }
+
+  private static String words(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof UnresolvedAddressException) {
+        return "nobody knows the name of the host";
+      }
+    }
+    return ServerText.of(failure.toString()) + "; does the server run?";
   }
 
   private static StatusException unavailable(HttpRequest asked, String why, Throwable cause) {

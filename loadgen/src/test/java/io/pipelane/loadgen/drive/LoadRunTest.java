@@ -373,6 +373,54 @@ class LoadRunTest {
     assertEquals(0, report.sends().late());
   }
 
+  @Test
+  void shouldReportWhatWasMeasuredWhenItIsEndedEarly() {
+    LoadRun run = prepare(open(100, 10), TEN_SECONDS, _ -> VirtualServer.ok(50 * MILLI));
+    timeline.at(timeline.nanoTime() + 2000 * MILLI, run::end);
+
+    LoadReport report = report(run);
+
+    assertEquals(Duration.ofSeconds(2), report.window());
+    assertEquals(200, report.sends().sent());
+    assertEquals(200, report.total().answered());
+    assertEquals(195 / 2.0, report.total().perSecond(), 0.01);
+    assertMillis(50, report.total().responseNanos().getMaxValue());
+  }
+
+  @Test
+  void shouldCallItUnstableWhenItIsEndedBetweenItsWindows() {
+    LoadRun run = prepare(new LoadMode.Closed(1), stable(10), _ -> VirtualServer.ok(MILLI));
+    timeline.at(timeline.nanoTime() + 1500 * MILLI, run::end);
+
+    LoadReport report = report(run);
+
+    assertEquals(new StabilityReport(false, 2), report.stability());
+    assertEquals(Duration.ofMillis(1500), report.window());
+  }
+
+  @Test
+  void shouldSayThatNothingIsMeasuredWhenItIsEndedInItsWarmup() {
+    Window window = Window.lasting(Duration.ofSeconds(1), Duration.ofSeconds(2));
+    LoadRun run = prepare(open(100, 10), window, _ -> VirtualServer.ok(MILLI));
+    timeline.at(timeline.nanoTime() + 500 * MILLI, run::end);
+
+    CompletionException failure = assertThrows(CompletionException.class, () -> report(run));
+
+    StatusException cause = assertInstanceOf(StatusException.class, failure.getCause());
+    assertEquals(Status.CANCELLED, cause.status());
+  }
+
+  private LoadRun prepare(LoadMode mode, Window window, Behaviour behaviour) {
+    VirtualServer server = new VirtualServer(timeline, behaviour);
+    return new LoadRun(test(mode, window, 1), timeline, server, () -> ClientCpu.NONE);
+  }
+
+  private LoadReport report(LoadRun run) {
+    run.start();
+    timeline.runUntil(() -> run.report().isDone());
+    return run.report().join();
+  }
+
   private static Window counted(Span warmup, long requests, int maximumWindows) {
     return new Window(
         warmup,

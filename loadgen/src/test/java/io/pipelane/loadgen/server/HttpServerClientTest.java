@@ -49,6 +49,18 @@ class HttpServerClientTest {
   }
 
   @Test
+  void model_hostThatNobodyKnows_isSaidToBeUnknown() {
+    try (HttpServerClient lost =
+        new HttpServerClient(Endpoint.of(URI.create("http://nosuch.invalid:8000")))) {
+      StatusException refused = assertThrows(StatusException.class, () -> lost.model("m", ""));
+
+      assertEquals(
+          "cannot ask http://nosuch.invalid:8000/v2/models/m: nobody knows the name of the host",
+          refused.getMessage());
+    }
+  }
+
+  @Test
   void statistics_twoReadings_differenceOverAllVersions() throws Exception {
     answers.put("/v2/models/a%20b/stats", statistics(10, 5, 1000));
     ModelStatistics before = client.statistics("a b").orElseThrow();
