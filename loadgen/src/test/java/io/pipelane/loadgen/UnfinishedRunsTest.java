@@ -10,6 +10,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -125,6 +126,48 @@ class UnfinishedRunsTest {
     }
     assertEquals(1, read(folder.resolve("1.json")).at("/steps/0/runs").size());
     assertEquals(0, other.inferences.get());
+  }
+
+  /** It is asked before and after each run. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3})
+  void sweep_interruptedAsTheServerIsAskedWhatItCounts_whatWasMeasuredIsKept(int question)
+      throws Exception {
+    Thread measuring = Thread.currentThread();
+    AtomicInteger questions = new AtomicInteger();
+    CountDownLatch never = new CountDownLatch(1);
+    StubModel model = new StubModel();
+    Path json = folder.resolve("r.json");
+    try (ScriptedServer server =
+        new ScriptedServer(
+            request -> {
+              if (request.startLine().contains("/stats")
+                  && questions.incrementAndGet() == question) {
+                measuring.interrupt();
+                await(never);
+              }
+              return model.serve(request);
+            })) {
+      ExitStatus status =
+          console.loadgen(
+              "-m m -u %s --concurrency 1 --runs 3 --request-count %d --warmup 0s --json %s"
+                  .formatted(server.url(), REQUESTS, json));
+
+      assertEquals(ExitStatus.OTHER, status, console::toString);
+    } finally {
+      never.countDown();
+    }
+    JsonNode result = read(json);
+    assertEquals(1, result.at("/steps/0/runs").size());
+    assertTrue(result.at("/failures/0/reason").asText().contains("interrupted"), result::toString);
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A server that interrupts this thread, as a signal does, when it has been asked so often. */

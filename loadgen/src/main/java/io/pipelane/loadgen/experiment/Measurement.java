@@ -45,16 +45,35 @@ public final class Measurement {
   public MeasuredRun run(LoadMode mode, int run) throws InterruptedException {
     LoadTest test = scenario.test(mode, run);
     observer.begins(test, run);
-    Counting counting = new Counting();
+    Counting counting = counting();
     LoadReport report;
     try {
       report = LoadRunner.run(test, counting::progress);
     } finally {
       interrupted = Thread.interrupted();
     }
-    MeasuredRun measured = new MeasuredRun(test.seed(), report, counting.sinceWarmup());
+    MeasuredRun measured = new MeasuredRun(test.seed(), report, counted(counting));
     observer.ended(measured);
     return measured;
+  }
+
+  private Counting counting() {
+    try {
+      return new Counting();
+    } catch (InterruptedException e) {
+      interrupted = true;
+      throw new StatusException(Status.CANCELLED, "interrupted before anything was measured", e);
+    }
+  }
+
+  /** What the server counted; nothing where an interrupt keeps it from being asked. */
+  private Map<String, ModelStatistics> counted(Counting counting) {
+    try {
+      return counting.sinceWarmup();
+    } catch (InterruptedException e) {
+      interrupted = true;
+      return Map.of();
+    }
   }
 
   /** Whether the last run was ended early by an interrupt; no other should begin then. */
