@@ -186,6 +186,16 @@ class GrpcServerTest {
     assertEquals(1, err.toString().lines().count(), err.toString());
   }
 
+  @Test
+  void grpc_modelIsRefusedWithoutAWord_statusAloneIsReported() {
+    int status = execute("-m speechless --concurrency 1 --request-count 10");
+
+    assertEquals(ExitStatus.OTHER.code(), status);
+    assertTrue(
+        err.toString().strip().endsWith("for the metadata of speechless: NOT_FOUND"),
+        err.toString());
+  }
+
   private int execute(String arguments) {
     return execute(port, arguments);
   }
@@ -215,6 +225,10 @@ class GrpcServerTest {
     @Override
     public void modelMetadata(
         ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> answers) {
+      if (request.getName().equals("speechless")) {
+        answers.onError(Status.NOT_FOUND.asRuntimeException());
+        return;
+      }
       answer(
           answers,
           ModelMetadataResponse.newBuilder()

@@ -151,8 +151,9 @@ public final class GrpcServerClient implements ServerClient {
 
   /** A status in one line; its own text has the stack trace of what is behind it. */
   private static String words(io.grpc.Status status) {
+    String said = status.getDescription() == null ? "" : ": " + status.getDescription();
     Throwable cause = status.getCause();
     String behind = cause == null || cause.getMessage() == null ? "" : ", " + cause.getMessage();
-    return ServerText.of(status.getCode() + ": " + status.getDescription() + behind);
+    return ServerText.of(status.getCode() + said + behind);
   }
 }
