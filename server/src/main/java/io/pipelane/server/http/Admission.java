@@ -71,7 +71,8 @@ final class Admission {
   sealed interface Verdict {}
 
   /**
-   * The verdict that the body is wanted; the request is under way for its caller, who must end it.
+   * The verdict that the body is wanted; the request is under way for its caller, until {@link
+   * Caller#end}.
    */
   record Admitted(Route route, Caller caller, BodyLimit limit) implements Verdict {}
 
