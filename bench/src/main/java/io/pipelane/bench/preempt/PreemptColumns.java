@@ -12,8 +12,6 @@ final class PreemptColumns {
   static final Column OVERHEAD_P50 = new Column("overhead_p50_ms", "p50 - ready ms", 2);
   static final Column QUEUE = new Column("queue_ms", "queue ms", 2);
   static final Column STALL = new Column("stall_ms", "stall ms", 2);
-  static final Column FIRST_WITHIN =
-      new Column("first_segment_within_ms", "first segment within ms", 2);
   static final Column WENT_BEFORE = new Column("went_before", "went before a run", 0);
   static final Column FIRST_OF_THOSE =
       new Column("first_segment_of_those_ms", "first segment of those ms", 2);
@@ -28,7 +26,6 @@ final class PreemptColumns {
           OVERHEAD_P50,
           QUEUE,
           STALL,
-          FIRST_WITHIN,
           WENT_BEFORE,
           FIRST_OF_THOSE,
           RUNS);
@@ -51,9 +48,6 @@ final class PreemptColumns {
           "queue: from submission to where the run began, and waiting for others after that. stall:"
               + " waiting for weights, those of later segments too. Both as /v2/models/.../stats"
               + " counts them.",
-          "first segment within: mean - ready, and the ready model's queue. A request whose first"
-              + " segment begins later than a ready one's ends later by as much at least, so in the"
-              + " mean it begins within that time of its submission.",
           "went before a run: requests for which a run gave way at a gate. first segment of those:"
               + " from their submission to their first segment, as the server tells"
               + " (pipelane_preempting_wait_seconds).",

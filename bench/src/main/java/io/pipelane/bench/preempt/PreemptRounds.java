@@ -56,21 +56,15 @@ final class PreemptRounds implements AutoCloseable {
   /** Measures every scene once. */
   void measure(String name, int runs, Results results) throws Exception {
     Samples ready = new Samples();
-    double readyQueue = 0;
     for (Scene scene : Scene.values()) {
-      ServerWord before = word();
-      Samples latencies = scene.isBusy() ? whileBusy(scene, runs) : ask(scene, runs, () -> {});
-      ServerWord after = word();
-      double queue = after.queueMillisSince(before);
-      if (scene == Scene.READY) {
-        ready = latencies;
-        readyQueue = queue;
-      }
+      Asking asking = scene.isBusy() ? whileBusy(scene, runs) : ask(scene, runs, () -> {});
+      ready = scene == Scene.READY ? asking.latencies : ready;
       String row = name + ": " + scene.label();
-      add(row, latencies, ready, results);
-      results.add(row, PreemptColumns.QUEUE, queue);
+      add(row, asking.latencies, ready, results);
+      ServerWord before = asking.before;
+      ServerWord after = asking.after;
+      results.add(row, PreemptColumns.QUEUE, after.queueMillisSince(before));
       results.add(row, PreemptColumns.STALL, after.stallMillisSince(before));
-      results.add(row, PreemptColumns.FIRST_WITHIN, latencies.mean() - ready.mean() + readyQueue);
       results.add(row, PreemptColumns.WENT_BEFORE, (double) after.preemptingSince(before));
       if (after.preemptingSince(before) > 0) {
         results.add(row, PreemptColumns.FIRST_OF_THOSE, after.firstSegmentMillisSince(before));
@@ -78,11 +72,14 @@ final class PreemptRounds implements AutoCloseable {
     }
   }
 
+  /** What a client has seen in one scene, and what the server told before and after. */
+  private record Asking(Samples latencies, ServerWord before, ServerWord after) {}
+
   private ServerWord word() throws Exception {
     return ServerWord.of(http, server.url(), asked.model(), server.preemptions());
   }
 
-  private Samples whileBusy(Scene scene, int runs) throws Exception {
+  private Asking whileBusy(Scene scene, int runs) throws Exception {
     try (OfflineLoad load =
         new OfflineLoad(callers, i -> server.caller(background, Priority.OFFLINE, i))) {
       return ask(scene, runs, () -> untilAnyMomentOfARun(load));
@@ -101,9 +98,10 @@ final class PreemptRounds implements AutoCloseable {
     Thread.sleep((long) (random.nextDouble() * backgroundMillis));
   }
 
-  private Samples ask(Scene scene, int runs, Pause pause) throws Exception {
+  private Asking ask(Scene scene, int runs, Pause pause) throws Exception {
     Samples latencies = new Samples();
     client.infer(asked.model(), inputs);
+    ServerWord before = word();
     for (int run = 0; run < runs; run++) {
       pause.await();
       if (scene.isCold()) {
@@ -111,7 +109,7 @@ final class PreemptRounds implements AutoCloseable {
       }
       latencies.add(Timing.millis(() -> client.infer(asked.model(), inputs)));
     }
-    return latencies;
+    return new Asking(latencies, before, word());
   }
 
   /** Adds what a client has seen. */
