@@ -236,6 +236,11 @@ final class Sequence {
     return running || ended || state == null ? 0 : state.leavingBytes();
   }
 
+  /** Whether it takes no more steps. */
+  synchronized boolean hasEnded() {
+    return ended;
+  }
+
   /** Ends it if it has no state, and no step is under way or waits. */
   synchronized boolean endIfEmpty() {
     boolean isEmpty = state == null && !running && waiting.isEmpty();
@@ -290,7 +295,10 @@ final class Sequence {
     running = false;
   }
 
-  /** Begins the step that waits, or is idle; whoever else is at work here does so in the end. */
+  /**
+   * Begins the step that waits, or is idle, and at its end without a state; whoever else is at work
+   * here does so in the end.
+   */
   private void goOn() {
     while (true) {
       @Nullable Step following;
@@ -302,6 +310,7 @@ final class Sequence {
         running = following != null;
         if (following == null) {
           notifyAll();
+          ended |= state == null;
           if (ended) {
             free();
           }
@@ -317,7 +326,12 @@ final class Sequence {
       if (failure == null) {
         return;
       }
-      tell(() -> following.handler.failed(failure));
+      try {
+        tell(() -> following.handler.failed(failure));
+      } catch (RuntimeException | Error e) {
+        goOn();
+        throw e;
+      }
     }
   }
 
