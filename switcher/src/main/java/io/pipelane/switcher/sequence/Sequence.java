@@ -121,9 +121,9 @@ final class Sequence {
     return step.ticket;
   }
 
-  /** Whether a step is under way, or waits for its turn; called under the monitor. */
+  /** Whether a step is under way, without which none waits; called under the monitor. */
   private boolean isBusy() {
-    return running || telling || !waiting.isEmpty();
+    return running || telling;
   }
 
   /** Whether memory has to be taken before a step, which belongs on no event loop or lane. */
@@ -226,8 +226,7 @@ final class Sequence {
       kept.stays();
       return false;
     } finally {
-      leaveState();
-      goOn();
+      goOn(false);
     }
   }
 
@@ -272,37 +271,36 @@ final class Sequence {
       try {
         tell(told);
       } finally {
-        goOn();
+        goOn(true);
       }
     }
   }
 
+  /** Has a handler be told, while others may have the state. */
   private void tell(Runnable told) {
     synchronized (this) {
       running = false;
       telling = true;
     }
-    try {
-      told.run();
-    } finally {
-      synchronized (this) {
-        telling = false;
-      }
-    }
-  }
-
-  private synchronized void leaveState() {
-    running = false;
+    told.run();
   }
 
   /**
    * Begins the step that waits, or is idle, and at its end without a state; whoever else is at work
-   * here does so in the end.
+   * here does so in the end. A step that comes finds somebody at work until none waits.
+   *
+   * @param hasTold whether it is a handler that has been told, and not the state that is left
    */
-  private void goOn() {
+  private void goOn(boolean hasTold) {
+    boolean ofTelling = hasTold;
     while (true) {
       @Nullable Step following;
       synchronized (this) {
+        if (ofTelling) {
+          telling = false;
+        } else {
+          running = false;
+        }
         if (running || telling) {
           return;
         }
@@ -329,9 +327,10 @@ final class Sequence {
       try {
         tell(() -> following.handler.failed(failure));
       } catch (RuntimeException | Error e) {
-        goOn();
+        goOn(true);
         throw e;
       }
+      ofTelling = true;
     }
   }
 
