@@ -121,9 +121,9 @@ final class Sequence {
     return step.ticket;
   }
 
-  /** Whether a step is under way, or waits for its turn; called under the monitor. */
+  /** Whether a step is under way, without which none waits; called under the monitor. */
   private boolean isBusy() {
-    return running || telling || !waiting.isEmpty();
+    return running || telling;
   }
 
   /** Whether memory has to be taken before a step, which belongs on no event loop or lane. */
@@ -226,14 +226,18 @@ final class Sequence {
       kept.stays();
       return false;
     } finally {
-      leaveState();
-      goOn();
+      goOn(false);
     }
   }
 
   /** What its state would take of host memory now, were it written out. */
   synchronized long idleBytes() {
     return running || ended || state == null ? 0 : state.leavingBytes();
+  }
+
+  /** Whether it takes no more steps. */
+  synchronized boolean hasEnded() {
+    return ended;
   }
 
   /** Ends it if it has no state, and no step is under way or waits. */
@@ -267,34 +271,36 @@ final class Sequence {
       try {
         tell(told);
       } finally {
-        goOn();
+        goOn(true);
       }
     }
   }
 
+  /** Has a handler be told, while others may have the state. */
   private void tell(Runnable told) {
     synchronized (this) {
       running = false;
       telling = true;
     }
-    try {
-      told.run();
-    } finally {
-      synchronized (this) {
-        telling = false;
-      }
-    }
+    told.run();
   }
 
-  private synchronized void leaveState() {
-    running = false;
-  }
-
-  /** Begins the step that waits, or is idle; whoever else is at work here does so in the end. */
-  private void goOn() {
+  /**
+   * Begins the step that waits, or is idle, and at its end without a state; whoever else is at work
+   * here does so in the end. A step that comes finds somebody at work until none waits.
+   *
+   * @param hasTold whether it is a handler that has been told, and not the state that is left
+   */
+  private void goOn(boolean hasTold) {
+    boolean ofTelling = hasTold;
     while (true) {
       @Nullable Step following;
       synchronized (this) {
+        if (ofTelling) {
+          telling = false;
+        } else {
+          running = false;
+        }
         if (running || telling) {
           return;
         }
@@ -302,6 +308,7 @@ final class Sequence {
         running = following != null;
         if (following == null) {
           notifyAll();
+          ended |= state == null;
           if (ended) {
             free();
           }
@@ -317,7 +324,13 @@ final class Sequence {
       if (failure == null) {
         return;
       }
-      tell(() -> following.handler.failed(failure));
+      try {
+        tell(() -> following.handler.failed(failure));
+      } catch (RuntimeException | Error e) {
+        goOn(true);
+        throw e;
+      }
+      ofTelling = true;
     }
   }
 

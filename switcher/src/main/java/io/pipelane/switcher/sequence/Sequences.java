@@ -204,7 +204,7 @@ public final class Sequences implements AutoCloseable {
     boolean _ = expire(now);
     Key key = new Key(model, step.owner(), step.id());
     @Nullable Sequence found = sequences.get(key);
-    if (found == null) {
+    if (found == null || found.hasEnded()) { // Who has ended it is about to take it out.
       if (!step.start()) {
         throw notBegun(key);
       }

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.sequence;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
@@ -30,8 +31,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +50,8 @@ import org.junit.jupiter.api.io.TempDir;
 class AnsweredStepsTest {
   private static final int WIDTH = 16;
   private static final long STATE = WIDTH * (long) Float.BYTES;
+  private static final int CLIENTS = 4;
+  private static final int STEPS = 4_000;
 
   @TempDir Path folder;
   private final BoundedReservations working = new BoundedReservations(2 * STATE);
@@ -95,34 +103,46 @@ class AnsweredStepsTest {
   }
 
   private void step(String id, boolean start, boolean end, String name, Runnable then) {
+    Ticket _ = sequences.submit(request(new SequenceStep(id, start, end)), new Answer(name, then));
+  }
+
+  private InferenceRequest request(SequenceStep step) {
     MemorySegment data = Arena.ofAuto().allocate(STATE, 64);
-    Ticket _ =
-        sequences.submit(
-            new InferenceRequest(
-                model.version(),
-                List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
-                List.of("y"),
-                OptionalLong.empty(),
-                Priority.ONLINE,
-                Optional.of(new SequenceStep(id, start, end))),
-            new ResultHandler() {
-              @Override
-              public MemorySegment place(String output, TensorType type, Shape shape, long size) {
-                return Arena.ofAuto().allocate(size, 64);
-              }
+    return new InferenceRequest(
+        model.version(),
+        List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
+        List.of("y"),
+        OptionalLong.empty(),
+        Priority.ONLINE,
+        Optional.of(step));
+  }
 
-              @Override
-              public void completed(InferenceTimings timings) {
-                then.run();
-                told.add(name);
-              }
+  /** The answer to a step, and what whoever hears of it does. */
+  private final class Answer implements ResultHandler {
+    private final String name;
+    private final Runnable then;
 
-              @Override
-              public void failed(StatusException error) {
-                then.run();
-                told.add(name + " " + error.status());
-              }
-            });
+    Answer(String name, Runnable then) {
+      this.name = name;
+      this.then = then;
+    }
+
+    @Override
+    public MemorySegment place(String output, TensorType type, Shape shape, long size) {
+      return Arena.ofAuto().allocate(size, 64);
+    }
+
+    @Override
+    public void completed(InferenceTimings timings) {
+      then.run();
+      told.add(name);
+    }
+
+    @Override
+    public void failed(StatusException error) {
+      then.run();
+      told.add(name + " " + error.status());
+    }
   }
 
   private void begin(String id) {
@@ -170,26 +190,43 @@ class AnsweredStepsTest {
     assertEquals(List.of("first", "begun b", "second", "third"), told.subList(0, 4));
   }
 
+  /** Several threads ask at once, so that who goes on waits for the sequence at times. */
   @Test
-  void stepsThatComeWhileOthersAreTold_passNobody() {
-    int count = 5_000;
-    AtomicInteger underWay = new AtomicInteger();
-    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+  void stepsThatComeWhileOthersAreTold_passNobody() throws Exception {
+    try (ExecutorService thread = Executors.newSingleThreadExecutor();
+        ExecutorService clients = Executors.newFixedThreadPool(CLIENTS)) {
       lane = thread;
       begin("a");
-      for (int i = 0; i < count; i++) {
-        while (underWay.get() > 2) {
-          Thread.onSpinWait();
-        }
-        underWay.incrementAndGet();
-        step("a", false, false, Integer.toString(i), underWay::decrementAndGet);
+      List<Future<?>> all = new ArrayList<>();
+      for (int client = 0; client < CLIENTS; client++) {
+        String name = client + " ";
+        all.add(clients.submit(() -> stepsOf(name)));
       }
-      while (underWay.get() > 0) {
-        Thread.onSpinWait();
+      for (Future<?> each : all) {
+        each.get();
       }
     }
-    assertEquals(
-        IntStream.range(0, count).mapToObj(Integer::toString).toList(), told.subList(1, count + 1));
+    for (int client = 0; client < CLIENTS; client++) {
+      String name = client + " ";
+      List<String> own = told.stream().filter(each -> each.startsWith(name)).toList();
+      assertEquals(STEPS, own.size());
+      assertEquals(
+          List.of(),
+          IntStream.range(0, STEPS)
+              .filter(i -> !own.get(i).equals(name + i))
+              .mapToObj(own::get)
+              .toList());
+    }
+  }
+
+  /** Has some under way at a time. */
+  private void stepsOf(String client) {
+    Semaphore mayCome = new Semaphore(8);
+    for (int i = 0; i < STEPS; i++) {
+      mayCome.acquireUninterruptibly();
+      step("a", false, false, client + i, mayCome::release);
+    }
+    mayCome.acquireUninterruptibly(8);
   }
 
   /** The thread that has told of its end may be about to take it out of the table. */
@@ -204,6 +241,68 @@ class AnsweredStepsTest {
       }
     }
     assertEquals(Collections.nCopies(2_000, "a"), told);
+  }
+
+  /** A thread that found it idle comes to say so when another step has been made meanwhile. */
+  @Test
+  void sequenceWhoseStepIsTold_isNotGoneBefore() throws Exception {
+    HostStates host = new HostStates(0);
+    StateMemory memory =
+        new StateMemory(
+            DeviceStates.ON_HOST, working, host, _ -> false, _ -> false, _ -> false, _ -> {});
+    CompletableFuture<Void> isIdle = new CompletableFuture<>();
+    CompletableFuture<Void> isTold = new CompletableFuture<>();
+    Consumer<Sequence> whenIdle =
+        _ -> {
+          isIdle.complete(null);
+          isTold.join();
+        };
+    Sequence sequence =
+        new Sequence(
+            memory,
+            StatePairs.of(model, Map.of("t", "s")),
+            this::run,
+            Runnable::run,
+            new StepBounds(1_000, 1 << 20),
+            () -> {},
+            whenIdle);
+    SequenceStep whole = new SequenceStep("a", true, true);
+    try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+      lane = thread;
+      Ticket _ = sequence.submit(request(whole), whole, new Answer("first", () -> {}));
+      isIdle.join();
+      lane = Runnable::run;
+      AtomicBoolean goneBefore = new AtomicBoolean();
+      Runnable isSaidLate =
+          () -> {
+            goneBefore.set(sequence.endIfEmpty());
+            isTold.complete(null);
+          };
+      @Nullable Ticket second =
+          sequence.submit(request(whole), whole, new Answer("second", isSaidLate));
+      isTold.complete(null);
+      assertFalse(second != null && goneBefore.get());
+    }
+  }
+
+  @Test
+  void handlerThatFails_keepsNoStepBehindItWaiting() {
+    CompletableFuture<Void> end = new CompletableFuture<>();
+    Runnable fail =
+        () -> {
+          throw new IllegalStateException("on demand");
+        };
+    Runnable sendMore =
+        () -> {
+          step("a", false, false, "second", fail);
+          step("a", true, false, "third", () -> end.complete(null));
+        };
+    try (ExecutorService thread = Executors.newCachedThreadPool()) {
+      lane = thread;
+      step("a", true, true, "first", sendMore);
+      end.orTimeout(20, TimeUnit.SECONDS).join();
+    }
+    assertEquals(List.of("first", "third"), told);
   }
 
   @Test
