@@ -269,7 +269,7 @@ final class DeviceMetrics {
         state -> state.preemptions().requests());
     counter(
         "pipelane_preempting_wait_seconds",
-        "From the submission of those requests to their first segment",
+        "From the submission of those requests to where they began on the device",
         state -> state.preemptions().waitNanos() / NANOS_A_SECOND);
     gauge(
         "pipelane_preempting_longest_wait_seconds",

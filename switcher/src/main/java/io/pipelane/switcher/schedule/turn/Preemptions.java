@@ -5,7 +5,7 @@ package io.pipelane.switcher.schedule.turn;
  *
  * @param runs times that a run gave way to a request at a gate
  * @param requests requests that ran before a run that had begun earlier
- * @param waitNanos from their submission to their first segment, all together
+ * @param waitNanos from their submission to where they began on the device, all together
  * @param longestWaitNanos the longest of these times
  * @param madeWay online runs that ended to begin anew, as one that goes before them needed their
  *     memory

@@ -353,7 +353,7 @@ public final class Turn implements RunControl, OfflineRun {
     }
   }
 
-  /** Counts a request that goes before a run, once its first segment computes. */
+  /** Counts a request that goes before a run, once it begins on the device. */
   private void countIfBefore() {
     if (isOvertaking) {
       isOvertaking = false;
