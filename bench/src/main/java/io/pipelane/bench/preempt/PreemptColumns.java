@@ -19,16 +19,7 @@ final class PreemptColumns {
 
   static final List<Column> ALL =
       List.of(
-          MEAN,
-          P50,
-          MOST,
-          OVERHEAD,
-          OVERHEAD_P50,
-          QUEUE,
-          STALL,
-          WENT_BEFORE,
-          FIRST_OF_THOSE,
-          RUNS);
+          MEAN, P50, MOST, OVERHEAD, OVERHEAD_P50, QUEUE, STALL, WENT_BEFORE, FIRST_OF_THOSE, RUNS);
 
   static final String TITLE = "A client asks for a cold model while a job holds the device";
 

@@ -45,7 +45,7 @@ class MixedLoadTest {
   @TempDir private Path folder;
 
   @ParameterizedTest
-  @CsvSource({"300, false", "150, true"})
+  @CsvSource({"800, false", "200, true"})
   @Timeout(300)
   void shouldAnswerRightlyWhileModelsEvictEachOther(int requests, boolean sharePages)
       throws Exception {
