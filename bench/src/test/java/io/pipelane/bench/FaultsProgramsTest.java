@@ -27,6 +27,7 @@ class FaultsProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void multiGpu_spreadsRequestsAndLosesADeviceWithoutLosingAny() throws Exception {
     JsonNode cases =
         program
@@ -64,6 +65,7 @@ class FaultsProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void faults_costAWorker_everyAnswerIsRightAndTheLedgerExact() throws Exception {
     JsonNode cases = faults("--fault=KILL,GRAPH_ABORT");
 

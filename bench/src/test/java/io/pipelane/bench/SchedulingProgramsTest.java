@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -148,6 +149,7 @@ class SchedulingProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void groups_live_areDonePackedAndInTurn() throws Exception {
     JsonNode cases =
         program

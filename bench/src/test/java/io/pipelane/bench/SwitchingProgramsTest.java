@@ -76,6 +76,7 @@ class SwitchingProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void levers_areTurnedOffInTurnLiveAndSimulated() throws Exception {
     JsonNode cases =
         program
@@ -159,6 +160,7 @@ class SwitchingProgramsTest {
   }
 
   @Test
+  @Tag("long")
   void switch_isolation_measuresBothInTurnAndTellsTheDifference() throws Exception {
     ChainModel.write(folder.resolve("chains"), "chain", 1);
     Path json = folder.resolve("isolation.json");

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,6 +31,7 @@ class TrainingCutsTest {
   @TempDir Path folder;
 
   @Test
+  @Tag("long")
   void resnet50_givesWayOnTheWayBack() throws Exception {
     List<Plan.Segment> segments = imported(ZooModel.RESNET50_TRAIN).segments();
     long whole = segments.stream().mapToLong(Plan.Segment::estimatedNanos).sum();

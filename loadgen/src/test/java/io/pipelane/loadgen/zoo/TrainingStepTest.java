@@ -227,6 +227,7 @@ class TrainingStepTest {
   }
 
   @Test
+  @Tag("long")
   void resnet50Train_lossFalls() throws IOException, OrtException {
     checkLossFalls(ZooModel.RESNET50_TRAIN);
   }
