@@ -4,20 +4,14 @@ import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 
 /**
@@ -25,13 +19,11 @@ import javax.net.ssl.SSLException;
  * The file of whom they trust is read again when it changes, for connections that come later.
  */
 public final class OutgoingTls implements AutoCloseable {
-  private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
-
   private final Optional<Tls> own;
   private final Optional<CertificateFiles> watched;
   private final LatestSslContext http;
   private final LatestSslContext grpc;
-  private final ScheduledExecutorService watcher;
+  private final Optional<CertificateWatch> watch;
 
   private OutgoingTls(Optional<Path> authorities, Optional<Tls> own)
       throws IOException, GeneralSecurityException {
@@ -39,15 +31,10 @@ public final class OutgoingTls implements AutoCloseable {
     http = new LatestSslContext(forHttp(List.of()));
     grpc = new LatestSslContext(forGrpc(List.of()));
     watched = authorities.map(this::authoritiesOf);
-    watcher =
-        Executors.newSingleThreadScheduledExecutor(
-            new DefaultThreadFactory("hosts-authorities", true));
     if (watched.isPresent()) {
       watched.get().look();
-      ScheduledFuture<?> _ =
-          watcher.scheduleWithFixedDelay(
-              this::lookAgain, LOOK_EVERY.toMillis(), LOOK_EVERY.toMillis(), TimeUnit.MILLISECONDS);
     }
+    watch = watched.map(_ -> new CertificateWatch("hosts-authorities", this::lookAgain));
   }
 
   /**
@@ -119,6 +106,6 @@ public final class OutgoingTls implements AutoCloseable {
   /** Looks at the file no more. */
   @Override
   public void close() {
-    watcher.shutdownNow();
+    watch.ifPresent(CertificateWatch::close);
   }
 }

@@ -11,7 +11,6 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
@@ -22,10 +21,6 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLException;
 
@@ -35,8 +30,6 @@ import javax.net.ssl.SSLException;
  */
 public final class Tls implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(Tls.class.getName());
-
-  private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
   /** So long clients may resume a session without showing their certificate, which may expire. */
   private static final Duration LONGEST_SESSION = Duration.ofMinutes(10);
@@ -51,7 +44,7 @@ public final class Tls implements AutoCloseable {
           ApplicationProtocolNames.HTTP_2,
           ApplicationProtocolNames.HTTP_1_1);
 
-  private final ScheduledExecutorService watcher;
+  private final CertificateWatch watch;
   private final List<CertificateFiles> watched;
   private final LatestSslContext http;
   private final LatestSslContext grpc;
@@ -78,18 +71,10 @@ public final class Tls implements AutoCloseable {
     for (CertificateFiles each : watched) {
       each.look();
     }
-    watcher =
-        Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("tls-files", true));
-    repeat(this::lookAgain, LOOK_EVERY);
+    watch = new CertificateWatch("tls-files", this::lookAgain);
     if (files.clientAuthorities.isPresent()) {
-      repeat(this::forgetSessions, LONGEST_SESSION);
+      watch.repeat(this::forgetSessions, LONGEST_SESSION);
     }
-  }
-
-  private void repeat(Runnable task, Duration pause) {
-    ScheduledFuture<?> _ =
-        watcher.scheduleWithFixedDelay(
-            task, pause.toMillis(), pause.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   private static CertificateFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
@@ -188,6 +173,6 @@ public final class Tls implements AutoCloseable {
   /** Looks at the files no more. */
   @Override
   public void close() {
-    watcher.shutdownNow();
+    watch.close();
   }
 }

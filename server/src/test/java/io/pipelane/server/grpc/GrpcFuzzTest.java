@@ -16,10 +16,6 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.net.Damage;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
@@ -36,25 +32,8 @@ class GrpcFuzzTest {
       EnumSet.of(
           Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.RESOURCE_EXHAUSTED, Code.UNIMPLEMENTED);
 
-  private static final MethodDescriptor.Marshaller<byte[]> BYTES =
-      new MethodDescriptor.Marshaller<>() {
-        @Override
-        public InputStream stream(byte[] value) {
-          return new ByteArrayInputStream(value);
-        }
-
-        @Override
-        public byte[] parse(InputStream stream) {
-          try {
-            return stream.readAllBytes();
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        }
-      };
-
   private static final MethodDescriptor<byte[], byte[]> INFER =
-      MethodDescriptor.newBuilder(BYTES, BYTES)
+      MethodDescriptor.newBuilder(new BytesMarshaller(), new BytesMarshaller())
           .setType(MethodType.UNARY)
           .setFullMethodName(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName())
           .build();

@@ -8,7 +8,6 @@ import io.grpc.Codec;
 import io.grpc.CompressorRegistry;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.Marshaller;
 import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
@@ -20,11 +19,9 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.net.CapturedLog;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -40,23 +37,6 @@ class UnreadableMessagesTest {
   /** A field's length that goes beyond the end. */
   private static final byte[] BROKEN = {10, 100, 1};
 
-  private static final Marshaller<byte[]> BYTES =
-      new Marshaller<>() {
-        @Override
-        public InputStream stream(byte[] value) {
-          return new ByteArrayInputStream(value);
-        }
-
-        @Override
-        public byte[] parse(InputStream stream) {
-          try {
-            return stream.readAllBytes();
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        }
-      };
-
   private static List<MethodDescriptor<byte[], byte[]>> methods() {
     List<MethodDescriptor<?, ?>> all = new ArrayList<>();
     all.addAll(GRPCInferenceServiceGrpc.getServiceDescriptor().getMethods());
@@ -66,7 +46,7 @@ class UnreadableMessagesTest {
     all.addAll(io.grpc.reflection.v1alpha.ServerReflectionGrpc.getServiceDescriptor().getMethods());
     List<MethodDescriptor<byte[], byte[]>> methods = new ArrayList<>();
     for (MethodDescriptor<?, ?> method : all) {
-      methods.add(method.toBuilder(BYTES, BYTES).build());
+      methods.add(method.toBuilder(new BytesMarshaller(), new BytesMarshaller()).build());
     }
     return methods;
   }

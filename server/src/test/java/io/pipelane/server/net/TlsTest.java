@@ -279,28 +279,14 @@ class TlsTest {
 
   @Test
   void grpc_isAnsweredToClientsWithACertificate() throws Exception {
-    GrpcSettings settings;
-    try (Tls tls = tls(true)) {
-      settings =
-          new GrpcSettings(
-              "127.0.0.1",
-              0,
-              Transport.AUTO,
-              1,
-              8 << 20,
-              16,
-              Duration.ofSeconds(20),
-              Optional.of(tls));
-      try (GrpcServer server =
-          GrpcServer.start(
-              settings, Backends.of(FakeCatalog.usual(), EchoService.inline()), transferMemory())) {
-        assertTrue(isLive(server.address(), true));
-        assertEquals(
-            Code.UNAVAILABLE,
-            assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), false))
-                .getStatus()
-                .getCode());
-      }
+    try (Tls tls = tls(true);
+        GrpcServer server = grpc(tls)) {
+      assertTrue(isLive(server.address(), true));
+      assertEquals(
+          Code.UNAVAILABLE,
+          assertThrows(StatusRuntimeException.class, () -> isLive(server.address(), false))
+              .getStatus()
+              .getCode());
     }
   }
 

@@ -68,7 +68,7 @@ final class CapturedRun implements RunForm, AutoCloseable {
     long block = takeBlock();
     try {
       WeightWaits waits = lane.waits(weights, times, pace);
-      lane.begin(layout, block, waits::beforeInput);
+      lane.begin(layout, block, waits::beforePiece);
       for (int segment = 0; segment < segments.size(); segment++) {
         waits.reached(segment);
         lane.stream().launch(segments.get(segment));

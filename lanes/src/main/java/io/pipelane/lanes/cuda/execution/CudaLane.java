@@ -162,12 +162,12 @@ final class CudaLane implements AutoCloseable {
   /**
    * Begins a run: its inputs are on their way to a block of device memory.
    *
-   * @param beforeInput called before each piece of them; ends the run by what it throws
+   * @param beforePiece called before each piece of them; ends the run by what it throws
    */
-  void begin(InputLayout layout, long block, Runnable beforeInput) {
+  void begin(InputLayout layout, long block, Runnable beforePiece) {
     beginNanos = System.nanoTime();
     stream.record(begun);
-    inputs.enqueue(layout, block, beforeInput);
+    inputs.enqueue(layout, block, beforePiece);
   }
 
   /**

@@ -15,7 +15,7 @@ final class InputCopier implements AutoCloseable {
   private static final long PIECE_BYTES = 1L << 20;
 
   /** What is staged at a time, however large a request is: pinned memory is everybody's. */
-  static final long MOST_STAGED_BYTES = 16L << 20;
+  private static final long MOST_STAGED_BYTES = 16L << 20;
 
   /** Staging less takes no longer than a copy of its own. */
   private static final long LEAST_IN_PLACE = 64L << 10;

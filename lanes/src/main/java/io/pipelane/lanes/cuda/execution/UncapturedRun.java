@@ -52,7 +52,7 @@ final class UncapturedRun implements RunForm {
     List<OrtTensor> results = List.of();
     boolean succeeded = false;
     try {
-      lane.begin(layout, block, waits::beforeInput);
+      lane.begin(layout, block, waits::beforePiece);
       waits.reached(0);
       results = session.run(hostInputs, layout, block, invocation.outputs(), waits);
       List<DeviceOutput> onDevice = onDevice(results, invocation.outputs());

@@ -75,9 +75,9 @@ final class WeightWaits implements GateListener {
   }
 
   /**
-   * Has a run that can be stopped give way while its inputs are brought in, which may take long.
+   * Has a run that can be stopped give way before a piece of its inputs: all may take long to come.
    */
-  void beforeInput() {
+  void beforePiece() {
     if (ahead != WeightArrivals.ALL) {
       pass(0);
     }
