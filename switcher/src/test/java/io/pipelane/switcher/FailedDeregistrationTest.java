@@ -9,18 +9,12 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.ForwardingSession;
-import io.pipelane.lanes.execution.Invocation;
-import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -30,7 +24,6 @@ import io.pipelane.switcher.sharing.SharingSettings;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -52,7 +45,7 @@ class FailedDeregistrationTest {
       new Switcher(
           device,
           memory,
-          new FailingSessions(runtime.sessions(device, memory, 1), failing),
+          new WrappedSessions(runtime.sessions(device, memory, 1), FailingSession::new),
           new SwitcherSettings(
               MIB,
               64 * MIB,
@@ -76,45 +69,18 @@ class FailedDeregistrationTest {
     runtime.close();
   }
 
-  /** Sessions of the processor that are closed, and say that they were not. */
-  private record FailingSessions(SessionFactory sessions, AtomicBoolean failing)
-      implements SessionFactory {
-    @Override
-    public ModelSession gated(
-        ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
-      return new ForwardingSession(sessions.gated(model, address, lane, constants)) {
-        @Override
-        public void run(
-            Invocation invocation,
-            EphemeralRegion region,
-            MemoryTarget.Growth growth,
-            WeightArrivals weights) {
-          session.run(invocation, region, growth, weights);
-        }
-
-        @Override
-        public void close() {
-          super.close();
-          if (failing.get()) {
-            throw new StatusException(Status.DEVICE_FAILURE, "the session cannot be closed");
-          }
-        }
-      };
-    }
-
-    @Override
-    public boolean boundToLane() {
-      return false;
-    }
-
-    @Override
-    public String runtimeVersion() {
-      return sessions.runtimeVersion();
+  /** A session that is closed, and says that it was not. */
+  private final class FailingSession extends WrappedSessions.Wrapped {
+    FailingSession(ModelSession session) {
+      super(session);
     }
 
     @Override
     public void close() {
-      sessions.close();
+      super.close();
+      if (failing.get()) {
+        throw new StatusException(Status.DEVICE_FAILURE, "the session cannot be closed");
+      }
     }
   }
 

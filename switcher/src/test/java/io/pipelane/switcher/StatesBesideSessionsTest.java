@@ -9,19 +9,13 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;
 import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.ForwardingSession;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Invocation;
-import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -38,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -64,7 +57,7 @@ class StatesBesideSessionsTest {
       new Switcher(
           device,
           memory,
-          new LargeSessions(runtime.sessions(device, memory, 1)),
+          new WrappedSessions(runtime.sessions(device, memory, 1), LargeSession::new),
           new SwitcherSettings(
               MIB,
               WORKING,
@@ -106,41 +99,15 @@ class StatesBesideSessionsTest {
     runtime.close();
   }
 
-  /** Sessions of the processor that say that they hold much. */
-  private record LargeSessions(SessionFactory sessions) implements SessionFactory {
-    @Override
-    public ModelSession gated(
-        ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
-      return new ForwardingSession(sessions.gated(model, address, lane, constants)) {
-        @Override
-        public void run(
-            Invocation invocation,
-            EphemeralRegion region,
-            MemoryTarget.Growth growth,
-            WeightArrivals weights) {
-          session.run(invocation, region, growth, weights);
-        }
-
-        @Override
-        public long frameworkBytes() {
-          return SESSION;
-        }
-      };
+  /** A session that says that it holds much. */
+  private static final class LargeSession extends WrappedSessions.Wrapped {
+    LargeSession(ModelSession session) {
+      super(session);
     }
 
     @Override
-    public boolean boundToLane() {
-      return false;
-    }
-
-    @Override
-    public String runtimeVersion() {
-      return sessions.runtimeVersion();
-    }
-
-    @Override
-    public void close() {
-      sessions.close();
+    public long frameworkBytes() {
+      return SESSION;
     }
   }
 
