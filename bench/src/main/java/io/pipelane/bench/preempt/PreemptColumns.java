@@ -15,11 +15,29 @@ final class PreemptColumns {
   static final Column WENT_BEFORE = new Column("went_before", "went before a run", 0);
   static final Column FIRST_OF_THOSE =
       new Column("first_segment_of_those_ms", "first segment of those ms", 2);
+  static final Column LONGEST_AT = new Column("longest_at", "longest: which", 0);
+  static final Column LONGEST_QUEUE = new Column("longest_queue_ms", "its queue ms", 2);
+  static final Column LONGEST_STALL = new Column("longest_stall_ms", "its stall ms", 2);
+  static final Column LONGEST_FIRST =
+      new Column("longest_first_segment_ms", "its first segment ms", 2);
   static final Column RUNS = new Column("runs", "runs", 0);
 
   static final List<Column> ALL =
       List.of(
-          MEAN, P50, MOST, OVERHEAD, OVERHEAD_P50, QUEUE, STALL, WENT_BEFORE, FIRST_OF_THOSE, RUNS);
+          MEAN,
+          P50,
+          MOST,
+          OVERHEAD,
+          OVERHEAD_P50,
+          QUEUE,
+          STALL,
+          WENT_BEFORE,
+          FIRST_OF_THOSE,
+          LONGEST_AT,
+          LONGEST_QUEUE,
+          LONGEST_STALL,
+          LONGEST_FIRST,
+          RUNS);
 
   static final String TITLE = "A client asks for a cold model while a job holds the device";
 
@@ -42,6 +60,7 @@ final class PreemptColumns {
           "went before a run: requests for which a run gave way at a gate. first segment of those:"
               + " from their submission to their first segment, as the server tells"
               + " (pipelane_preempting_wait_seconds).",
+          "longest: which request of the round took longest, and the same of it alone.",
           "stop and start, a new session: the background's session is closed (what it was training is"
               + " not kept), and a plain session of"
               + " ONNX Runtime made from the file, without HTTP; less a warm run of it. A new"

@@ -69,11 +69,37 @@ final class PreemptRounds implements AutoCloseable {
       if (after.preemptingSince(before) > 0) {
         results.add(row, PreemptColumns.FIRST_OF_THOSE, after.firstSegmentMillisSince(before));
       }
+      add(row, asking.longest, results);
     }
   }
 
-  /** What a client has seen in one scene, and what the server told before and after. */
-  private record Asking(Samples latencies, ServerWord before, ServerWord after) {}
+  /** What the server told of the request that took longest. */
+  private static void add(String row, Longest longest, Results results) {
+    ServerWord after = longest.after;
+    ServerWord before = longest.before;
+    results.add(row, PreemptColumns.LONGEST_AT, (double) longest.number);
+    results.add(row, PreemptColumns.LONGEST_QUEUE, after.queueMillisSince(before));
+    results.add(row, PreemptColumns.LONGEST_STALL, after.stallMillisSince(before));
+    if (after.preemptingSince(before) > 0) {
+      results.add(row, PreemptColumns.LONGEST_FIRST, after.firstSegmentMillisSince(before));
+    }
+  }
+
+  /**
+   * What a client has seen in one scene, and what the server told before and after.
+   *
+   * @param longest the request that took longest
+   */
+  private record Asking(Samples latencies, ServerWord before, ServerWord after, Longest longest) {}
+
+  /**
+   * A request that took longer than all before it.
+   *
+   * @param number in its scene, from 1
+   * @param before what the server told before it
+   * @param after and after it
+   */
+  private record Longest(int number, double millis, ServerWord before, ServerWord after) {}
 
   private ServerWord word() throws Exception {
     return ServerWord.of(http, server.url(), asked.model(), server.preemptions());
@@ -101,15 +127,21 @@ final class PreemptRounds implements AutoCloseable {
   private Asking ask(Scene scene, int runs, Pause pause) throws Exception {
     Samples latencies = new Samples();
     client.infer(asked.model(), inputs);
-    ServerWord before = word();
-    for (int run = 0; run < runs; run++) {
+    ServerWord first = word();
+    ServerWord before = first;
+    Longest longest = new Longest(0, 0, first, first);
+    for (int run = 1; run <= runs; run++) {
       pause.await();
       if (scene.isCold()) {
         server.evict(asked.model());
       }
-      latencies.add(Timing.millis(() -> client.infer(asked.model(), inputs)));
+      double millis = Timing.millis(() -> client.infer(asked.model(), inputs));
+      latencies.add(millis);
+      ServerWord after = word();
+      longest = millis > longest.millis ? new Longest(run, millis, before, after) : longest;
+      before = after;
     }
-    return new Asking(latencies, before, word());
+    return new Asking(latencies, first, before, longest);
   }
 
   /** Adds what a client has seen. */
