@@ -62,6 +62,12 @@ public final class PreemptCommand implements Callable<Integer> {
   private int runs = 100;
 
   @Option(
+      names = "--sessions",
+      paramLabel = "N",
+      description = "Sessions that stop and start makes, in each round (${DEFAULT-VALUE}).")
+  private int sessions = 10;
+
+  @Option(
       names = "--starts",
       paramLabel = "N",
       description = "Processes that are started, in each round (${DEFAULT-VALUE}).")
@@ -82,10 +88,10 @@ public final class PreemptCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    if (runs < 1 || callers < 1 || starts < 0) {
+    if (runs < 1 || callers < 1 || sessions < 1 || starts < 0) {
       throw new IllegalArgumentException(
-          "--runs and --callers must be 1 at least, --starts 0: %d, %d, %d"
-              .formatted(runs, callers, starts));
+          "--runs, --callers and --sessions must be 1 at least, --starts 0: %d, %d, %d, %d"
+              .formatted(runs, callers, sessions, starts));
     }
     Path work = options.work();
     AskedModels models = chosen.models(work, accelerated);
@@ -119,7 +125,7 @@ public final class PreemptCommand implements Callable<Integer> {
       settings.put("repository.cache", work.resolve("cache").toString());
       for (int round = 0; round < options.rounds(); round++) {
         restarts.measureSessions(
-            AcceleratorOptions.library(work), accelerated.provider(), runsARound());
+            AcceleratorOptions.library(work), accelerated.provider(), sessions);
         if (starts > 0) {
           restarts.measureProcesses(work, settings, starts);
         }
