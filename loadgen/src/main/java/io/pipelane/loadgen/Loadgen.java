@@ -39,7 +39,8 @@ import picocli.CommandLine.Spec;
           + "stalls looks stalled.",
       "Exit status: 0 all answered, 1 errors among the answers or no load found that "
           + "holds the limit, 2 unstable, 3 wrong options, 4 the load generator was the "
-          + "bottleneck and the figures are worthless, 99 anything else."
+          + "bottleneck and the figures are worthless, 99 anything else. Where several hold, "
+          + "errors come before the bottleneck, and that before unstable."
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {
