@@ -29,7 +29,7 @@ final class InputOptions {
       names = "-b",
       paramLabel = "N",
       description = "Batch: size of every input's first dimension where the model leaves it open.")
-  int batch;
+  @Nullable Integer batch;
 
   @Option(
       names = "--shape",
@@ -128,6 +128,11 @@ final class InputOptions {
       })
   @Nullable Double tolerance;
 
+  /** Rows of a request; 0 leaves them to the shapes. */
+  int batch() {
+    return batch == null ? 0 : batch;
+  }
+
   /** Whether inputs are made up, and not read from files. */
   boolean isMade() {
     return is("zero") || is("random");
@@ -138,6 +143,9 @@ final class InputOptions {
   }
 
   private void requireUsed() {
+    if (batch != null && batch < 1) {
+      throw new IllegalArgumentException("-b must be between 1 and 65536: " + batch);
+    }
     if (intRange != null && !is("random")) {
       throw new IllegalArgumentException("--int-range is for --input-data random");
     }
@@ -180,7 +188,7 @@ final class InputOptions {
               case JSON -> InputSettings.Format.JSON;
             },
         byInput,
-        batch,
+        batch(),
         Long.parseLong(range.group(1)),
         Long.parseLong(range.group(2)),
         new Strings(stringLength == null ? Strings.USUAL.length() : stringLength, stringData),
