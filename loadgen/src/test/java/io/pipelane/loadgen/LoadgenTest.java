@@ -184,7 +184,7 @@ class LoadgenTest {
       String html = folder.resolve("c.html").toString();
       int status =
           executeSubcommand(
-              ("-m m --concurrency 1 --duration 60ms --warmup 0s --rounds 2 --slo 10s --class m=online --html "
+              ("-m m --concurrency 1 --request-count 5 --warmup 0s --rounds 2 --slo 10s --class m=online --html "
                       + html
                       + " "
                       + one.url()
@@ -368,7 +368,9 @@ class LoadgenTest {
         "-m m --rate 5 --percentile 95                    | --percentile belongs to",
         "-m m --concurrency 1 --distribution constant     | --connections belongs to --rate",
         "-m m --rate 5 -b 8 --input-data x.json           | -b is for made-up inputs",
-        "-m m --rate 5 -b -1                              | -b must not be negative",
+        "-m m --rate 5 -b -1                              | -b must be between 1 and 65536",
+        "-m m --rate 5 -b 0                               | -b must be between 1 and 65536",
+        "-m m -m other -m m --rate 5                      | named twice",
         "-m m --rate 5 --int-range 0:5 --input-data zero  | --int-range is for",
         "-m m --rate 5 --pixels 1:1                       | --pixels and --tokenizer",
         "-m m --concurrency 1 --format xml                | but was 'xml'",
