@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -111,9 +112,17 @@ final class InferCommand implements Subcommand {
       }
     }
     if (declared.size() == 1) {
-      return declared.values().iterator().next();
+      TensorSpec only = declared.values().iterator().next();
+      if (mayBeValue(input, only)) {
+        return only;
+      }
     }
     throw wrongInputs("\"" + input + "\" names none of the inputs", declared);
+  }
+
+  /** Text may hold anything, as may a file's name; a number holds no equals sign. */
+  private static boolean mayBeValue(String input, TensorSpec tensor) {
+    return tensor.type() == TensorType.BYTES || input.startsWith("@") || !input.contains("=");
   }
 
   private StatusException wrongInputs(String complaint, Map<String, TensorSpec> declared) {

@@ -352,6 +352,17 @@ class ClientCommandsTest {
   }
 
   @Test
+  void infer_wrongNameForTheOnlyInput_namesIt() {
+    answers.put("GET /v2/models/squarer", ENCODER.replaceFirst(",\\s*\\{\"name\":\"mask.*?}", ""));
+    Outcome wrong = run("infer", "squarer", "--input", "id=[[1,2]]");
+    assertEquals(1, wrong.exitCode());
+    assertTrue(wrong.err().contains("\"id=[[1,2]]\" names none of the inputs"), wrong::err);
+    assertTrue(wrong.err().contains("--input ids=...  INT64 [-1,-1]"), wrong::err);
+    String file = run("infer", "squarer", "--input", "@/absent=file").err();
+    assertTrue(file.contains("cannot be read from /absent=file"), file);
+  }
+
+  @Test
   void infer_unknownModel_printsTheServersReason() {
     Outcome outcome = run("infer", "absent", "--input", "x=1");
     assertEquals(1, outcome.exitCode());
