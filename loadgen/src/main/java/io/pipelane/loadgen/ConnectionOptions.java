@@ -32,8 +32,8 @@ final class ConnectionOptions {
       paramLabel = "NAME:VALUE",
       converter = Header.Converter.class,
       description = {
-        "A header for every request, in gRPC metadata; give it several times for several. Results do",
-        "not keep the value."
+        "A header for every request, in gRPC metadata; give it several times for several. Results do "
+            + "not keep the value."
       })
   List<Header> headers = new ArrayList<>();
 

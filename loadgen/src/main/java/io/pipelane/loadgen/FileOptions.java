@@ -39,8 +39,8 @@ final class FileOptions {
       names = {"--json", "--profile-export-file"},
       paramLabel = "FILE",
       description = {
-        "Write everything measured, with machine, versions, flags and seeds; loadgen rerun repeats",
-        "it, loadgen report shows several side by side."
+        "Write everything measured, with machine, versions, flags and seeds; loadgen rerun repeats "
+            + "it, loadgen report shows several side by side."
       })
   @Nullable Path json;
 

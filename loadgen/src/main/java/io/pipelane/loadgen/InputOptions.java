@@ -45,9 +45,9 @@ final class InputOptions {
       paramLabel = "zero|random|PATH",
       defaultValue = "random",
       description = {
-        "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with",
-        "INPUT.npy or the bare bytes as INPUT or INPUT.bin; a picture (PNG, JPEG, GIF, BMP), a text",
-        "with an example a line, or a folder of them; or a folder with such files and folders by"
+        "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with "
+            + "INPUT.npy or the bare bytes as INPUT or INPUT.bin; a picture (PNG, JPEG, GIF, BMP), a text "
+            + "with an example a line, or a folder of them; or a folder with such files and folders by"
             + " model."
       })
   String inputData = "random";
@@ -56,8 +56,8 @@ final class InputOptions {
       names = "--pixels",
       paramLabel = "MEAN:DEVIATION",
       description = {
-        "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with",
-        "commas, for red, green and blue (0:1)."
+        "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with "
+            + "commas, for red, green and blue (0:1)."
       })
   @Nullable String pixels;
 
@@ -90,8 +90,8 @@ final class InputOptions {
       paramLabel = "NAME:VALUE:TYPE",
       converter = ParameterConverter.class,
       description = {
-        "A parameter that every request carries beside its tensors, of type bool, int or string; give",
-        "it several times for several."
+        "A parameter that every request carries beside its tensors, of type bool, int or string; give "
+            + "it several times for several."
       })
   List<RequestParameter> parameters = new ArrayList<>();
 
@@ -121,10 +121,10 @@ final class InputOptions {
       arity = "0..1",
       fallbackValue = "1e-3",
       description = {
-        "Compare answers with the outputs that the files of --input-data expect: validation_data, or",
-        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN",
-        "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which",
-        "is read as NaN: with infinities, ask for --output-tensor-format binary."
+        "Compare answers with the outputs that the files of --input-data expect: validation_data, or "
+            + "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN "
+            + "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which "
+            + "is read as NaN: with infinities, ask for --output-tensor-format binary."
       })
   @Nullable Double tolerance;
 
