@@ -64,6 +64,17 @@ class HttpServerClientTest {
   }
 
   @Test
+  void model_answerThatIsNoJson_isSaidInOneLine() {
+    answers.put("/v2/models/m", "<html>");
+
+    StatusException refused = assertThrows(StatusException.class, () -> client.model("m", ""));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains("no model metadata: line 1, column 1: Unexpected"), message);
+    assertEquals(1, message.lines().count(), message);
+  }
+
+  @Test
   void statistics_twoReadings_differenceOverAllVersions() throws Exception {
     answers.put("/v2/models/a%20b/stats", statistics(10, 5, 1000));
     ModelStatistics before = client.statistics("a b").orElseThrow();
