@@ -69,6 +69,16 @@ final class ConnectionOptions {
         headers.stream().collect(Collectors.toMap(Header::name, Header::value, (_, last) -> last)));
   }
 
+  /** Checks that where certificates are spoken of, some server shows one. */
+  void requireUsed(List<Endpoint> servers) {
+    boolean isGiven = certificates.authorities != null || certificates.insecure;
+    if (isGiven && servers.stream().noneMatch(Endpoint::isSecured)) {
+      throw new IllegalArgumentException(
+          "--ca and --insecure are for https and grpcs, and the server is %s"
+              .formatted(servers.getFirst()));
+    }
+  }
+
   private Trust trust() {
     if (certificates.authorities != null) {
       return new Trust.Authorities(certificates.authorities);

@@ -227,8 +227,13 @@ final class InputOptions {
       throw new IllegalArgumentException(
           "--shape: \"" + text + "\" is not a shape; write INPUT:DIMS, like input_ids:1,16");
     }
-    shapes.put(
-        text.substring(0, colon),
-        Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+    List<Long> before =
+        shapes.put(
+            text.substring(0, colon),
+            Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+    if (before != null) {
+      throw new IllegalArgumentException(
+          "--shape: \"%s\" has two shapes; give one".formatted(text.substring(0, colon)));
+    }
   }
 }

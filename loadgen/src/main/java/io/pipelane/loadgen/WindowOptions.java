@@ -188,7 +188,7 @@ final class WindowOptions {
     if (warmup.compareTo(trace) >= 0) {
       throw new IllegalArgumentException(
           "--warmup: the trace ends after %s, so nothing is left to measure behind %s"
-              .formatted(trace, warmup));
+              .formatted(Span.seconds(trace), Span.seconds(warmup)));
     }
     return trace.minus(warmup);
   }
