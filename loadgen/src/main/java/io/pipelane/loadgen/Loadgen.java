@@ -114,6 +114,7 @@ public final class Loadgen implements Callable<Integer> {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setUsageHelpAutoWidth(true);
+    commandLine.setExpandAtFiles(false); // A value may begin with @.
     abbreviateSynopses(commandLine);
     commandLine.setParameterExceptionHandler(
         (exception, _) -> complain(exception.getCommandLine(), ExitStatus.WRONG_OPTION, exception));

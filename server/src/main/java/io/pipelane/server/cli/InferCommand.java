@@ -90,7 +90,9 @@ final class InferCommand implements Subcommand {
       TensorSpec tensor = named(input, declared);
       String value =
           input.substring(input.startsWith(tensor.name() + "=") ? tensor.name().length() + 1 : 0);
-      given.put(tensor.name(), InputArgument.read(tensor, value));
+      if (given.put(tensor.name(), InputArgument.read(tensor, value)) != null) {
+        throw wrongInputs("input " + tensor.name() + " is given twice", declared);
+      }
     }
     if (!given.keySet().containsAll(declared.keySet())) {
       throw wrongInputs("not all inputs are given", declared);
