@@ -35,6 +35,24 @@ class BenchCommandTest {
             .anyMatch(provider -> provider.type() == BenchCommand.class));
   }
 
+  /** An element of a description begins a line of its own, however wide the terminal is. */
+  @Test
+  void help_breaksLinesBehindSentencesOnly() {
+    for (Subcommand subcommand : ServiceLoader.load(Subcommand.class)) {
+      requireSentences(new CommandLine(subcommand).getCommandSpec());
+    }
+  }
+
+  private static void requireSentences(CommandLine.Model.CommandSpec command) {
+    for (CommandLine.Model.OptionSpec option : command.options()) {
+      String[] lines = option.description();
+      for (int i = 0; i < lines.length - 1; i++) {
+        assertTrue(lines[i].endsWith("."), command.qualifiedName() + ": " + lines[i]);
+      }
+    }
+    command.subcommands().values().forEach(each -> requireSentences(each.getCommandSpec()));
+  }
+
   @Test
   void guide_namesEveryProgram() throws Exception {
     Set<String> programs =

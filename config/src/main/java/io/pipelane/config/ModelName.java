@@ -15,8 +15,23 @@ public record ModelName(String text) {
    */
   public ModelName {
     if (!isOne(text)) {
-      throw new IllegalArgumentException("\"" + text + "\" is no name of a model: " + FORM);
+      throw new IllegalArgumentException(complaint(text));
     }
+  }
+
+  /**
+   * Checks a text that a caller names a model by.
+   *
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for what no model may be called
+   */
+  public static void require(String text) {
+    if (!isOne(text)) {
+      throw new StatusException(Status.INVALID_ARGUMENT, complaint(text));
+    }
+  }
+
+  private static String complaint(String text) {
+    return "\"" + text + "\" is no name of a model: " + FORM;
   }
 
   /** Whether a model may be called so. */

@@ -90,15 +90,18 @@ public final class CompareCommand implements Subcommand {
           "--runs, --latency-threshold and --binary-search are for one server; here --rounds says"
               + " how often each has its turn");
     }
+    judged.requireConsistent();
     scenarioOptions.check();
     FileOptions.requireWritable(html);
     FileOptions.requireWritable(json == null ? null : json.resolve("1.json"));
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     Machine machine = Machine.current();
     List<Endpoint> endpoints = targets.stream().map(connection::endpoint).toList();
+    connection.requireUsed(endpoints);
     List<ServerClient> clients = endpoints.stream().map(Servers::client).toList();
     try (SignalInterrupt _ = new SignalInterrupt()) {
       List<ModelMetadata> models = scenarioOptions.metadata(clients.get(describing()));
+      judged.requireAsked(models);
       List<Measurement> measurements = new ArrayList<>();
       List<ServerDescription> servers = new ArrayList<>();
       List<ScenarioOptions.Prepared> prepared = new ArrayList<>();

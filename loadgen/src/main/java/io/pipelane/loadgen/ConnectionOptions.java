@@ -32,8 +32,8 @@ final class ConnectionOptions {
       paramLabel = "NAME:VALUE",
       converter = Header.Converter.class,
       description = {
-        "A header for every request, in gRPC metadata; give it several times for several. Results do",
-        "not keep the value."
+        "A header for every request, in gRPC metadata; give it several times for several. Results do "
+            + "not keep the value."
       })
   List<Header> headers = new ArrayList<>();
 
@@ -67,6 +67,16 @@ final class ConnectionOptions {
         URI.create(text.contains("://") ? text : scheme + "://" + text),
         trust(),
         headers.stream().collect(Collectors.toMap(Header::name, Header::value, (_, last) -> last)));
+  }
+
+  /** Checks that where certificates are spoken of, some server shows one. */
+  void requireUsed(List<Endpoint> servers) {
+    boolean isGiven = certificates.authorities != null || certificates.insecure;
+    if (isGiven && servers.stream().noneMatch(Endpoint::isSecured)) {
+      throw new IllegalArgumentException(
+          "--ca and --insecure are for https and grpcs, and the server is %s"
+              .formatted(servers.getFirst()));
+    }
   }
 
   private Trust trust() {

@@ -84,9 +84,14 @@ final class ConsoleObserver implements RunObserver {
         test.window().stability() == null
             ? ""
             : ", up to " + test.window().maximumWindows() + " times";
+    long limit = test.window().requestLimit();
     out.printf(
-        "time         %s%s after %s of warm-up, seed %d%n",
-        test.window().length(), windows, test.window().warmup(), test.seed());
+        "time         %s%s%s after %s of warm-up, seed %d%n",
+        test.window().length(),
+        windows,
+        limit == Long.MAX_VALUE ? "" : " or " + limit + (limit == 1 ? " request" : " requests"),
+        test.window().warmup(),
+        test.seed());
     out.printf("models       %s:", test.choice());
     double[] shares = test.choice().shares(test.models().size());
     for (int i = 0; i < Math.min(shares.length, MOST_MODELS_SHOWN); i++) {

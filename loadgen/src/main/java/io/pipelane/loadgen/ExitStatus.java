@@ -78,12 +78,13 @@ public enum ExitStatus {
     return of(experiments.stream().flatMap(experiment -> experiment.steps().stream()).toList());
   }
 
+  /** Errors are the server's word, and stay so however late the generator was. */
   private static ExitStatus of(List<Step> steps) {
-    if (steps.stream().anyMatch(Step::isBottlenecked)) {
-      return BOTTLENECK;
-    }
     if (steps.stream().anyMatch(step -> !step.isClean())) {
       return ERRORS;
+    }
+    if (steps.stream().anyMatch(Step::isBottlenecked)) {
+      return BOTTLENECK;
     }
     return steps.stream().allMatch(Step::isStable) ? OK : UNSTABLE;
   }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -39,8 +40,8 @@ final class FileOptions {
       names = {"--json", "--profile-export-file"},
       paramLabel = "FILE",
       description = {
-        "Write everything measured, with machine, versions, flags and seeds; loadgen rerun repeats",
-        "it, loadgen report shows several side by side."
+        "Write everything measured, with machine, versions, flags and seeds; loadgen rerun repeats "
+            + "it, loadgen report shows several side by side."
       })
   @Nullable Path json;
 
@@ -77,6 +78,17 @@ final class FileOptions {
       throw new IllegalArgumentException("--verbose-csv says what -f writes; give -f FILE");
     }
     Stream.of(json, csv, hgrm, hlog, html).forEach(FileOptions::requireWritable);
+    Set<Path> named = new HashSet<>();
+    Stream.of(json, csv, hgrm, hlog, html)
+        .filter(Objects::nonNull)
+        .map(file -> file.toAbsolutePath().normalize())
+        .filter(file -> !named.add(file))
+        .forEach(FileOptions::refuseTwice);
+  }
+
+  private static void refuseTwice(Path file) {
+    throw new IllegalArgumentException(
+        file + " is named for two results, of which one would replace the other");
   }
 
   /** Checks that a file can be made, with its folders, or replaced. */

@@ -29,7 +29,7 @@ final class InputOptions {
       names = "-b",
       paramLabel = "N",
       description = "Batch: size of every input's first dimension where the model leaves it open.")
-  int batch;
+  @Nullable Integer batch;
 
   @Option(
       names = "--shape",
@@ -45,9 +45,9 @@ final class InputOptions {
       paramLabel = "zero|random|PATH",
       defaultValue = "random",
       description = {
-        "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with",
-        "INPUT.npy or the bare bytes as INPUT or INPUT.bin; a picture (PNG, JPEG, GIF, BMP), a text",
-        "with an example a line, or a folder of them; or a folder with such files and folders by"
+        "What inputs hold (${DEFAULT-VALUE}). A file in perf_analyzer's JSON form, or a folder with "
+            + "INPUT.npy or the bare bytes as INPUT or INPUT.bin; a picture (PNG, JPEG, GIF, BMP), a text "
+            + "with an example a line, or a folder of them; or a folder with such files and folders by"
             + " model."
       })
   String inputData = "random";
@@ -56,8 +56,8 @@ final class InputOptions {
       names = "--pixels",
       paramLabel = "MEAN:DEVIATION",
       description = {
-        "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with",
-        "commas, for red, green and blue (0:1)."
+        "A picture's numbers: (brightness / 255 - mean) / deviation, each one number or three with "
+            + "commas, for red, green and blue (0:1)."
       })
   @Nullable String pixels;
 
@@ -90,8 +90,8 @@ final class InputOptions {
       paramLabel = "NAME:VALUE:TYPE",
       converter = ParameterConverter.class,
       description = {
-        "A parameter that every request carries beside its tensors, of type bool, int or string; give",
-        "it several times for several."
+        "A parameter that every request carries beside its tensors, of type bool, int or string; give "
+            + "it several times for several."
       })
   List<RequestParameter> parameters = new ArrayList<>();
 
@@ -121,12 +121,17 @@ final class InputOptions {
       arity = "0..1",
       fallbackValue = "1e-3",
       description = {
-        "Compare answers with the outputs that the files of --input-data expect: validation_data, or",
-        "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN",
-        "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which",
-        "is read as NaN: with infinities, ask for --output-tensor-format binary."
+        "Compare answers with the outputs that the files of --input-data expect: validation_data, or "
+            + "a folder named expected. Numbers may be off by this share of the tensor's size (1e-3). NaN "
+            + "is equal to NaN, and each infinity to itself; Pipelane's JSON has null for all of them, which "
+            + "is read as NaN: with infinities, ask for --output-tensor-format binary."
       })
   @Nullable Double tolerance;
+
+  /** Rows of a request; 0 leaves them to the shapes. */
+  int batch() {
+    return batch == null ? 0 : batch;
+  }
 
   /** Whether inputs are made up, and not read from files. */
   boolean isMade() {
@@ -138,6 +143,9 @@ final class InputOptions {
   }
 
   private void requireUsed() {
+    if (batch != null && batch < 1) {
+      throw new IllegalArgumentException("-b must be between 1 and 65536: " + batch);
+    }
     if (intRange != null && !is("random")) {
       throw new IllegalArgumentException("--int-range is for --input-data random");
     }
@@ -180,7 +188,7 @@ final class InputOptions {
               case JSON -> InputSettings.Format.JSON;
             },
         byInput,
-        batch,
+        batch(),
         Long.parseLong(range.group(1)),
         Long.parseLong(range.group(2)),
         new Strings(stringLength == null ? Strings.USUAL.length() : stringLength, stringData),
@@ -219,8 +227,13 @@ final class InputOptions {
       throw new IllegalArgumentException(
           "--shape: \"" + text + "\" is not a shape; write INPUT:DIMS, like input_ids:1,16");
     }
-    shapes.put(
-        text.substring(0, colon),
-        Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+    List<Long> before =
+        shapes.put(
+            text.substring(0, colon),
+            Arrays.stream(dimensions.split(",", -1)).map(Long::parseLong).toList());
+    if (before != null) {
+      throw new IllegalArgumentException(
+          "--shape: \"%s\" has two shapes; give one".formatted(text.substring(0, colon)));
+    }
   }
 }

@@ -54,8 +54,8 @@ final class LoadOptions {
         names = "--request-intervals",
         paramLabel = "FILE",
         description = {
-          "Open loop: requests at the intervals of a file, one a line in microseconds, over and over",
-          "again."
+          "Open loop: requests at the intervals of a file, one a line in microseconds, over and over "
+              + "again."
         })
     @Nullable Path intervals;
 
@@ -87,8 +87,8 @@ final class LoadOptions {
       names = "--cv",
       paramLabel = "X",
       description = {
-        "With --distribution gamma: the intervals' standard deviation over their mean; above 1",
-        "requests come in clusters."
+        "With --distribution gamma: the intervals' standard deviation over their mean; above 1 "
+            + "requests come in clusters."
       })
   @Nullable Double variation;
 

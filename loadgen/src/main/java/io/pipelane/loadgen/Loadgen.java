@@ -8,6 +8,7 @@ import io.pipelane.loadgen.report.Build;
 import io.pipelane.loadgen.report.Context;
 import io.pipelane.loadgen.report.Machine;
 import io.pipelane.loadgen.report.SummaryTable;
+import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.server.ServerClient;
 import io.pipelane.loadgen.server.ServerDescription;
 import io.pipelane.loadgen.settings.Endpoint;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
@@ -39,7 +41,8 @@ import picocli.CommandLine.Spec;
           + "stalls looks stalled.",
       "Exit status: 0 all answered, 1 errors among the answers or no load found that "
           + "holds the limit, 2 unstable, 3 wrong options, 4 the load generator was the "
-          + "bottleneck and the figures are worthless, 99 anything else."
+          + "bottleneck and the figures are worthless, 99 anything else. Where several hold, "
+          + "errors come before the bottleneck, and that before unstable."
     },
     sortOptions = false)
 public final class Loadgen implements Callable<Integer> {
@@ -111,6 +114,7 @@ public final class Loadgen implements Callable<Integer> {
     commandLine.registerConverter(Duration.class, new DurationConverter());
     commandLine.setCaseInsensitiveEnumValuesAllowed(true);
     commandLine.setUsageHelpAutoWidth(true);
+    commandLine.setExpandAtFiles(false); // A value may begin with @.
     abbreviateSynopses(commandLine);
     commandLine.setParameterExceptionHandler(
         (exception, _) -> complain(exception.getCommandLine(), ExitStatus.WRONG_OPTION, exception));
@@ -128,16 +132,19 @@ public final class Loadgen implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException, IOException {
     files.requireConsistent();
+    judged.requireConsistent();
     scenarioOptions.check();
     Instant started = Instant.now().truncatedTo(ChronoUnit.SECONDS);
     CommandLine commandLine = spec.commandLine();
     Target target = asked == null ? connection.usual() : asked;
     Endpoint endpoint = connection.endpoint(target);
+    connection.requireUsed(List.of(endpoint));
     try (SignalInterrupt _ = new SignalInterrupt();
         ServerClient client = Servers.client(endpoint)) {
+      List<ModelMetadata> models = scenarioOptions.metadata(client);
+      judged.requireAsked(models);
+      ScenarioOptions.Prepared prepared = scenarioOptions.prepare(endpoint, target.isDjl(), models);
       ServerDescription server = client.description();
-      ScenarioOptions.Prepared prepared =
-          scenarioOptions.prepare(endpoint, target.isDjl(), scenarioOptions.metadata(client));
       Machine machine = Machine.current();
       ConsoleObserver observer =
           new ConsoleObserver(commandLine.getOut(), commandLine.getErr(), server, machine, judged);

@@ -2,7 +2,9 @@ package io.pipelane.loadgen;
 
 import io.pipelane.loadgen.settings.ModelChoice;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
@@ -51,6 +53,18 @@ final class ModelOptions {
         || popularity.zipf != null
         || popularity.uniform
         || popularity.switchStorm;
+  }
+
+  /** Checks that no model is named twice: its figures stand under its name. */
+  void requireDistinct() {
+    Set<String> names = new HashSet<>();
+    for (String name : models) {
+      if (!names.add(name)) {
+        throw new IllegalArgumentException(
+            "--model: \"%s\" is named twice; name each model once, and use --zipf or --trace to ask some more often"
+                .formatted(name));
+      }
+    }
   }
 
   ModelChoice choice() {

@@ -77,16 +77,14 @@ final class ScenarioOptions {
     }
     load.plan(window.percentile, replayed());
     window();
+    model.requireDistinct();
     model.choice().shares(1);
     input.settings(null, window.seed);
   }
 
   /** Whoever makes the requests says how many rows they have. */
   private void requireOneBatch() {
-    if (input.batch < 0) {
-      throw new IllegalArgumentException("-b must not be negative: " + input.batch);
-    }
-    if (input.batch > 0 && (trace != null || !input.isMade())) {
+    if (input.batch != null && (trace != null || !input.isMade())) {
       throw new IllegalArgumentException(
           "-b is for made-up inputs: files of --input-data and --trace say themselves how many rows"
               + " a request has");
@@ -100,7 +98,7 @@ final class ScenarioOptions {
 
   /** Rows of a request, on the average. */
   double rowsPerRequest() {
-    return trace == null ? Math.max(1, input.batch) : trace.meanBatch();
+    return trace == null ? Math.max(1, input.batch()) : trace.meanBatch();
   }
 
   /** Asks a server for the inputs of all models. */
@@ -127,7 +125,7 @@ final class ScenarioOptions {
   Prepared prepare(Endpoint endpoint, boolean isDjl, List<ModelMetadata> models) {
     InputSettings inputs = input.settings(prescribed(endpoint, isDjl), window.seed);
     InputShapes.requireUsed(inputs.shapes(), models);
-    int largest = trace == null ? input.batch : trace.largestBatch();
+    int largest = trace == null ? input.batch() : trace.largestBatch();
     if (largest > 1 && input.isMade()) {
       InputShapes.requireBatches(models, largest);
     }

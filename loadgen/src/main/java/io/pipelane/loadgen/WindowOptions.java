@@ -33,8 +33,8 @@ final class WindowOptions {
       names = "--warmup-request-count",
       paramLabel = "N",
       description = {
-        "Instead of a time: measuring begins when N requests have come to an end, load going on",
-        "meanwhile."
+        "Instead of a time: measuring begins when N requests have come to an end, load going on "
+            + "meanwhile."
       })
   @Nullable Long warmupRequests;
 
@@ -55,8 +55,8 @@ final class WindowOptions {
       names = {"-p", "--measurement-interval"},
       paramLabel = "MS",
       description = {
-        "Instead of --duration: measure windows of so many milliseconds until the last three agree",
-        "in throughput and latency, and show those three."
+        "Instead of --duration: measure windows of so many milliseconds until the last three agree "
+            + "in throughput and latency, and show those three."
       })
   @Nullable Long measurementInterval;
 
@@ -64,8 +64,8 @@ final class WindowOptions {
       names = "--measurement-mode",
       paramLabel = "time_windows|count_windows",
       description = {
-        "What ends such a window: the time of -p (5000 ms), or that --measurement-request-count of",
-        "requests have come to an end in it (time_windows with -p, otherwise no windows)."
+        "What ends such a window: the time of -p (5000 ms), or that --measurement-request-count of "
+            + "requests have come to an end in it (time_windows with -p, otherwise no windows)."
       })
   @Nullable Mode mode;
 
@@ -188,7 +188,7 @@ final class WindowOptions {
     if (warmup.compareTo(trace) >= 0) {
       throw new IllegalArgumentException(
           "--warmup: the trace ends after %s, so nothing is left to measure behind %s"
-              .formatted(trace, warmup));
+              .formatted(Span.seconds(trace), Span.seconds(warmup)));
     }
     return trace.minus(warmup);
   }

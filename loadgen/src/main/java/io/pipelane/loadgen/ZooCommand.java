@@ -41,8 +41,8 @@ public final class ZooCommand implements Subcommand {
       names = "--seed",
       paramLabel = "N",
       description = {
-        "Decides the weights (${DEFAULT-VALUE}). The same seed gives the same bytes, another one",
-        "a variant of the same structure."
+        "Decides the weights (${DEFAULT-VALUE}). The same seed gives the same bytes, another one "
+            + "a variant of the same structure."
       })
   private long seed = 1;
 

@@ -44,8 +44,8 @@ public final class ClusterCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "TYPE",
       description = {
-        "Types of the devices of a host, as all hosts have them: T4-like or H200-like",
-        "(${DEFAULT-VALUE})."
+        "Types of the devices of a host, as all hosts have them: T4-like or H200-like "
+            + "(${DEFAULT-VALUE})."
       })
   private List<String> gpus = List.of(GpuType.T4_LIKE.name());
 
@@ -54,8 +54,8 @@ public final class ClusterCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "FILE",
       description = {
-        "What bench sharing wrote with --json, of one pair on one device: go by it in place of assumed",
-        "figures; of ways that several files have the first counts."
+        "What bench sharing wrote with --json, of one pair on one device: go by it in place of assumed "
+            + "figures; of ways that several files have the first counts."
       })
   private List<Path> sharing = List.of();
 
@@ -83,8 +83,8 @@ public final class ClusterCommand implements Callable<Integer> {
       names = "--overlimit-period",
       paramLabel = "MIN",
       description = {
-        "For which an overloaded device takes no job at least, doubled by each time within two hours",
-        "(${DEFAULT-VALUE})."
+        "For which an overloaded device takes no job at least, doubled by each time within two hours "
+            + "(${DEFAULT-VALUE})."
       })
   private int overlimitPeriod = 5;
 

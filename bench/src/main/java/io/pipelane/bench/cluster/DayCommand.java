@@ -56,8 +56,8 @@ public final class DayCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "FILE",
       description = {
-        "What bench sharing wrote with --json of the same models on this device, way gates, best a",
-        "moment ago: what the simulator goes by."
+        "What bench sharing wrote with --json of the same models on this device, way gates, best a "
+            + "moment ago: what the simulator goes by."
       })
   private List<Path> sharing = List.of();
 

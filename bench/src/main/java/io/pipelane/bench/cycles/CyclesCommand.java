@@ -44,8 +44,8 @@ public final class CyclesCommand implements Callable<Integer> {
       names = "--background",
       paramLabel = "NAME",
       description = {
-        "The model of the background job, or the beginning of a case (${DEFAULT-VALUE}); the zoo's",
-        "*_train are training steps."
+        "The model of the background job, or the beginning of a case (${DEFAULT-VALUE}); the zoo's "
+            + "*_train are training steps."
       })
   private String background = "vae_train";
 

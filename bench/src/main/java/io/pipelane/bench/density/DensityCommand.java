@@ -74,8 +74,8 @@ public final class DensityCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "US",
       description = {
-        "What a run should wait at most; 0 is no target (${DEFAULT-VALUE}). Each is a row of its",
-        "own for expected-stall."
+        "What a run should wait at most; 0 is no target (${DEFAULT-VALUE}). Each is a row of its "
+            + "own for expected-stall."
       })
   private List<Integer> stallTargets = List.of(0);
 

@@ -65,8 +65,8 @@ public final class EnsembleCommand implements Callable<Integer> {
       paramLabel = "KIND",
       defaultValue = "thread",
       description = {
-        "Whether models run in worker processes, process or thread (${DEFAULT-VALUE}); on a GPU two",
-        "servers need processes of their own."
+        "Whether models run in worker processes, process or thread (${DEFAULT-VALUE}); on a GPU two "
+            + "servers need processes of their own."
       })
   private String isolation = "thread";
 

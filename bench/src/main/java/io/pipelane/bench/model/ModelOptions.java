@@ -18,8 +18,8 @@ public final class ModelOptions {
       split = ",",
       paramLabel = "NAME",
       description = {
-        "Models, or beginnings of the names of the demo's cases; all for every one of the demo and",
-        "the zoo (${DEFAULT-VALUE})."
+        "Models, or beginnings of the names of the demo's cases; all for every one of the demo and "
+            + "the zoo (${DEFAULT-VALUE})."
       })
   private List<String> names =
       List.of(

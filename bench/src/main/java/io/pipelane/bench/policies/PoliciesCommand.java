@@ -68,8 +68,8 @@ public final class PoliciesCommand implements Callable<Integer> {
       paramLabel = "N",
       split = ",",
       description = {
-        "Instead of policies, compare numbers of restarts (scheduling.restarts) with the first, under",
-        "srtf, on a device with room for the largest model alone."
+        "Instead of policies, compare numbers of restarts (scheduling.restarts) with the first, under "
+            + "srtf, on a device with room for the largest model alone."
       })
   private List<Integer> restarts = List.of();
 

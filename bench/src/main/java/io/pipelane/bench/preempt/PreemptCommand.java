@@ -44,8 +44,8 @@ public final class PreemptCommand implements Callable<Integer> {
       names = "--background",
       paramLabel = "NAME",
       description = {
-        "The job's model, or the beginning of a case (${DEFAULT-VALUE}); the zoo's *_train are",
-        "training steps."
+        "The job's model, or the beginning of a case (${DEFAULT-VALUE}); the zoo's *_train are "
+            + "training steps."
       })
   private String background = "resnet50_train";
 

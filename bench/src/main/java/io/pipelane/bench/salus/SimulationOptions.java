@@ -31,8 +31,8 @@ public final class SimulationOptions {
       names = "--link",
       paramLabel = "GB/S",
       description = {
-        "At which a job's persistent memory comes in when it is not there, as measured on an H200",
-        "(${DEFAULT-VALUE})."
+        "At which a job's persistent memory comes in when it is not there, as measured on an H200 "
+            + "(${DEFAULT-VALUE})."
       })
   private double link = 55.5;
 
@@ -40,8 +40,8 @@ public final class SimulationOptions {
       names = "--change",
       paramLabel = "MS",
       description = {
-        "What changing to another job costs otherwise, as measured of cold ResNet-152 on an H200",
-        "(${DEFAULT-VALUE})."
+        "What changing to another job costs otherwise, as measured of cold ResNet-152 on an H200 "
+            + "(${DEFAULT-VALUE})."
       })
   private double change = 0.15;
 

@@ -63,8 +63,8 @@ public final class WorkersCommand implements Callable<Integer> {
       split = ",",
       paramLabel = "NAME,NAME",
       description = {
-        "The model that leaves and the one that comes, of the zoo or beginnings of the names of the",
-        "demo's cases (${DEFAULT-VALUE})."
+        "The model that leaves and the one that comes, of the zoo or beginnings of the names of the "
+            + "demo's cases (${DEFAULT-VALUE})."
       })
   private List<String> models = List.of("ppocr-v4-rec", "minilm-l6-v2 16");
 

@@ -143,7 +143,10 @@ public record Experiment(
     }
     double highest = search.highest();
     Map.@Nullable Entry<Double, Step> refused = byLoad.higherEntry(highest);
-    boolean isGenerators = refused != null && refused.getValue().isBottlenecked();
+    boolean isGenerators =
+        refused != null
+            && refused.getValue().isBottlenecked()
+            && plan.limit().isAnswered(refused.getValue());
     return new Experiment(progress.steps, List.of(), OptionalDouble.of(highest), isGenerators);
   }
 }

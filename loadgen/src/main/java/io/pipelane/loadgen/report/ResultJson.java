@@ -14,7 +14,8 @@ import java.util.TreeMap;
 
 /**
  * An experiment as JSON for programs and for {@link HtmlReport}: times in microseconds, spans in
- * seconds. The form has a number that changes when members change their meaning.
+ * seconds; the latencies of no answers are null. The form has a number that changes when members
+ * change their meaning.
  */
 public final class ResultJson {
   static final String FORM = "pipelane-loadgen";

@@ -118,23 +118,31 @@ final class RunJson {
     return node;
   }
 
+  /** A count and its figures, which are null where there is nothing to count. */
   private ObjectNode latency(Histogram nanos) {
     LatencySummary summary = LatencySummary.of(nanos);
     ObjectNode node = json.createObjectNode();
     node.put("count", nanos.getTotalCount());
-    node.put("mean", summary.mean() / NANOS_PER_MICROSECOND);
+    node.put("mean", micros(nanos, summary.mean()));
     for (int i = 0; i < LatencySummary.PERCENTILES.size(); i++) {
       node.put(
           LatencySummary.name(LatencySummary.PERCENTILES.get(i)),
-          summary.percentiles().get(i) / NANOS_PER_MICROSECOND);
+          micros(nanos, summary.percentiles().get(i)));
     }
-    node.put("max", summary.max() / NANOS_PER_MICROSECOND);
+    node.put("max", micros(nanos, summary.max()));
     return node;
+  }
+
+  private static @Nullable Double micros(Histogram of, double nanos) {
+    return of.getTotalCount() == 0 ? null : nanos / NANOS_PER_MICROSECOND;
   }
 
   /** Pairs of a percentile and its latency, denser towards the tail. */
   private ArrayNode curve(Histogram nanos) {
     var curve = json.createArrayNode();
+    if (nanos.getTotalCount() == 0) {
+      return curve;
+    }
     for (HistogramIterationValue point : nanos.percentiles(CURVE_TICKS)) {
       curve
           .addArray()
@@ -165,9 +173,9 @@ final class RunJson {
         .put("errors", slice.errors())
         .put("cold", slice.cold())
         .put("count", nanos.getTotalCount())
-        .put("p50", nanos.getValueAtPercentile(50) / NANOS_PER_MICROSECOND)
-        .put("p99", nanos.getValueAtPercentile(99) / NANOS_PER_MICROSECOND)
-        .put("max", nanos.getMaxValue() / NANOS_PER_MICROSECOND);
+        .put("p50", micros(nanos, (double) nanos.getValueAtPercentile(50)))
+        .put("p99", micros(nanos, (double) nanos.getValueAtPercentile(99)))
+        .put("max", micros(nanos, (double) nanos.getMaxValue()));
   }
 
   private static double seconds(Duration duration) {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.JsonComplaint;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -49,7 +50,7 @@ final class ExampleJson {
     } catch (IOException | IllegalArgumentException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
-          "--input-data: no examples for \"" + model.name() + "\": " + e.getMessage(),
+          "--input-data: no examples for \"" + model.name() + "\": " + JsonComplaint.of(e),
           e);
     }
   }

@@ -6,11 +6,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.loadgen.file.JsonComplaint;
 import io.pipelane.loadgen.network.TrustManagers;
 import io.pipelane.loadgen.request.ModelMetadata;
 import io.pipelane.loadgen.result.ServerText;
 import io.pipelane.loadgen.settings.Endpoint;
 import io.pipelane.loadgen.settings.ModelRequests;
+import io.pipelane.loadgen.settings.Span;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -153,19 +156,28 @@ public final class HttpServerClient implements ServerClient {
       Throwable cause = Objects.requireNonNullElse(e.getCause(), e);
       throw unavailable(asked, words(cause), cause);
     } catch (TimeoutException e) {
-      throw unavailable(asked, "no whole answer within " + timeout, e);
+      throw unavailable(asked, "no whole answer within " + Span.seconds(timeout), e);
     } finally {
       answer.cancel(true);
     }
   }
 
   private static String words(Throwable failure) {
+    if (isCausedBy(failure, UnresolvedAddressException.class)) {
+      return "nobody knows the name of the host";
+    }
+    return isCausedBy(failure, ConnectException.class)
+        ? "nobody takes the connection; does the server run?"
+        : ServerText.of(failure.toString());
+  }
+
+  private static boolean isCausedBy(Throwable failure, Class<? extends Throwable> kind) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof UnresolvedAddressException) {
-        return "nobody knows the name of the host";
+      if (kind.isInstance(cause)) {
+        return true;
       }
     }
-    return ServerText.of(failure.toString()) + "; does the server run?";
+    return false;
   }
 
   private static StatusException unavailable(HttpRequest asked, String why, Throwable cause) {
@@ -174,6 +186,8 @@ public final class HttpServerClient implements ServerClient {
 
   private StatusException nonsense(String path, String expected, Exception cause) {
     return new StatusException(
-        Status.INTERNAL, url + path + " answers no " + expected + ": " + cause.getMessage(), cause);
+        Status.INTERNAL,
+        url + path + " answers no " + expected + ": " + JsonComplaint.of(cause),
+        cause);
   }
 }

@@ -80,7 +80,8 @@ public sealed interface ArrivalPattern {
       requireRate(requestsPerSecondWithin);
       if (!on.isPositive() || !off.isPositive()) {
         throw new IllegalArgumentException(
-            "bursts and the silence between them must last: " + on + ", " + off);
+            "bursts and the silence between them must last: %s, %s"
+                .formatted(Span.seconds(on), Span.seconds(off)));
       }
     }
 

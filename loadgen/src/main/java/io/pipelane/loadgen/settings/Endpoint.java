@@ -12,6 +12,7 @@ import java.util.Map;
  * @param headers that every request carries, in gRPC as metadata
  */
 public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
+  private static final int MAXIMUM_PORT = 65_535;
   private static final Map<String, Integer> PORTS =
       Map.of("http", 80, "https", 443, "grpc", 8001, "grpcs", 8001);
 
@@ -22,6 +23,10 @@ public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
           "\""
               + url
               + "\" is not a server's address; write http://host:port, https, grpc or grpcs");
+    }
+    if (url.getPort() > MAXIMUM_PORT) {
+      throw new IllegalArgumentException(
+          "the port of a server's address is at most " + MAXIMUM_PORT + ": " + url);
     }
     if (url.getRawUserInfo() != null) {
       throw new IllegalArgumentException(

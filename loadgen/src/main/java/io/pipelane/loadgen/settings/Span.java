@@ -1,10 +1,21 @@
 package io.pipelane.loadgen.settings;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Locale;
 
 /** The length of a part of a test. */
 public sealed interface Span {
+  /** A length of time in words, exactly, like {@code 0.5 s}. */
+  static String seconds(Duration duration) {
+    BigDecimal seconds = BigDecimal.valueOf(duration.getSeconds());
+    return seconds
+            .add(BigDecimal.valueOf(duration.getNano(), 9))
+            .stripTrailingZeros()
+            .toPlainString()
+        + " s";
+  }
+
   /** A length of time. */
   record Time(Duration duration) implements Span {
     /** None at all. */

@@ -73,7 +73,8 @@ public record Window(
   private static void requireWithin(String name, Duration value, Duration minimum) {
     if (value.compareTo(minimum) < 0 || value.compareTo(MAXIMUM) > 0) {
       throw new IllegalArgumentException(
-          name + " must be between " + minimum + " and " + MAXIMUM + ": " + value);
+          "%s must be between %s and %s: %s"
+              .formatted(name, Span.seconds(minimum), Span.seconds(MAXIMUM), Span.seconds(value)));
     }
   }
 }

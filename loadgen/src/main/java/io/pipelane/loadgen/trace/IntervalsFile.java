@@ -49,7 +49,17 @@ public final class IntervalsFile {
     if (intervals.isEmpty()) {
       throw wrong(file + " holds no interval; write microseconds, one number a line");
     }
+    requireRate(file, intervals);
     return intervals;
+  }
+
+  /** Some interval has to last, however short most are. */
+  private static void requireRate(Path file, List<Duration> intervals) {
+    try {
+      Object _ = new ArrivalPattern.Listed(intervals);
+    } catch (IllegalArgumentException e) {
+      throw wrong(file + " holds intervals that are too short: " + e.getMessage());
+    }
   }
 
   private static Duration parse(Path file, int number, String line) {

@@ -2,7 +2,7 @@
 // Draws the page from the experiments' JSON. Times in the JSON are microseconds, shown as milliseconds.
 const results = JSON.parse(document.getElementById("data").textContent);
 const color = i => `var(--c${i % 6})`;
-const ms = us => us / 1000;
+const ms = us => us === null ? NaN : us / 1000; // of no answers there is no time
 
 function named(index, text) {
   if (results.length < 2) return text;
@@ -105,6 +105,7 @@ function sweep() {
 }
 
 function interval(estimate, divisor) {
+  if (estimate.mean === null) return "–";
   const spread = estimate.half_width_95 === undefined ? ""
     : ` ± ${number(estimate.half_width_95 / divisor)}`;
   return number(estimate.mean / divisor) + spread;
@@ -115,9 +116,9 @@ function multiple(step, reference, figure) {
   const others = numbered(reference);
   const ratios = [...numbered(step)].filter(([n]) => others.has(n))
     .map(([n, run]) => figure(run.total) / figure(others.get(n).total));
-  if (!ratios.length) return "–";
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
-  if (ratios.length < 2 || !isFinite(mean) || step === reference) return number(mean, 2) + " ×";
+  if (!(mean > 0 && isFinite(mean))) return "–";
+  if (ratios.length < 2 || step === reference) return number(mean, 2) + " ×";
   return node("span", {}, number(mean, 2) + " ×", node("small", {class: "spread"},
     `${number(Math.min(...ratios), 2)} to ${number(Math.max(...ratios), 2)}`));
 }
@@ -138,7 +139,7 @@ function summary() {
     if (slo) cells.push(...(result.objective_us === undefined ? ["–", "–"]
       : [percent(mean("attainment")), number(mean("goodput"))]));
     if (base) cells.push(...[total => total.answers_per_second,
-      total => total.response_time_us.p50, total => total.response_time_us.p99].map(ratio));
+      total => ms(total.response_time_us.p50), total => ms(total.response_time_us.p99)].map(ratio));
     cells.push([s.stable ? "" : "unstable", s.generator_was_the_bottleneck ? "generator" : ""]
       .filter(t => t).join(", ") || "sound");
     return cells;

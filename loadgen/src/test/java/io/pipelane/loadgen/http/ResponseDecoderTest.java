@@ -110,6 +110,16 @@ class ResponseDecoderTest {
   }
 
   @Test
+  void decode_bytesThatActOnATerminal_areNotRepeated() {
+    MalformedResponseException refused =
+        assertThrows(
+            MalformedResponseException.class,
+            () -> new ResponseDecoder(true).decode(bytes("\u0000\u001b[2Jgone\r\n")));
+
+    assertEquals("not an HTTP/1.x response: \" [2jgone\"", refused.getMessage());
+  }
+
+  @Test
   void decode_endlessHead_refused() {
     ByteBuf endless = bytes("HTTP/1.1 200 OK\r\n" + "x: y\r\n".repeat(20_000));
 

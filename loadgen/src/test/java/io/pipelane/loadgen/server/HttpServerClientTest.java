@@ -48,16 +48,30 @@ class HttpServerClientTest {
     server.stop(0);
   }
 
+  /** No network knows a name with so long a label: DNS cannot even be asked for it. */
   @Test
   void model_hostThatNobodyKnows_isSaidToBeUnknown() {
+    String host = "h".repeat(64) + ".invalid";
     try (HttpServerClient lost =
-        new HttpServerClient(Endpoint.of(URI.create("http://nosuch.invalid:8000")))) {
+        new HttpServerClient(Endpoint.of(URI.create("http://" + host + ":8000")))) {
       StatusException refused = assertThrows(StatusException.class, () -> lost.model("m", ""));
 
       assertEquals(
-          "cannot ask http://nosuch.invalid:8000/v2/models/m: nobody knows the name of the host",
+          "cannot ask http://%s:8000/v2/models/m: nobody knows the name of the host"
+              .formatted(host),
           refused.getMessage());
     }
+  }
+
+  @Test
+  void model_answerThatIsNoJson_isSaidInOneLine() {
+    answers.put("/v2/models/m", "<html>");
+
+    StatusException refused = assertThrows(StatusException.class, () -> client.model("m", ""));
+
+    String message = String.valueOf(refused.getMessage());
+    assertTrue(message.contains("no model metadata: line 1, column 1: Unexpected"), message);
+    assertEquals(1, message.lines().count(), message);
   }
 
   @Test

@@ -36,7 +36,9 @@ class IntervalsFileTest {
         "'5\n1.5' | line 2: \"1.5\"",
         "-1 | line 1",
         "3600000001 | up to an hour",
-        "'' | no"
+        "'' | no",
+        "'0\n0' | /i holds intervals that are too short: rate must be",
+        "'0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n1' | too short"
       })
   void read_somethingElse_refusedWithTheLine(String content, String message) throws Exception {
     Path file = Files.writeString(folder.resolve("i"), content);

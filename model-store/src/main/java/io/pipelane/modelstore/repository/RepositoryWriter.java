@@ -104,7 +104,7 @@ public final class RepositoryWriter {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed
    */
   public StoredOptions options(String model) {
-    requireName(model);
+    ModelName.require(model);
     return new StoredOptions(this, model, root.resolve(model));
   }
 
@@ -129,7 +129,7 @@ public final class RepositoryWriter {
    *     Status#TOO_LARGE} beyond the limit, {@link Status#UNAVAILABLE} when nothing can be written
    */
   public CarriedModel carry(String model, Map<String, byte[]> files) {
-    requireName(model);
+    ModelName.require(model);
     long bytes = files.values().stream().mapToLong(file -> file.length).sum();
     if (bytes > limit.bytes()) {
       throw new StatusException(
@@ -147,16 +147,8 @@ public final class RepositoryWriter {
   }
 
   private Path target(ModelVersion version) {
-    requireName(version.model());
+    ModelName.require(version.model());
     return folder(version).resolve(Long.toString(version.version()));
-  }
-
-  private static void requireName(String model) {
-    if (!ModelName.isOne(model)) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT,
-          "\"%s\" is no name of a model: %s".formatted(model, ModelName.FORM));
-    }
   }
 
   private Path folder(ModelVersion version) {

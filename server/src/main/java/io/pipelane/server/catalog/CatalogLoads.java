@@ -2,6 +2,7 @@ package io.pipelane.server.catalog;
 
 import static java.util.stream.Collectors.joining;
 
+import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.CarriedModel;
@@ -105,6 +106,7 @@ final class CatalogLoads {
     List<Registered> found = scan.registered();
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
     if (found.isEmpty() && problems.isEmpty() && model.isEmpty()) {
+      ModelName.require(name);
       throw CatalogModels.unknown(name);
     }
     Outcome outcome = update(model, found, problems);

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -89,7 +90,9 @@ final class InferCommand implements Subcommand {
       TensorSpec tensor = named(input, declared);
       String value =
           input.substring(input.startsWith(tensor.name() + "=") ? tensor.name().length() + 1 : 0);
-      given.put(tensor.name(), InputArgument.read(tensor, value));
+      if (given.put(tensor.name(), InputArgument.read(tensor, value)) != null) {
+        throw wrongInputs("input " + tensor.name() + " is given twice", declared);
+      }
     }
     if (!given.keySet().containsAll(declared.keySet())) {
       throw wrongInputs("not all inputs are given", declared);
@@ -111,9 +114,17 @@ final class InferCommand implements Subcommand {
       }
     }
     if (declared.size() == 1) {
-      return declared.values().iterator().next();
+      TensorSpec only = declared.values().iterator().next();
+      if (mayBeValue(input, only)) {
+        return only;
+      }
     }
     throw wrongInputs("\"" + input + "\" names none of the inputs", declared);
+  }
+
+  /** Text may hold anything, as may a file's name; a number holds no equals sign. */
+  private static boolean mayBeValue(String input, TensorSpec tensor) {
+    return tensor.type() == TensorType.BYTES || input.startsWith("@") || !input.contains("=");
   }
 
   private StatusException wrongInputs(String complaint, Map<String, TensorSpec> declared) {

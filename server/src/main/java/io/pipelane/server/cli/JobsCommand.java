@@ -10,6 +10,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** Lists, submits, shows and cancels a running server's jobs. */
@@ -85,11 +86,11 @@ final class JobsCommand implements Subcommand {
   @Command(name = "list", description = "List the jobs.")
   static final class ListJobs implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
-    @Mixin private ServerAddress address = new ServerAddress();
+    @ParentCommand private JobsCommand jobs = new JobsCommand();
 
     @Override
     public Integer call() {
-      return list(spec, address);
+      return list(spec, jobs.address);
     }
   }
 
@@ -101,7 +102,7 @@ final class JobsCommand implements Subcommand {
               + " jobs.folder.")
   static final class Submit implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
-    @Mixin private ServerAddress address = new ServerAddress();
+    @ParentCommand private JobsCommand jobs = new JobsCommand();
 
     @Parameters(paramLabel = "MODEL", description = "The model's name.")
     private String model = "";
@@ -155,7 +156,7 @@ final class JobsCommand implements Subcommand {
       if (repeat != null) {
         request.put("repeat", repeat);
       }
-      try (ServerClient client = address.connect()) {
+      try (ServerClient client = jobs.address.connect()) {
         return tell(spec, client.post(request, "v2", "jobs"));
       }
     }
@@ -171,14 +172,14 @@ final class JobsCommand implements Subcommand {
   @Command(name = "show", description = "Show a job.")
   static final class Show implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
-    @Mixin private ServerAddress address = new ServerAddress();
+    @ParentCommand private JobsCommand jobs = new JobsCommand();
 
     @Parameters(paramLabel = "ID", description = "The job.")
     private String id = "";
 
     @Override
     public Integer call() {
-      try (ServerClient client = address.connect()) {
+      try (ServerClient client = jobs.address.connect()) {
         return tell(spec, client.get("v2", "jobs", id));
       }
     }
@@ -190,14 +191,14 @@ final class JobsCommand implements Subcommand {
       description = "Cancel a job, or forget one that has ended; its output stays.")
   static final class Cancel implements Subcommand {
     @Spec private CommandSpec spec = CommandSpec.create();
-    @Mixin private ServerAddress address = new ServerAddress();
+    @ParentCommand private JobsCommand jobs = new JobsCommand();
 
     @Parameters(paramLabel = "ID", description = "The job.")
     private String id = "";
 
     @Override
     public Integer call() {
-      try (ServerClient client = address.connect()) {
+      try (ServerClient client = jobs.address.connect()) {
         return tell(spec, client.delete("v2", "jobs", id));
       }
     }

@@ -63,6 +63,7 @@ public final class Pipelane implements Runnable {
     commandLine.getSubcommands().values().forEach(Pipelane::withHelp);
     return commandLine
         .setUsageHelpAutoWidth(true)
+        .setExpandAtFiles(false) // What begins with @ is a value, as of infer --input @FILE.
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setParameterExceptionHandler((error, arguments) -> misused(error))
         .setExecutionExceptionHandler((error, command, parsed) -> report(error, command));

@@ -380,6 +380,10 @@ class RepositoryCatalogTest {
     try (PipelaneServer server = start()) {
       ModelCatalog catalog = server.catalog();
       assertEquals(Status.NOT_FOUND, failure(catalog.load("nobody")).status());
+      StatusException misnamed = failure(catalog.load("no/body"));
+      assertEquals(Status.INVALID_ARGUMENT, misnamed.status());
+      assertTrue(
+          String.valueOf(misnamed.getMessage()).contains("letters, digits"), misnamed::toString);
       assertEquals(
           Status.NOT_FOUND,
           assertThrows(StatusException.class, () -> catalog.unload("nobody")).status());

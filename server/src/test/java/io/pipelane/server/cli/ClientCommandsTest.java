@@ -352,6 +352,61 @@ class ClientCommandsTest {
   }
 
   @Test
+  void infer_wrongNameForTheOnlyInput_namesIt() {
+    answers.put("GET /v2/models/squarer", ENCODER.replaceFirst(",\\s*\\{\"name\":\"mask.*?}", ""));
+    Outcome wrong = run("infer", "squarer", "--input", "id=[[1,2]]");
+    assertEquals(1, wrong.exitCode());
+    assertTrue(wrong.err().contains("\"id=[[1,2]]\" names none of the inputs"), wrong::err);
+    assertTrue(wrong.err().contains("--input ids=...  INT64 [-1,-1]"), wrong::err);
+    String file = run("infer", "squarer", "--input", "@/absent=file").err();
+    assertTrue(file.contains("cannot be read from /absent=file"), file);
+  }
+
+  @Test
+  void infer_fileBehindABlank_isReadAsJson(@TempDir Path folder) throws IOException {
+    answers.put("GET /v2/models/the%20speaker", SPEAKER);
+    answers.put("POST /v2/models/the%20speaker/infer", "{}");
+    Path file = Files.writeString(folder.resolve("input.json"), "[\"two words\"]");
+    Outcome outcome = run("infer", "the speaker", "--input", "@" + file);
+    assertEquals(0, outcome.exitCode(), outcome.err());
+    assertEquals("[\"two words\"]", sentInput(0).path("data").toString());
+    Outcome directory = run("infer", "the speaker", "--input", "@" + folder);
+    assertTrue(directory.err().contains("cannot be read from " + folder), directory::err);
+  }
+
+  @Test
+  void infer_inputTwice_isRefused() {
+    answers.put("GET /v2/models/the%20speaker", SPEAKER);
+    Outcome twice = run("infer", "the speaker", "--input", "a", "--input", "text=b");
+    assertEquals(1, twice.exitCode());
+    assertTrue(twice.err().contains("input text is given twice"), twice::err);
+  }
+
+  @Test
+  void jobs_addressInFrontOfTheSubcommandOrBehindIt_isAsked() {
+    answers.put("GET /v2/jobs/7", "{\"id\":\"7\"}");
+    String url = "--url=http://127.0.0.1:" + server.getAddress().getPort();
+    for (String[] arguments :
+        new String[][] {{"jobs", url, "show", "7"}, {"jobs", "show", url, "7"}}) {
+      Outcome outcome = CommandLineFixture.run(arguments);
+      assertEquals(0, outcome.exitCode(), outcome.err());
+    }
+  }
+
+  @Test
+  void url_thatIsNone_isSaidSo() {
+    for (String url : new String[] {"127.0.0.1:8000", "http://127.0.0.1:65536", "http://a b", ""}) {
+      Outcome outcome = CommandLineFixture.run("models", "--url", url);
+      assertEquals(
+          "pipelane models: \""
+              + url
+              + "\" is no address of a server; write it like"
+              + " http://127.0.0.1:8000\n",
+          outcome.err());
+    }
+  }
+
+  @Test
   void infer_unknownModel_printsTheServersReason() {
     Outcome outcome = run("infer", "absent", "--input", "x=1");
     assertEquals(1, outcome.exitCode());
