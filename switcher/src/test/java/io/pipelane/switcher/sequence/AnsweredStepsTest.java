@@ -31,12 +31,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,8 +47,6 @@ import org.junit.jupiter.api.io.TempDir;
 class AnsweredStepsTest {
   private static final int WIDTH = 16;
   private static final long STATE = WIDTH * (long) Float.BYTES;
-  private static final int CLIENTS = 4;
-  private static final int STEPS = 4_000;
 
   @TempDir Path folder;
   private final BoundedReservations working = new BoundedReservations(2 * STATE);
@@ -188,45 +183,6 @@ class AnsweredStepsTest {
     step("a", true, false, "first", sendMore);
     end.join(); // What comes back is begun by another thread.
     assertEquals(List.of("first", "begun b", "second", "third"), told.subList(0, 4));
-  }
-
-  /** Several threads ask at once, so that who goes on waits for the sequence at times. */
-  @Test
-  void stepsThatComeWhileOthersAreTold_passNobody() throws Exception {
-    try (ExecutorService thread = Executors.newSingleThreadExecutor();
-        ExecutorService clients = Executors.newFixedThreadPool(CLIENTS)) {
-      lane = thread;
-      begin("a");
-      List<Future<?>> all = new ArrayList<>();
-      for (int client = 0; client < CLIENTS; client++) {
-        String name = client + " ";
-        all.add(clients.submit(() -> stepsOf(name)));
-      }
-      for (Future<?> each : all) {
-        each.get();
-      }
-    }
-    for (int client = 0; client < CLIENTS; client++) {
-      String name = client + " ";
-      List<String> own = told.stream().filter(each -> each.startsWith(name)).toList();
-      assertEquals(STEPS, own.size());
-      assertEquals(
-          List.of(),
-          IntStream.range(0, STEPS)
-              .filter(i -> !own.get(i).equals(name + i))
-              .mapToObj(own::get)
-              .toList());
-    }
-  }
-
-  /** Has some under way at a time. */
-  private void stepsOf(String client) {
-    Semaphore mayCome = new Semaphore(8);
-    for (int i = 0; i < STEPS; i++) {
-      mayCome.acquireUninterruptibly();
-      step("a", false, false, client + i, mayCome::release);
-    }
-    mayCome.acquireUninterruptibly(8);
   }
 
   /** The thread that has told of its end may be about to take it out of the table. */
