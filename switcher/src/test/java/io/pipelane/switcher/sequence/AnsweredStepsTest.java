@@ -5,14 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
-import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -20,13 +15,10 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -35,53 +27,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What whoever hears of a step's end finds from that moment on; there is room for one state. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("NullAway.Init") // begin() fills the fields.
-class AnsweredStepsTest {
-  private static final int WIDTH = 16;
-  private static final long STATE = WIDTH * (long) Float.BYTES;
-
-  @TempDir Path folder;
-  private final BoundedReservations working = new BoundedReservations(2 * STATE);
+class AnsweredStepsTest extends SequencesOfOneModel {
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
-  private ImportedModel model;
-  private Sequences sequences;
   private Executor lane = Runnable::run;
   private boolean failing;
 
-  @BeforeEach
-  void begin() throws Exception {
-    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    sequences =
-        new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            10 * STATE,
-            _ -> false,
-            (_, _) -> {},
-            new StepBounds(1_000, 1 << 20),
-            this::run,
-            System::nanoTime);
-    sequences.agree(model, Map.of("t", "s"));
+  AnsweredStepsTest() {
+    super(2 * ROW, 10 * ROW);
   }
 
-  @AfterEach
-  void everythingIsGivenBack() {
-    sequences.forget(model.version());
-    sequences.close();
-    assertEquals(2 * STATE, working.freeBytes());
-    assertEquals(0, sequences.overview().writtenOutBytes());
-  }
-
-  private Ticket run(InferenceRequest request, ResultHandler handler) {
+  @Override
+  Ticket run(InferenceRequest request, ResultHandler handler) {
     lane.execute(() -> compute(request, handler));
     return Ticket.ENDED;
   }
@@ -92,7 +51,7 @@ class AnsweredStepsTest {
       return;
     }
     for (String output : request.outputs()) {
-      handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE).fill((byte) 0);
+      handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), ROW).fill((byte) 0);
     }
     handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
   }
@@ -102,14 +61,7 @@ class AnsweredStepsTest {
   }
 
   private InferenceRequest request(SequenceStep step) {
-    MemorySegment data = Arena.ofAuto().allocate(STATE, 64);
-    return new InferenceRequest(
-        model.version(),
-        List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
-        List.of("y"),
-        OptionalLong.empty(),
-        Priority.ONLINE,
-        Optional.of(step));
+    return request(step, Priority.ONLINE, 1, 0);
   }
 
   /** The answer to a step, and what whoever hears of it does. */
@@ -265,7 +217,7 @@ class AnsweredStepsTest {
   void sequenceThatEndsWhileItsStepIsTold_givesItsStateBack() {
     step("a", true, false, "a", () -> sequences.end(model.version(), "", "a"));
     assertEquals(List.of("a"), told);
-    assertEquals(2 * STATE, working.freeBytes());
+    assertEquals(2 * ROW, working.freeBytes());
     assertEquals(0, sequences.overview().sequences());
   }
 }
