@@ -2,7 +2,9 @@ package io.pipelane.switcher.sequence;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
@@ -31,12 +33,14 @@ import org.junit.jupiter.api.Test;
 
 /** What whoever hears of a step's end finds from that moment on; there is room for one state. */
 class AnsweredStepsTest extends SequencesOfOneModel {
+  private static final int MOST = 1_024;
+
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
   private Executor lane = Runnable::run;
   private boolean failing;
 
   AnsweredStepsTest() {
-    super(2 * ROW, 10 * ROW);
+    super(2 * ROW, MOST * ROW);
   }
 
   @Override
@@ -108,6 +112,18 @@ class AnsweredStepsTest extends SequencesOfOneModel {
     step("a", true, true, "a", () -> begin("b"));
     assertEquals(List.of("begun b", "a"), told);
     assertEquals(0, sequences.overview().timesWrittenOut());
+  }
+
+  @Test
+  void sequenceWhoseEndIsBeingTold_leavesItsPlaceToOneThatBegins() {
+    for (int i = 1; i < MOST; i++) {
+      begin("s" + i);
+    }
+    step("a", true, true, "a", () -> begin("b"));
+    assertEquals(List.of("begun b", "a"), told.subList(MOST - 1, MOST + 1));
+    assertEquals(MOST, sequences.overview().sequences());
+    StatusException refusal = assertThrows(StatusException.class, () -> begin("c"));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
   }
 
   @Test
