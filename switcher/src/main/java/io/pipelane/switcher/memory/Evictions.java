@@ -70,8 +70,19 @@ public final class Evictions implements OfflineMemory {
     }
   }
 
-  /** The same under the daemon's lock, which is given up meanwhile. */
-  void emptyOut(Residency residency, long keptBytes, Runnable beforeWaiting) {
+  /** Takes all of a model that leaves, under the daemon's lock; it stays where that fails. */
+  void takeLeaving(Residency residency) {
+    residency.stays = false;
+    try {
+      emptyOut(residency, 0, () -> {});
+    } catch (RuntimeException e) {
+      residency.stays = true;
+      throw e;
+    }
+  }
+
+  /** Under the daemon's lock, which is given up meanwhile. */
+  private void emptyOut(Residency residency, long keptBytes, Runnable beforeWaiting) {
     while (residency.leases > 0 || residency.isBeingCopied()) {
       if (residency.leases > 0) { // Of runs that may have begun while copies were waited for.
         beforeWaiting.run();

@@ -167,6 +167,9 @@ public final class MemoryDaemon implements AutoCloseable {
     boolean registered = false;
     lock.lock();
     try {
+      if (stayed(model.version()).isPresent()) {
+        deregister(model.version());
+      }
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
@@ -188,18 +191,20 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * Forgets a model and takes its memory back; waits for the runs that hold a lease.
+   * Forgets a model and takes its memory back; waits for the runs that hold a lease. What the
+   * device fails to take back leaves before the model is registered again.
    *
-   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not registered; what the device
+   *     throws
    */
   public void deregister(ModelVersion version) {
     Residency residency;
     lock.lock();
     try {
-      residency = known(version);
+      residency = stayed(version).orElseGet(() -> known(version));
       residency.retired = true;
       changed.signalAll(); // Those that wait for it are refused, whatever it waits for itself.
-      evictions.emptyOut(residency, 0, () -> {});
+      evictions.takeLeaving(residency);
       memory.remove(residency);
       appraisal.forget(version);
       structures.leave(residency);
@@ -444,6 +449,11 @@ public final class MemoryDaemon implements AutoCloseable {
       throw notInService(version);
     }
     return residency;
+  }
+
+  /** One that could not leave when it was to. */
+  private Optional<Residency> stayed(ModelVersion version) {
+    return Optional.ofNullable(memory.residencies.get(version)).filter(former -> former.stays);
   }
 
   static StatusException notInService(ModelVersion version) {

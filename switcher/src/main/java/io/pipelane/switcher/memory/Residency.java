@@ -67,6 +67,9 @@ final class Residency {
 
   boolean retired;
 
+  /** Whether it could not leave when it was to, as its device failed. */
+  boolean stays;
+
   /** Whether the latest page could not be fetched; not tried again ahead of runs at once. */
   boolean fetchFailed;
 

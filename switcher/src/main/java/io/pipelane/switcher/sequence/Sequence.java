@@ -240,11 +240,16 @@ final class Sequence {
     return ended;
   }
 
-  /** Ends it if it has no state, and no step is under way or waits. */
+  /** Ends it if it is empty. */
   synchronized boolean endIfEmpty() {
-    boolean isEmpty = state == null && !running && waiting.isEmpty();
+    boolean isEmpty = isEmpty();
     ended |= isEmpty;
     return isEmpty;
+  }
+
+  /** Whether it has no state, and no step is under way or waits; its last one may be being told. */
+  synchronized boolean isEmpty() {
+    return state == null && !running && waiting.isEmpty();
   }
 
   /** Of whoever has the state, in a step or between two. */

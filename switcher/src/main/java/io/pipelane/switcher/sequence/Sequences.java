@@ -208,7 +208,7 @@ public final class Sequences implements AutoCloseable {
       if (!step.start()) {
         throw notBegun(key);
       }
-      if (sequences.size() >= MOST) {
+      if (sequences.size() >= MOST && countOfFull() >= MOST) {
         throw StatusException.unavailable(
             "there are %d sequences, which is the limit; end some with sequence_end"
                 .formatted(MOST));
@@ -385,6 +385,11 @@ public final class Sequences implements AutoCloseable {
 
   private synchronized int count() {
     return sequences.size();
+  }
+
+  /** Without those that are about to be taken out; called under the monitor. */
+  private long countOfFull() {
+    return sequences.values().stream().filter(each -> !each.isEmpty()).count();
   }
 
   /** Whether a model's steps run one at a time because runs touch its state on the device. */

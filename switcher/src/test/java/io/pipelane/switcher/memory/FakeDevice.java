@@ -45,6 +45,7 @@ final class FakeDevice implements Device {
   private int maximumLent;
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
+  private boolean failingToUnmap;
   private boolean failingToShow;
   private volatile boolean failingToBeRead;
   private volatile boolean vacatesPages;
@@ -67,6 +68,10 @@ final class FakeDevice implements Device {
   /** Lets so many mappings go well; the one after them fails. */
   synchronized void failMappingAfter(int mappings) {
     mappingsLeft = mappings;
+  }
+
+  synchronized void failToUnmap(boolean fail) {
+    failingToUnmap = fail;
   }
 
   synchronized void failToShow(boolean fail) {
@@ -396,6 +401,9 @@ final class FakeDevice implements Device {
         PagePool.Page page = slots[slot];
         if (page == null) {
           throw new IllegalStateException("slot " + slot + " has no page");
+        }
+        if (failingToUnmap) {
+          throw new StatusException(Status.DEVICE_FAILURE, "no mappings are left");
         }
         slots[slot] = null;
         return page;

@@ -2,17 +2,14 @@ package io.pipelane.switcher.sequence;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
-import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -20,73 +17,34 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What whoever hears of a step's end finds from that moment on; there is room for one state. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("NullAway.Init") // begin() fills the fields.
-class AnsweredStepsTest {
-  private static final int WIDTH = 16;
-  private static final long STATE = WIDTH * (long) Float.BYTES;
-  private static final int CLIENTS = 4;
-  private static final int STEPS = 4_000;
+class AnsweredStepsTest extends SequencesOfOneModel {
+  private static final int MOST = 1_024;
 
-  @TempDir Path folder;
-  private final BoundedReservations working = new BoundedReservations(2 * STATE);
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
-  private ImportedModel model;
-  private Sequences sequences;
   private Executor lane = Runnable::run;
   private boolean failing;
 
-  @BeforeEach
-  void begin() throws Exception {
-    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    sequences =
-        new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            10 * STATE,
-            _ -> false,
-            (_, _) -> {},
-            new StepBounds(1_000, 1 << 20),
-            this::run,
-            System::nanoTime);
-    sequences.agree(model, Map.of("t", "s"));
+  AnsweredStepsTest() {
+    super(2 * ROW, MOST * ROW);
   }
 
-  @AfterEach
-  void everythingIsGivenBack() {
-    sequences.forget(model.version());
-    sequences.close();
-    assertEquals(2 * STATE, working.freeBytes());
-    assertEquals(0, sequences.overview().writtenOutBytes());
-  }
-
-  private Ticket run(InferenceRequest request, ResultHandler handler) {
+  @Override
+  Ticket run(InferenceRequest request, ResultHandler handler) {
     lane.execute(() -> compute(request, handler));
     return Ticket.ENDED;
   }
@@ -97,7 +55,7 @@ class AnsweredStepsTest {
       return;
     }
     for (String output : request.outputs()) {
-      handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE).fill((byte) 0);
+      handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), ROW).fill((byte) 0);
     }
     handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
   }
@@ -107,14 +65,7 @@ class AnsweredStepsTest {
   }
 
   private InferenceRequest request(SequenceStep step) {
-    MemorySegment data = Arena.ofAuto().allocate(STATE, 64);
-    return new InferenceRequest(
-        model.version(),
-        List.of(new InputTensor("x", TensorType.FP32, Shape.of(1, WIDTH), data)),
-        List.of("y"),
-        OptionalLong.empty(),
-        Priority.ONLINE,
-        Optional.of(step));
+    return request(step, Priority.ONLINE, 1, 0);
   }
 
   /** The answer to a step, and what whoever hears of it does. */
@@ -164,6 +115,18 @@ class AnsweredStepsTest {
   }
 
   @Test
+  void sequenceWhoseEndIsBeingTold_leavesItsPlaceToOneThatBegins() {
+    for (int i = 1; i < MOST; i++) {
+      begin("s" + i);
+    }
+    step("a", true, true, "a", () -> begin("b"));
+    assertEquals(List.of("begun b", "a"), told.subList(MOST - 1, MOST + 1));
+    assertEquals(MOST, sequences.overview().sequences());
+    StatusException refusal = assertThrows(StatusException.class, () -> begin("c"));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+  }
+
+  @Test
   void stateOfAFailedStep_leavesForOneThatBegins() {
     begin("a");
     failing = true;
@@ -188,45 +151,6 @@ class AnsweredStepsTest {
     step("a", true, false, "first", sendMore);
     end.join(); // What comes back is begun by another thread.
     assertEquals(List.of("first", "begun b", "second", "third"), told.subList(0, 4));
-  }
-
-  /** Several threads ask at once, so that who goes on waits for the sequence at times. */
-  @Test
-  void stepsThatComeWhileOthersAreTold_passNobody() throws Exception {
-    try (ExecutorService thread = Executors.newSingleThreadExecutor();
-        ExecutorService clients = Executors.newFixedThreadPool(CLIENTS)) {
-      lane = thread;
-      begin("a");
-      List<Future<?>> all = new ArrayList<>();
-      for (int client = 0; client < CLIENTS; client++) {
-        String name = client + " ";
-        all.add(clients.submit(() -> stepsOf(name)));
-      }
-      for (Future<?> each : all) {
-        each.get();
-      }
-    }
-    for (int client = 0; client < CLIENTS; client++) {
-      String name = client + " ";
-      List<String> own = told.stream().filter(each -> each.startsWith(name)).toList();
-      assertEquals(STEPS, own.size());
-      assertEquals(
-          List.of(),
-          IntStream.range(0, STEPS)
-              .filter(i -> !own.get(i).equals(name + i))
-              .mapToObj(own::get)
-              .toList());
-    }
-  }
-
-  /** Has some under way at a time. */
-  private void stepsOf(String client) {
-    Semaphore mayCome = new Semaphore(8);
-    for (int i = 0; i < STEPS; i++) {
-      mayCome.acquireUninterruptibly();
-      step("a", false, false, client + i, mayCome::release);
-    }
-    mayCome.acquireUninterruptibly(8);
   }
 
   /** The thread that has told of its end may be about to take it out of the table. */
@@ -309,7 +233,7 @@ class AnsweredStepsTest {
   void sequenceThatEndsWhileItsStepIsTold_givesItsStateBack() {
     step("a", true, false, "a", () -> sequences.end(model.version(), "", "a"));
     assertEquals(List.of("a"), told);
-    assertEquals(2 * STATE, working.freeBytes());
+    assertEquals(2 * ROW, working.freeBytes());
     assertEquals(0, sequences.overview().sequences());
   }
 }

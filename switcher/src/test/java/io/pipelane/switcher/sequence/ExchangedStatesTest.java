@@ -7,15 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -24,37 +19,22 @@ import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.sequence.Sequences.MakingRoom;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.function.IntSupplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Sequences of which as many have begun as working memory and host memory hold together. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("NullAway.Init") // begin() fills the fields.
-class ExchangedStatesTest {
-  private static final int WIDTH = 16;
-  private static final long ROW = WIDTH * (long) Float.BYTES;
+class ExchangedStatesTest extends SequencesOfOneModel {
   private static final long WORKING = 19 * ROW;
   private static final long HOST = 12 * ROW;
 
-  @TempDir Path folder;
-  private final BoundedReservations working = new BoundedReservations(WORKING);
   private final Deque<Runnable> held = new ArrayDeque<>();
-  private ImportedModel model;
-  private Sequences sequences;
   private boolean holding;
   private long heldByRun;
   private long sessionBytes;
@@ -62,21 +42,13 @@ class ExchangedStatesTest {
   /** Where states change their size with each step. */
   private Optional<IntSupplier> resizing = Optional.empty();
 
-  @BeforeEach
-  void begin() throws Exception {
-    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    sequences =
-        new Sequences(
-            DeviceStates.ON_HOST,
-            working,
-            working,
-            HOST,
-            _ -> false,
-            new SessionsThatMayGo(),
-            new StepBounds(1_000, 1 << 20),
-            this::run,
-            System::nanoTime);
-    sequences.agree(model, Map.of("t", "s"));
+  ExchangedStatesTest() {
+    super(WORKING, HOST);
+  }
+
+  @Override
+  MakingRoom makingRoom() {
+    return new SessionsThatMayGo();
   }
 
   /** Idle sessions, which are closed for who asks again. */
@@ -95,15 +67,8 @@ class ExchangedStatesTest {
     }
   }
 
-  @AfterEach
-  void everythingIsGivenBack() {
-    sequences.forget(model.version());
-    sequences.close();
-    assertEquals(WORKING, working.freeBytes());
-    assertEquals(0, sequences.overview().writtenOutBytes());
-  }
-
-  private Ticket run(InferenceRequest request, ResultHandler handler) {
+  @Override
+  Ticket run(InferenceRequest request, ResultHandler handler) {
     heldByRun = request.place().stateBytes().getAsLong();
     if (holding) {
       held.add(() -> compute(request, handler));
@@ -131,27 +96,12 @@ class ExchangedStatesTest {
     handler.completed(new InferenceTimings(0, 0, 0, 1, 0));
   }
 
-  private static InputTensor input(InferenceRequest request, String name) {
-    return request.inputs().stream()
-        .filter(input -> input.name().equals(name))
-        .findFirst()
-        .orElseThrow();
-  }
-
   /** The first number of an answer. */
   private float step(int sequence, boolean start, int rows) {
-    MemorySegment x = Arena.ofAuto().allocate(rows * ROW, 64);
-    x.set(JAVA_FLOAT, 0, 1);
     MemorySegment y = Arena.ofAuto().allocate(rows * ROW, 64);
     Ticket _ =
         sequences.submit(
-            new InferenceRequest(
-                model.version(),
-                List.of(new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), x)),
-                List.of("y"),
-                OptionalLong.empty(),
-                Priority.ONLINE,
-                Optional.of(new SequenceStep("s" + sequence, start, false))),
+            request(new SequenceStep("s" + sequence, start, false), Priority.ONLINE, rows, 1),
             new ResultHandler() {
               @Override
               public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {

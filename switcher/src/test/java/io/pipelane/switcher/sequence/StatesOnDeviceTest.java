@@ -11,13 +11,9 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.StateNumber;
-import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.runtime.TestModels;
-import io.pipelane.switcher.BoundedReservations;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.InferenceTimings;
@@ -26,72 +22,51 @@ import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.sequence.Sequences.MakingRoom;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Sequences on a device that looks like one with memory of its own; what stands for it is the
  * host's, and counts what passes. A run adds its input to the state, and answers the sum.
  */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-@SuppressWarnings("NullAway.Init") // begin() fills the fields.
-class StatesOnDeviceTest {
-  private static final int WIDTH = 16;
-  private static final long STATE = WIDTH * (long) Float.BYTES;
-
+class StatesOnDeviceTest extends SequencesOfOneModel {
   /** Two copies of two states, and one of a third. */
-  private static final long WORKING = 5 * STATE;
+  private static final long WORKING = 5 * ROW;
 
-  @TempDir Path folder;
   private final CountedStates device = new CountedStates();
-  private final BoundedReservations working = new BoundedReservations(WORKING);
   private final AtomicLong unasked = new AtomicLong();
   private final List<String> roomAskedFor = new CopyOnWriteArrayList<>();
-  private ImportedModel model;
-  private Sequences sequences;
   private volatile boolean failing;
   private volatile boolean forgetsTheNumber;
   private volatile boolean hasForgotten;
 
-  @BeforeEach
-  void begin() throws Exception {
-    model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
-    sequences =
-        new Sequences(
-            device,
-            working,
-            working,
-            100 * STATE,
-            this::giveUnasked,
-            new RoomOfStates(),
-            new StepBounds(1_000, 1 << 20),
-            this::run,
-            System::nanoTime);
-    sequences.agree(model, Map.of("t", "s"));
+  StatesOnDeviceTest() {
+    super(WORKING, 100 * ROW);
+  }
+
+  @Override
+  DeviceStates device() {
+    return device;
+  }
+
+  @Override
+  MakingRoom makingRoom() {
+    return new RoomOfStates();
   }
 
   @AfterEach
+  @Override
   void everythingIsGivenBack() {
-    sequences.forget(model.version());
-    sequences.close();
+    super.everythingIsGivenBack();
     assertEquals(0, device.live.get());
-    assertEquals(WORKING, working.freeBytes());
-    assertEquals(0, sequences.overview().writtenOutBytes());
   }
 
   /** Room that states alone make at once. */
@@ -108,7 +83,8 @@ class StatesOnDeviceTest {
   }
 
   /** A session that stands ready, say. */
-  private boolean giveUnasked(long wanted) {
+  @Override
+  boolean giveUnasked(long wanted) {
     long missing = wanted - working.freeBytes();
     if (missing <= 0 || unasked.get() < missing) {
       return false;
@@ -154,15 +130,16 @@ class StatesOnDeviceTest {
   }
 
   /** A run, as a device does it. */
-  private Ticket run(InferenceRequest request, ResultHandler handler) {
+  @Override
+  Ticket run(InferenceRequest request, ResultHandler handler) {
     assertEquals(List.of("y", "t"), request.outputs());
-    MemorySegment x = input(request, "x", false);
-    MemorySegment s = input(request, "s", true);
+    MemorySegment x = data(request, "x", false);
+    MemorySegment s = data(request, "s", true);
     StateNumber number = request.place().stateNumber().orElseThrow();
     assertTrue(hasForgotten || number.word().get(JAVA_INT, 0) >= number.number() - 1);
     number.word().set(JAVA_INT, 0, number.number() - 1);
     for (String output : request.outputs()) {
-      MemorySegment place = handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), STATE);
+      MemorySegment place = handler.place(output, TensorType.FP32, Shape.of(1, WIDTH), ROW);
       for (int i = 0; i < WIDTH; i++) {
         place.setAtIndex(JAVA_FLOAT, i, x.getAtIndex(JAVA_FLOAT, i) + s.getAtIndex(JAVA_FLOAT, i));
       }
@@ -179,9 +156,8 @@ class StatesOnDeviceTest {
     return Ticket.ENDED;
   }
 
-  private static MemorySegment input(InferenceRequest request, String name, boolean onDevice) {
-    InputTensor input =
-        request.inputs().stream().filter(i -> i.name().equals(name)).findFirst().orElseThrow();
+  private static MemorySegment data(InferenceRequest request, String name, boolean onDevice) {
+    InputTensor input = input(request, name);
     assertEquals(onDevice, input.onDevice(), name);
     return input.data();
   }
@@ -196,26 +172,15 @@ class StatesOnDeviceTest {
   }
 
   private float step(Priority priority, String sequence, boolean start, float value, int rows) {
-    float[] x = new float[rows * WIDTH];
-    x[0] = value;
-    MemorySegment data = Arena.ofAuto().allocateFrom(JAVA_FLOAT, x);
     Answer answer = new Answer();
-    Ticket _ =
-        sequences.submit(
-            new InferenceRequest(
-                model.version(),
-                List.of(new InputTensor("x", TensorType.FP32, Shape.of(rows, WIDTH), data)),
-                List.of("y"),
-                OptionalLong.empty(),
-                priority,
-                Optional.of(new SequenceStep(sequence, start, false))),
-            answer);
+    SequenceStep step = new SequenceStep(sequence, start, false);
+    Ticket _ = sequences.submit(request(step, priority, rows, value), answer);
     return answer.await();
   }
 
   private static final class Answer implements ResultHandler {
     private final CompletableFuture<Float> first = new CompletableFuture<>();
-    private final MemorySegment y = Arena.ofAuto().allocate(STATE, 64);
+    private final MemorySegment y = Arena.ofAuto().allocate(ROW, 64);
 
     @Override
     public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
@@ -268,16 +233,16 @@ class StatesOnDeviceTest {
     long least = 4L * (count - 2);
     assertTrue(times >= least, times + " times");
     // With each state its number is read; it is written anew where the state comes back.
-    assertEquals(times * (STATE + Integer.BYTES), device.readBytes.get());
-    assertTrue(device.writtenBytes.get() >= least * (STATE + Integer.BYTES));
+    assertEquals(times * (ROW + Integer.BYTES), device.readBytes.get());
+    assertTrue(device.writtenBytes.get() >= least * (ROW + Integer.BYTES));
   }
 
   @Test
   void memoryThatNobodyHasAskedForYet_goesBeforeStatesDo() {
-    unasked.set(2 * STATE);
-    assertTrue(working.tryReservePersistent(2 * STATE));
+    unasked.set(2 * ROW);
+    assertTrue(working.tryReservePersistent(2 * ROW));
     assertEquals(1, step("a", true, 1));
-    assertEquals(2 * STATE, unasked.get(), "there was room beside it");
+    assertEquals(2 * ROW, unasked.get(), "there was room beside it");
     assertEquals(1, step("b", true, 1));
     assertEquals(0, unasked.get());
     assertEquals(0, sequences.overview().timesWrittenOut());
@@ -285,11 +250,11 @@ class StatesOnDeviceTest {
 
   @Test
   void memoryThatNobodyHasAskedForYet_isNotGivenForOneOfTwoCopies() {
-    unasked.set(STATE);
+    unasked.set(ROW);
     assertTrue(working.tryReservePersistent(WORKING));
     StatusException error = assertThrows(StatusException.class, () -> step("a", true, 1));
     assertEquals(Status.UNAVAILABLE, error.status(), error.getMessage());
-    assertEquals(STATE, unasked.get());
+    assertEquals(ROW, unasked.get());
     working.releasePersistent(WORKING);
   }
 
@@ -298,12 +263,11 @@ class StatesOnDeviceTest {
     assertTrue(working.tryReservePersistent(WORKING));
     assertThrows(StatusException.class, () -> step("a", true, 1));
     assertThrows(StatusException.class, () -> step(Priority.OFFLINE, "b", true, 1));
-    working.releasePersistent(STATE);
+    working.releasePersistent(ROW);
     assertThrows(StatusException.class, () -> step("c", true, 1));
     assertEquals(
-        List.of("ONLINE " + 2 * STATE, "OFFLINE " + 2 * STATE, "ONLINE " + 2 * STATE),
-        roomAskedFor);
-    working.releasePersistent(WORKING - STATE);
+        List.of("ONLINE " + 2 * ROW, "OFFLINE " + 2 * ROW, "ONLINE " + 2 * ROW), roomAskedFor);
+    working.releasePersistent(WORKING - ROW);
   }
 
   /** A run has the rest of the memory, say. */
@@ -313,7 +277,7 @@ class StatesOnDeviceTest {
     assertEquals(1, read("a")); // The step has wholly ended.
     assertTrue(sequences.writeOut(Priority.ONLINE));
     assertEquals(false, sequences.writeOut(Priority.ONLINE));
-    long others = WORKING - STATE;
+    long others = WORKING - ROW;
     assertTrue(working.tryReservePersistent(others));
     StatusException error = assertThrows(StatusException.class, () -> step("a", false, 1));
     assertEquals(Status.UNAVAILABLE, error.status());
@@ -352,7 +316,7 @@ class StatesOnDeviceTest {
   void stateThatCannotLeave_isExpectedToStay() {
     assertEquals(1, step("a", true, 1));
     assertEquals(1, step("b", true, 1));
-    assertTrue(working.tryReservePersistent(STATE));
+    assertTrue(working.tryReservePersistent(ROW));
     forgetsTheNumber = true;
     assertEquals(2, step("a", false, 1));
     forgetsTheNumber = false;
@@ -364,7 +328,7 @@ class StatesOnDeviceTest {
     }
     assertEquals(3, step("a", false, 1));
     assertEquals(1, step(Priority.ONLINE, "c", true, 1, 2));
-    working.releasePersistent(STATE);
+    working.releasePersistent(ROW);
   }
 
   private float read(String sequence) throws Exception {
