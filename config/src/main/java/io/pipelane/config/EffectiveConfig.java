@@ -7,6 +7,9 @@ import java.util.List;
 public final class EffectiveConfig {
   private static final String PLAIN_SCALAR = "[\\w./~][\\w./~:,+ -]*";
 
+  /** What YAML takes for no value. */
+  private static final String NULL = "(?i)null|~";
+
   private final PipelaneConfig config;
   private final List<Line> lines;
 
@@ -72,7 +75,11 @@ public final class EffectiveConfig {
   }
 
   private static String scalar(String text) {
-    boolean plain = text.matches(PLAIN_SCALAR) && !text.contains(": ") && !text.endsWith(":");
+    boolean plain =
+        text.matches(PLAIN_SCALAR)
+            && !text.matches(NULL)
+            && !text.contains(": ")
+            && !text.endsWith(":");
     return plain
         ? text
         : '"' + new String(JsonStringEncoder.getInstance().quoteAsString(text)) + '"';

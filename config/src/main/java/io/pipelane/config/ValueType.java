@@ -32,10 +32,12 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Ratio> RATIO = unranged("a number from 0 to 1", Ratio::parse);
   private static final ValueType<Text> TEXT = unranged("a text of up to 255 characters", Text::new);
   private static final ValueType<URI> ADDRESS =
-      unranged("a URL that begins with http:// or https://", ValueType::address);
+      unranged(
+          "a URL that begins with http:// or https://, without user:password@", ValueType::address);
   private static final ValueType<Addresses> ADDRESSES =
       unranged(
-          "URLs that begin with http:// or https://, with commas between them", Addresses::parse);
+          "URLs that begin with http:// or https://, without user:password@, with commas between them",
+          Addresses::parse);
   private static final ValueType<ProcessorList> PROCESSORS =
       unranged(ProcessorList.FORM, ProcessorList::parse);
   private static final ValueType<Thresholds> THRESHOLDS =
@@ -109,11 +111,17 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
     return Path.of(text);
   }
 
-  /** An address of HTTP, with a host, and a port that can be or none. */
+  /**
+   * An address of HTTP, with a host, and a port that can be or none. Who asks is not named in it:
+   * nothing would be done with that, and a configuration is printed.
+   */
   static URI address(String text) {
     URI address = URI.create(text);
     if (!text.matches("https?://.*") || address.getHost() == null) {
       throw new IllegalArgumentException("not a URL of HTTP");
+    }
+    if (address.getUserInfo() != null) {
+      throw new IllegalArgumentException("a URL that names who asks");
     }
     if (address.getPort() == 0 || address.getPort() > ServerConfig.LARGEST_PORT) {
       throw new IllegalArgumentException(

@@ -38,7 +38,9 @@ class EffectiveConfigTest {
                 "server.host", "::1",
                 "device.kind", "cuda:0,1",
                 "repository.path", "odd: \"name\" #1\\",
-                "repository.cache", "- cache:"));
+                "repository.cache", "- cache:",
+                "hosts.prefix", "~",
+                "jobs.folder", "Null"));
     Path file = Files.writeString(folder.resolve("effective.yaml"), written.toYaml());
     EffectiveConfig read = ConfigLoader.load(file, Map.of(), Map.of());
     assertEquals(written.config(), read.config(), written::toYaml);

@@ -282,6 +282,7 @@ class SectionsTest {
   @CsvSource({
     "hosts.etcd, etcd:2379",
     "hosts.etcd, 'http://a:1,'",
+    "hosts.etcd, http://name:secret@a:1",
     "hosts.lease, 0s",
     "hosts.connections, 0"
   })

@@ -2,6 +2,7 @@ package io.pipelane.server;
 
 import io.pipelane.lanes.cuda.driver.ContextsAtExit;
 import io.pipelane.server.device.OpenParts;
+import io.pipelane.server.observability.LastingLogManager;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -39,6 +40,7 @@ final class OrderlyExit {
   static OrderlyExit from(OpenParts parts, Duration patience) {
     OrderlyExit exit = new OrderlyExit(parts, patience);
     ContextsAtExit.ofProcess().leaveToOwner();
+    LastingLogManager.keep(true);
     Runtime.getRuntime().addShutdownHook(exit.hook);
     return exit;
   }
@@ -57,7 +59,9 @@ final class OrderlyExit {
   boolean startFailed() {
     start.complete(Optional.empty());
     try {
-      return !Runtime.getRuntime().removeShutdownHook(hook);
+      boolean stopped = !Runtime.getRuntime().removeShutdownHook(hook);
+      LastingLogManager.keep(stopped);
+      return stopped;
     } catch (IllegalStateException e) {
       return true; // As the process is ending.
     }
@@ -66,7 +70,9 @@ final class OrderlyExit {
   /** A shutdown hook cannot return an exit status otherwise. */
   private void exit() {
     parts.stop();
-    Runtime.getRuntime().halt(leave() ? 0 : 1);
+    boolean finished = leave();
+    LastingLogManager.end();
+    Runtime.getRuntime().halt(finished ? 0 : 1);
   }
 
   private boolean leave() {

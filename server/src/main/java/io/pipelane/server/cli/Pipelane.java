@@ -2,6 +2,7 @@ package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigException;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.observability.LastingLogManager;
 import java.io.PrintWriter;
 import java.util.Objects;
 import java.util.ServiceLoader;
@@ -44,16 +45,24 @@ public final class Pipelane implements Runnable {
 
   private static final String LOG_FORMAT_PROPERTY = "java.util.logging.SimpleFormatter.format";
 
+  /** Read when the first of its classes is used. */
+  private static final String LOG_MANAGER_PROPERTY = "java.util.logging.manager";
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   /** One line a record: time, level, message, and the error where there is one. */
   private static final String LOG_FORMAT = "%1$tT.%1$tL %4$-7s %5$s%6$s%n";
 
   public static void main(String[] arguments) {
-    if (System.getProperty(LOG_FORMAT_PROPERTY) == null) {
-      System.setProperty(LOG_FORMAT_PROPERTY, LOG_FORMAT);
-    }
+    setUnlessSaid(LOG_FORMAT_PROPERTY, LOG_FORMAT);
+    setUnlessSaid(LOG_MANAGER_PROPERTY, LastingLogManager.class.getName());
     System.exit(commandLine().execute(arguments));
+  }
+
+  private static void setUnlessSaid(String property, String value) {
+    if (System.getProperty(property) == null) {
+      System.setProperty(property, value);
+    }
   }
 
   /** The command line with all subcommands, those of other modules included. */

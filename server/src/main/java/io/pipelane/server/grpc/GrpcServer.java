@@ -232,24 +232,22 @@ public final class GrpcServer implements AutoCloseable {
 
   /**
    * Stops: accepts no more calls, answers those that run, then closes everything. Blocks; does
-   * nothing the second time.
+   * nothing the second time. A client that does not say that it sends no more calls has 10 s for
+   * that, as gRPC has it, or as long as calls may take, but keeps no call waiting.
    *
    * @param timeout how long running calls may take; what is not answered then is cancelled
    * @return whether all of them were answered
    */
   public boolean drain(Duration timeout) {
     beginDrain();
-    boolean answered = await(timeout);
-    if (!answered) {
-      if (!timeout.isZero()) {
-        LOG.log(
-            Level.WARNING, "gRPC ends with {0} calls under way, as time is up", calls.underWay());
-      }
-      server.shutdownNow();
-      await(CLOSING_TIME);
+    long left = await(timeout) ? 0 : calls.underWay();
+    if (left > 0 && !timeout.isZero()) {
+      LOG.log(Level.WARNING, "gRPC ends with {0} calls under way, as time is up", left);
     }
+    server.shutdownNow();
+    await(CLOSING_TIME);
     stop();
-    return answered;
+    return left == 0;
   }
 
   private boolean await(Duration timeout) {

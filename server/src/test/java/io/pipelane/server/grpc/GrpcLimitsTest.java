@@ -128,6 +128,16 @@ class GrpcLimitsTest {
     }
   }
 
+  /** It never answers the ping by which gRPC asks whether calls are still on their way. */
+  @Test
+  void drain_connectionThatIsSilent_countsAsNoCall() throws Exception {
+    try (GrpcServer server = start(2, Duration.ofSeconds(20));
+        Socket silent = connect(server)) {
+      assertEquals(0, firstByte(silent));
+      assertTrue(server.drain(Duration.ofMillis(100)), "no call is under way");
+    }
+  }
+
   @Test
   void callWhoseMessageNeverComes_isEnded() throws Exception {
     CompletableFuture<Status> ended = new CompletableFuture<>();

@@ -1,0 +1,91 @@
+package io.pipelane.server;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.process.Signals;
+import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.server.cli.Pipelane;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.CleanupMode;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A server in a process of its own that is told to stop while a request does not end. */
+@Timeout(120)
+class LogAtTheEndTest {
+  private static final String LISTENS = "Listening on ";
+
+  @TempDir(cleanup = CleanupMode.ON_SUCCESS)
+  Path folder;
+
+  private final Patience patience = Patience.begin();
+
+  @Test
+  void serve_requestOutlastsTheDrain_logSaysSoAndItExitsWithOne() throws Exception {
+    Path repository = Files.createDirectories(folder.resolve("repository"));
+    Process server =
+        ChildJvm.program(
+                "exec \"$@\"",
+                List.of(),
+                List.of("-Xmx256m"),
+                Pipelane.class,
+                List.of(
+                    "serve",
+                    "--repository.path=" + repository,
+                    "--repository.cache=" + folder.resolve("cache"),
+                    "--repository.upload=true",
+                    "--server.http-port=0",
+                    "--server.grpc-port=-1",
+                    "--server.drain-timeout=300ms",
+                    "--device.memory=16MiB"))
+            .redirectOutput(folder.resolve("server.log").toFile())
+            .start();
+    try {
+      patience.awaitTrue("it listens", () -> log().contains(LISTENS));
+      try (Socket client = connect()) {
+        String head = "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nHost: localhost\r\n";
+        client.getOutputStream().write((head + "Content-Length: 9\r\n\r\nm").getBytes(US_ASCII));
+        patience.awaitTrue("the upload has begun", () -> !isEmpty(repository));
+
+        Signals.send("TERM", server.pid());
+        assertTrue(server.waitFor(40, TimeUnit.SECONDS), "it ends");
+      }
+      assertEquals(1, server.exitValue(), () -> "see " + folder);
+      assertTrue(log().contains("HTTP ends with 1 requests under way"), () -> "see " + folder);
+    } finally {
+      server.destroyForcibly().waitFor();
+    }
+  }
+
+  private Socket connect() throws IOException {
+    String url =
+        log()
+            .lines()
+            .filter(line -> line.startsWith(LISTENS))
+            .map(line -> line.substring(LISTENS.length()))
+            .findFirst()
+            .orElseThrow();
+    return new Socket(InetAddress.getLoopbackAddress(), URI.create(url).getPort());
+  }
+
+  private String log() throws IOException {
+    return Files.readString(folder.resolve("server.log"));
+  }
+
+  private static boolean isEmpty(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.findAny().isEmpty();
+    }
+  }
+}
