@@ -265,6 +265,13 @@ class InferErrorTest {
   }
 
   @Test
+  void lengthOfJsonSaidTwice_isRefused() {
+    String header = "Inference-Header-Content-Length: ";
+    byte[] request = Requests.infer("echo", "", new byte[16], header + "0\r\n" + header + "16\r\n");
+    check(request, 400, "Inference-Header-Content-Length is '0, 16'");
+  }
+
+  @Test
   void unservedExtensions_areUnimplemented() {
     String region = "{\"shared_memory_region\":\"r\",\"shared_memory_byte_size\":16}";
     check(
