@@ -16,6 +16,11 @@ public final class DeviceCopy implements AutoCloseable {
     this.range = device.reserve(table.byteSize());
   }
 
+  /** What is held, to be written to as nobody but a test may. */
+  public static MemorySegment writable(MemorySegment held) {
+    return MemorySegment.ofAddress(held.address()).reinterpret(held.byteSize());
+  }
+
   public AddressRange range() {
     return range;
   }

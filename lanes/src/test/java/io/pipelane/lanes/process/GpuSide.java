@@ -162,7 +162,7 @@ final class GpuSide implements AutoCloseable {
 
   /** What is read in place, in memory of this process's. */
   MemorySegment table() {
-    return tables.getLast().memory();
+    return DeviceCopy.writable(tables.getLast().memory());
   }
 
   /** Has runs read a copy of the table that is shown, in device memory. */

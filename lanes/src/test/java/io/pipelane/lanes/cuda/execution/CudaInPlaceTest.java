@@ -216,7 +216,8 @@ class CudaInPlaceTest {
     try (HostMemory.Loaded table = table(model);
         Loaded loaded = gpu.load(model);
         DeviceCopy copy = new DeviceCopy(gpu.device, table.memory())) {
-      byte[] content = table.memory().toArray(ValueLayout.JAVA_BYTE);
+      MemorySegment memory = DeviceCopy.writable(table.memory());
+      byte[] content = memory.toArray(ValueLayout.JAVA_BYTE);
       loaded.range().show(table);
       List<Page> others = new ArrayList<>();
       for (int round = 0; round < 4; round++) {
@@ -227,7 +228,7 @@ class CudaInPlaceTest {
         copy.fill();
         loaded.range().showPages(copy.range());
         assertEquals(copy.range().address(), loaded.range().windowAddress());
-        table.memory().fill((byte) 0x7f);
+        memory.fill((byte) 0x7f);
         assertArrayEquals(expected[round == 0 ? 0 : 1], run(loaded, x), what + ", first copied");
         run(loaded, x);
         assertArrayEquals(expected[1], run(loaded, x), what + ", copied");
@@ -235,7 +236,7 @@ class CudaInPlaceTest {
         loaded.range().hidePages();
         assertEquals(table.memory().address(), loaded.range().windowAddress());
         copy.empty();
-        MemorySegment.copy(content, 0, table.memory(), ValueLayout.JAVA_BYTE, 0, content.length);
+        MemorySegment.copy(content, 0, memory, ValueLayout.JAVA_BYTE, 0, content.length);
         assertEquals(2, loaded.session().captures().size(), loaded.session().notes()::toString);
         others.add(gpu.device.pages().take().orElseThrow()); // The next copy lies elsewhere.
       }
