@@ -1,6 +1,5 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
@@ -27,13 +26,12 @@ final class TablesAhead {
    * pays after some hundred runs, if nobody else has a use for the memory. Runs are counted anew
    * when a copy has left: it leaves for others, who may want the room again.
    */
-  static final int HOT_USES = 2048;
-
   private final ReentrantLock lock;
   private final Device device;
   private final WeightMemory memory;
   private final boolean moves;
   private final Duration halfLife;
+  private final int hotRuns;
   private final Runnable signal;
   private @Nullable Residency underWay;
 
@@ -41,20 +39,21 @@ final class TablesAhead {
    * Nothing is on its way.
    *
    * @param lock the daemon's
-   * @param config whether weights come in while no request waits, and when a run counts half
+   * @param residency whether weights come in while no request waits, and which models are hot
    * @param signal says that a page has arrived; called without the lock, by any thread
    */
   TablesAhead(
       ReentrantLock lock,
       Device device,
       WeightMemory memory,
-      ResidencyConfig config,
+      ResidencySettings residency,
       Runnable signal) {
     this.lock = lock;
     this.device = device;
     this.memory = memory;
-    this.moves = device.windowsShowPages() && config.idlePrefetch();
-    this.halfLife = config.halfLife();
+    this.moves = device.windowsShowPages() && residency.config().idlePrefetch();
+    this.halfLife = residency.config().halfLife();
+    this.hotRuns = residency.hotRuns();
     this.signal = signal;
   }
 
@@ -105,7 +104,7 @@ final class TablesAhead {
     long slots = copy.slots(memory.pageBytes());
     long missing = slots - copy.pages().size();
     return missing > 0
-        && copy.usesAt(nowNanos) >= HOT_USES
+        && copy.usesAt(nowNanos) >= hotRuns
         && isWanted(residency)
         && missing * memory.pageBytes() <= memory.freeBytes();
   }

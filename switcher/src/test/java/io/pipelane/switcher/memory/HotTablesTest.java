@@ -28,7 +28,7 @@ class HotTablesTest extends DaemonTest {
   private ImportedModel hot(String name, int tablePages) {
     ImportedModel model = register(models.withLargeTable(name, name, tablePages));
     use(model);
-    heat(model, TablesAhead.HOT_USES);
+    heat(model, ResidencySettings.HOT_RUNS);
     return model;
   }
 
@@ -109,16 +109,16 @@ class HotTablesTest extends DaemonTest {
   void fetchAhead_tableOfAModelThatIsNotHot_stays() {
     ImportedModel model = register(models.withLargeTable("warm", "warm", TABLE_PAGES));
     use(model);
-    heat(model, TablesAhead.HOT_USES - 2);
+    heat(model, ResidencySettings.HOT_RUNS - 2);
     assertEquals(0, fetchAll());
     heat(model, 1);
     clock.addAndGet(Duration.ofMinutes(1).toNanos());
     assertEquals(0, fetchAll(), "the runs are not of late");
-    for (int i = 0; i < TablesAhead.HOT_USES; i++) {
+    for (int i = 0; i < ResidencySettings.HOT_RUNS; i++) {
       daemon.acquire(model.version(), Priority.OFFLINE, RunControl.NONE).close();
     }
     assertEquals(0, fetchAll(), "nobody waits for offline runs");
-    heat(model, TablesAhead.HOT_USES);
+    heat(model, ResidencySettings.HOT_RUNS);
     assertEquals(TABLE_PAGES, fetchAll());
     requireOnDevice(model);
   }
@@ -268,7 +268,7 @@ class HotTablesTest extends DaemonTest {
     ImportedModel other = registered("other", 8);
     use(other);
     daemon.evictions().evict(other.version(), 0);
-    heat(model, TablesAhead.HOT_USES - 1);
+    heat(model, ResidencySettings.HOT_RUNS - 1);
     assertEquals(0, fetchAll());
     heat(model, 1);
     assertEquals(TABLE_PAGES, fetchAll());
@@ -288,7 +288,7 @@ class HotTablesTest extends DaemonTest {
     assertEquals(0, fetchAll());
     assertEquals(PAGE, daemon.ledger().lentBytes());
     use(model);
-    heat(model, TablesAhead.HOT_USES);
+    heat(model, ResidencySettings.HOT_RUNS);
     assertEquals(TABLE_PAGES, fetchAll());
     requireOnDevice(model);
   }
@@ -326,7 +326,7 @@ class HotTablesTest extends DaemonTest {
     ImportedModel two = register(models.withLargeTable("two", "shared", 3));
     use(two);
     use(one);
-    heat(one, TablesAhead.HOT_USES);
+    heat(one, ResidencySettings.HOT_RUNS);
     assertEquals(3, fetchAll());
     requireOnDevice(one);
     use(two);
@@ -344,7 +344,7 @@ class HotTablesTest extends DaemonTest {
     ImportedModel one = register(models.withLargeTable("one", "shared", 3));
     ImportedModel two = register(models.withLargeTable("two", "shared", 3));
     use(one);
-    heat(one, TablesAhead.HOT_USES);
+    heat(one, ResidencySettings.HOT_RUNS);
     use(two);
     assertEquals(3, fetchAll());
     requireOnHost(two);
