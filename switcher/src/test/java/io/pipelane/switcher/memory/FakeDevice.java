@@ -46,6 +46,8 @@ final class FakeDevice implements Device {
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
   private boolean failingToUnmap;
+  private boolean failingToHide;
+  private boolean failingToClose;
   private boolean failingToShow;
   private volatile boolean failingToBeRead;
   private volatile boolean vacatesPages;
@@ -72,6 +74,15 @@ final class FakeDevice implements Device {
 
   synchronized void failToUnmap(boolean fail) {
     failingToUnmap = fail;
+  }
+
+  /** Hiding what a window shows ends with an error. */
+  synchronized void failToHide(boolean fail) {
+    failingToHide = fail;
+  }
+
+  synchronized void failToClose(boolean fail) {
+    failingToClose = fail;
   }
 
   synchronized void failToShow(boolean fail) {
@@ -443,6 +454,9 @@ final class FakeDevice implements Device {
     @Override
     public void hide() {
       require(shown != null, "nothing is shown");
+      if (failingToHide) {
+        throw new AssertionError("on demand");
+      }
       shown = null;
     }
 
@@ -456,6 +470,12 @@ final class FakeDevice implements Device {
       synchronized (FakeDevice.this) {
         for (PagePool.Page page : slots) {
           require(page == null, "pages are mapped");
+        }
+        if (failingToClose) {
+          throw new StatusException(Status.DEVICE_FAILURE, "the range stays");
+        }
+        if (closed) {
+          return;
         }
         closed = true;
         openRanges--;
