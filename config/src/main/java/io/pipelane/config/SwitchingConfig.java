@@ -14,7 +14,9 @@ public record SwitchingConfig(
                 "Who reads embedding tables where they lie in host memory, instead of copying"
                     + " them: processor, GPUs as well (all), or nobody (none). On a GPU the tables"
                     + " stay pinned in the host tier, and each variant has captures of its own."
-                    + " Takes effect when a model is imported",
+                    + " If residency.idle-prefetch is true, the table of a model that is asked for"
+                    + " very often is also copied to the GPU while memory is free. Takes effect"
+                    + " when a model is imported",
             standard = "processor")
         ReadInPlace readInPlace,
     @Key(

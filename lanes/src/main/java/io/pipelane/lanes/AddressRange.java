@@ -84,6 +84,27 @@ public interface AddressRange extends AutoCloseable {
     throw new UnsupportedOperationException("the address range has no window");
   }
 
+  /**
+   * Has runs that begin from now on read a copy of what is shown, in pages of the device. Others
+   * may be running meanwhile: they read the one or the other.
+   *
+   * @param copy a range of this device, as large as the window in whole pages, all of them mapped,
+   *     and filled by copies that have ended; it may lose its pages once they are hidden, or
+   *     something else is shown
+   * @throws UnsupportedOperationException where {@link Device#windowsShowPages} says no
+   * @throws IllegalStateException when nothing is shown that it could be a copy of, or it lacks
+   *     pages
+   * @throws IllegalArgumentException when it is another device's, or has another size
+   */
+  default void showPages(AddressRange copy) {
+    throw new UnsupportedOperationException("the address range shows no pages");
+  }
+
+  /** Has what was shown be read again; nothing may be running that reads the copy. */
+  default void hidePages() {
+    throw new UnsupportedOperationException("the address range shows no pages");
+  }
+
   /** The whole range as memory; only mapped slots may be touched, on the CPU device only. */
   MemorySegment memory();
 

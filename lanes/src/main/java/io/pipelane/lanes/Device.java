@@ -58,6 +58,14 @@ public interface Device extends AutoCloseable {
     return reserve(bytes);
   }
 
+  /**
+   * Whether windows show pages of the device as well, see {@link AddressRange#showPages}; what runs
+   * read there is nearer to them than host memory.
+   */
+  default boolean windowsShowPages() {
+    return false;
+  }
+
   /** The queue of copies from the host; copies are carried out in the order they are given. */
   CopyEngine copies();
 

@@ -60,7 +60,8 @@ final class PreemptColumns {
           "went before a run: requests for which a run gave way at a gate. first segment of those:"
               + " from their submission to their first segment, as the server tells"
               + " (pipelane_preempting_wait_seconds).",
-          "longest: which request of the round took longest, and the same of it alone.",
+          "longest: which request of a round took longest, and the same of it alone; with several"
+              + " rounds medians, of different requests.",
           "stop and start, a new session: the background's session is closed (what it was training is"
               + " not kept), and a plain session of"
               + " ONNX Runtime made from the file, without HTTP; less a warm run of it. A new"

@@ -39,6 +39,16 @@ public final class PublishedSlots implements AutoCloseable {
     SlotTable.hide(entries, exported.count());
   }
 
+  /** Says which range has a copy of what the window shows. */
+  public void showPages(PublishedSlots copy) {
+    SlotTable.showPages(entries, exported.count(), copy.exported);
+  }
+
+  /** Says that none has. */
+  public void hidePages() {
+    SlotTable.showPages(entries, exported.count(), null);
+  }
+
   @Override
   public void close() {
     onClose.run();

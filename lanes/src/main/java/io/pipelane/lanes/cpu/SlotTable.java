@@ -11,14 +11,17 @@ import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Shared memory that says which page lies under which slot of every range, and which host memory
  * its window shows, for processes that map them. Safe for any thread.
  *
  * <p>An entry is the page's index and one, or 0 where there is none. Behind a range's entries stand
- * its window's descriptor and number, 0 where nothing is shown. This process alone writes; a reader
- * sees what was put there before whatever told it to look.
+ * its window's descriptor and number, 0 where nothing is shown, and where the entries of the range
+ * begin that has a copy of that, and one. This process alone writes; a reader sees what was put
+ * there before whatever told it to look.
  */
 public final class SlotTable implements AutoCloseable {
   static final VarHandle ENTRY = JAVA_INT.varHandle();
@@ -27,7 +30,7 @@ public final class SlotTable implements AutoCloseable {
   private static final long BYTES = 64L << 20;
 
   /** Integers behind a range's slots. */
-  private static final int WINDOW = 2;
+  private static final int WINDOW = 3;
 
   private final SharedMemory memory = SharedMemory.allocate("pipelane-slots", BYTES);
   private final FreeList places = new FreeList();
@@ -81,6 +84,21 @@ public final class SlotTable implements AutoCloseable {
   /** Says that it shows nothing. */
   static void hide(MemorySegment entries, int slots) {
     ENTRY.setRelease(entries, ((long) slots + 1) * Integer.BYTES, 0);
+  }
+
+  /** Says which range has a copy of what the window shows; null for none. */
+  static void showPages(MemorySegment entries, int slots, @Nullable ExportedSlots copy) {
+    int place = copy == null ? 0 : Math.toIntExact(copy.offset() + 1);
+    ENTRY.setRelease(entries, ((long) slots + 2) * Integer.BYTES, place);
+  }
+
+  /**
+   * Where the entries begin of the range that runs read a copy in of what the window shows; in any
+   * process.
+   */
+  public static OptionalLong shownPages(MemorySegment entries, int slots) {
+    int place = (int) ENTRY.getAcquire(entries, ((long) slots + 2) * Integer.BYTES);
+    return place == 0 ? OptionalLong.empty() : OptionalLong.of(place - 1L);
   }
 
   /** What a part of a table says that the range's window shows; in any process. */

@@ -131,6 +131,29 @@ final class CudaAddressRange implements AddressRange {
   }
 
   @Override
+  public synchronized void showPages(AddressRange copy) {
+    requireOpen();
+    if (!(copy instanceof CudaAddressRange other) || other.engine != engine) {
+      throw new IllegalArgumentException("the address range belongs to another device");
+    }
+    other.requireFull();
+    window.showPages(other.address, other.byteSize, other.published);
+  }
+
+  private synchronized void requireFull() {
+    requireOpen();
+    if (slots.mapped() < slots.count()) {
+      throw new IllegalStateException(slots.count() - slots.mapped() + " pages are missing");
+    }
+  }
+
+  @Override
+  public synchronized void hidePages() {
+    requireOpen();
+    window.hidePages();
+  }
+
+  @Override
   public MemorySegment memory() {
     return MemorySegment.ofAddress(address).reinterpret(byteSize);
   }

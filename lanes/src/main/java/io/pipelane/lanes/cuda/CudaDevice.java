@@ -200,6 +200,11 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   }
 
   @Override
+  public boolean windowsShowPages() {
+    return true;
+  }
+
+  @Override
   public CopyEngine copies() {
     return copies;
   }

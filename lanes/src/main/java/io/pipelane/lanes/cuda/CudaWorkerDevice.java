@@ -22,6 +22,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -48,6 +49,7 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
   private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
   private final WorkerTables tables;
+  private final WorkerTablePages tablePages;
   private final Optional<HostReader> hostReader;
   private volatile boolean lost;
 
@@ -72,6 +74,7 @@ public final class CudaWorkerDevice implements SessionDevice {
     this.persistent = new OwnedMemory(heap);
     this.tables =
         new WorkerTables(export.process(), segment -> PinnedHostMemory.register(context, segment));
+    this.tablePages = new WorkerTablePages(export.pageBytes(), this::range, this::giveBack);
     this.hostReader = HostReader.open(context);
   }
 
@@ -126,12 +129,23 @@ public final class CudaWorkerDevice implements SessionDevice {
             .filter(each -> each.address() == address)
             .findFirst()
             .orElseThrow(() -> new IllegalArgumentException("no range begins at " + address));
-    return () -> tables.address(range.shown(), byteSize);
+    return () -> {
+      OptionalLong pages = range.shownPages();
+      return pages.isPresent()
+          ? tablePages.address(pages.getAsLong(), byteSize)
+          : tables.address(range.shown(), byteSize);
+    };
+  }
+
+  private boolean isShown(long place) {
+    return ranges.values().stream()
+        .anyMatch(range -> range.shownPages().equals(OptionalLong.of(place)));
   }
 
   /** Gives back host memory that the server has closed, and states that it has given back. */
   public void tidy() {
     tables.tidy();
+    tablePages.tidy(this::isShown);
     states.tidy();
   }
 

@@ -8,6 +8,7 @@ import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
+import java.util.OptionalLong;
 
 /** A worker process's device addresses for a range: maps what the slot table says. */
 final class CudaWorkerRange implements MappedRange {
@@ -92,6 +93,11 @@ final class CudaWorkerRange implements MappedRange {
   HostMemory.Shared shown() {
     return SlotTable.shown(table, slots)
         .orElseThrow(() -> new IllegalStateException("the range shows nothing to read in place"));
+  }
+
+  /** Where the range is in the slot table that has a copy of that, to be read instead. */
+  OptionalLong shownPages() {
+    return SlotTable.shownPages(table, slots);
   }
 
   synchronized CudaWorkerRange shared() {

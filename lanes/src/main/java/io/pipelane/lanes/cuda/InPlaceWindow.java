@@ -8,13 +8,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The host memory that the variant in a range reads in place: pinned, so that the device reads it
- * at its own addresses. Shown and hidden by one thread at a time; runs ask from others.
+ * at its own addresses. Where there is a copy in device memory, that is read instead. Shown and
+ * hidden by one thread at a time; runs ask from others.
  */
 final class InPlaceWindow {
   /*
    * A GPU's view of pinned memory cannot be moved: pinning 100 MB anew under fixed addresses takes
    * twice as long as copying them to the device. So the address changes with the variant. Sessions
    * bind what they find here before each run, and captures are good for one address.
+   *
+   * What runs are told is one field, here and where workers look: pages are shown while others run.
    */
   private static final long NOTHING = 0;
 
@@ -22,6 +25,7 @@ final class InPlaceWindow {
   private final Predicate<MemorySegment> isPinned;
   private final @Nullable PublishedSlots published;
   private volatile long address = NOTHING;
+  private volatile long pages = NOTHING;
 
   /**
    * Shows nothing yet.
@@ -49,6 +53,7 @@ final class InPlaceWindow {
       throw new IllegalArgumentException(
           "a GPU reads no memory in place that is not pinned; load it with CudaHostMemory");
     }
+    hidePages();
     if (published != null) {
       published.show(
           held.shared()
@@ -59,17 +64,48 @@ final class InPlaceWindow {
   }
 
   void hide() {
-    requireWindow();
+    hidePages();
     if (published != null) {
       published.hide();
     }
     address = NOTHING;
   }
 
-  /** Where what is shown begins. */
+  /**
+   * See {@link io.pipelane.lanes.AddressRange#showPages}.
+   *
+   * @param copy where it begins
+   * @param copyBytes from there on
+   * @param copySlots where workers look up what lies there; null where sessions run here
+   */
+  void showPages(long copy, long copyBytes, @Nullable PublishedSlots copySlots) {
+    requireWindow();
+    if (address == NOTHING) {
+      throw new IllegalStateException("the range shows nothing that pages are a copy of");
+    }
+    if (copyBytes < byteSize) {
+      throw new IllegalArgumentException(
+          "pages of %d bytes are no copy of %d".formatted(copyBytes, byteSize));
+    }
+    if (published != null && copySlots != null) {
+      published.showPages(copySlots);
+    }
+    pages = copy;
+  }
+
+  void hidePages() {
+    requireWindow();
+    if (published != null) {
+      published.hidePages();
+    }
+    pages = NOTHING;
+  }
+
+  /** Where what runs read begins. */
   long address() {
     requireWindow();
-    long shown = address;
+    long copy = pages;
+    long shown = copy == NOTHING ? address : copy;
     if (shown == NOTHING) {
       throw new IllegalStateException("the range shows nothing to read in place");
     }

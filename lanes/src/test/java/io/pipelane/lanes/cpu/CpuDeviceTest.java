@@ -154,6 +154,8 @@ class CpuDeviceTest extends DeviceContract {
     assertThrows(IllegalArgumentException.class, () -> range.show(new HeldMemory(tooShort)));
     range.close();
     assertThrows(UnsupportedOperationException.class, () -> device.reserve(1).windowAddress());
+    assertFalse(device.windowsShowPages(), "a table in host memory is nowhere nearer");
+    assertThrows(UnsupportedOperationException.class, () -> range.showPages(device.reserve(bytes)));
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.pipelane.modelstore.host.HostMemory.Shared;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class InPlaceWindowTest {
@@ -47,11 +48,33 @@ class InPlaceWindowTest {
   }
 
   @Test
+  void address_isThatOfACopyWhereOneIsShown_andOfTheTableAgainAfterwards() {
+    assertThrows(IllegalStateException.class, () -> window.showPages(0x1000, BYTES, null));
+    HeldMemory table = held(1);
+    window.show(table);
+    assertThrows(IllegalArgumentException.class, () -> window.showPages(0x1000, BYTES - 1, null));
+    assertEquals(table.memory().address(), window.address());
+    window.showPages(0x1000, 2 * BYTES, null);
+    assertEquals(0x1000, window.address());
+    window.hidePages();
+    assertEquals(table.memory().address(), window.address());
+    window.showPages(0x2000, BYTES, null);
+    HeldMemory other = held(2);
+    window.show(other);
+    assertEquals(other.memory().address(), window.address(), "of another table");
+    window.showPages(0x2000, BYTES, null);
+    window.hide();
+    assertThrows(IllegalStateException.class, window::address);
+  }
+
+  @Test
   void withoutBytes_isNoWindow() {
     InPlaceWindow none = new InPlaceWindow(0, memory -> true, null);
     assertThrows(UnsupportedOperationException.class, none::address);
     assertThrows(UnsupportedOperationException.class, () -> none.show(held(1)));
     assertThrows(UnsupportedOperationException.class, none::hide);
+    assertThrows(UnsupportedOperationException.class, () -> none.showPages(0x1000, BYTES, null));
+    assertThrows(UnsupportedOperationException.class, none::hidePages);
   }
 
   @Test
@@ -75,8 +98,42 @@ class InPlaceWindowTest {
     }
   }
 
+  @Test
+  void published_tellsOtherProcessesWhereACopyIs() {
+    try (SlotTable table = new SlotTable();
+        PublishedSlots copy = table.publish(1);
+        PublishedSlots slots = table.publish(2);
+        PublishedSlots after = table.publish(1)) {
+      InPlaceWindow shared = new InPlaceWindow(BYTES, memory -> true, slots);
+      OptionalLong there = OptionalLong.of(copy.exported().offset());
+      shared.show(held(7));
+      assertEquals(OptionalLong.empty(), shownPages(table, slots));
+      shared.showPages(0x1000, BYTES, copy);
+      assertEquals(there, shownPages(table, slots));
+      assertEquals(Optional.of(new Shared(7, 70)), shown(table, slots), "it is there as before");
+      assertEquals(OptionalLong.empty(), shownPages(table, copy));
+      assertEquals(OptionalLong.empty(), shownPages(table, after));
+      assertEquals(0, SlotTable.entry(SlotTable.entries(all(table), after.exported()), 0));
+      shared.hidePages();
+      assertEquals(OptionalLong.empty(), shownPages(table, slots));
+      shared.showPages(0x1000, BYTES, copy);
+      shared.hide();
+      assertEquals(OptionalLong.empty(), shownPages(table, slots));
+      assertEquals(Optional.empty(), shown(table, slots));
+    }
+  }
+
+  private static MemorySegment all(SlotTable table) {
+    return table.memory().segment();
+  }
+
+  private static OptionalLong shownPages(SlotTable table, PublishedSlots slots) {
+    MemorySegment entries = SlotTable.entries(all(table), slots.exported());
+    return SlotTable.shownPages(entries, slots.exported().count());
+  }
+
   private static Optional<Shared> shown(SlotTable table, PublishedSlots slots) {
-    MemorySegment entries = SlotTable.entries(table.memory().segment(), slots.exported());
+    MemorySegment entries = SlotTable.entries(all(table), slots.exported());
     return SlotTable.shown(entries, slots.exported().count());
   }
 }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.ByteSize;
+import io.pipelane.lanes.DeviceCopy;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.GpuTests;
@@ -13,9 +15,12 @@ import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -86,6 +91,44 @@ class CudaWorkersInPlaceTest {
       assertArrayEquals(expected.getLast(), workers.warm(x).y());
       assertEquals(0, workers.overview().lost());
     }
+  }
+
+  @Test
+  void run_tableComesToTheDeviceAndGoes_isReadThereAndAnswersAreTheSame() throws IOException {
+    ImportedModel model = variant(5);
+    float[] x = GpuSide.random(6 * TestModels.WIDTH, 3);
+    try (GpuSide workers =
+            GpuSide.inWorkers(CudaDevice.openForWorkers(driver, 0, WEIGHTS, PAGE), model, 0);
+        DeviceCopy copy = new DeviceCopy(workers.device(), workers.table())) {
+      List<float[]> expected = new ArrayList<>(List.of(workers.cold(x).y()));
+      for (int request = 0; request < REQUESTS; request++) {
+        expected.add(workers.warm(x).y());
+      }
+      byte[] content = workers.table().toArray(ValueLayout.JAVA_BYTE);
+      List<Page> others = new ArrayList<>();
+      for (int round = 0; round < 3; round++) {
+        workers.showPages(copy);
+        workers.table().fill((byte) 0x7f); // Which the worker sees, too.
+        for (int request = 0; request < REQUESTS; request++) {
+          requireAmong(expected, workers.warm(x).y(), "copied, round " + round);
+        }
+        requireAmong(expected, workers.cold(x).y(), "copied, cold, round " + round);
+        workers.hidePages(copy);
+        MemorySegment.copy(content, 0, workers.table(), ValueLayout.JAVA_BYTE, 0, content.length);
+        requireAmong(expected, workers.warm(x).y(), "on the host, round " + round);
+        others.add(workers.device().pages().take().orElseThrow()); // The next lies elsewhere.
+        workers.forgetOthers(); // Which has the worker give the copy's addresses back.
+      }
+      others.forEach(workers.device().pages()::giveBack);
+      assertEquals(0, workers.overview().lost());
+    }
+  }
+
+  /** Captured and uncaptured runs may differ in the last bits. */
+  private static void requireAmong(List<float[]> expected, float[] actual, String what) {
+    assertTrue(
+        expected.stream().anyMatch(each -> Arrays.equals(each, actual)),
+        what + ": " + Arrays.toString(actual));
   }
 
   @Test

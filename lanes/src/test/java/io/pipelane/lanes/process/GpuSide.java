@@ -3,6 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceCopy;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.HeldSource;
@@ -30,6 +31,7 @@ import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.runtime.Shape;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -156,6 +158,23 @@ final class GpuSide implements AutoCloseable {
       tables.removeFirst().close();
     }
     sessions.forget(model);
+  }
+
+  /** What is read in place, in memory of this process's. */
+  MemorySegment table() {
+    return DeviceCopy.writable(tables.getLast().memory());
+  }
+
+  /** Has runs read a copy of the table that is shown, in device memory. */
+  void showPages(DeviceCopy copy) {
+    copy.fill();
+    range.showPages(copy.range());
+  }
+
+  /** Has runs read the table itself again, and gives the copy's memory back. */
+  void hidePages(DeviceCopy copy) {
+    range.hidePages();
+    copy.empty();
   }
 
   CudaDevice device() {

@@ -4,6 +4,7 @@ import io.grpc.Metadata;
 import io.grpc.Status.Code;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.protocol.QuotedText;
 import java.time.Duration;
 
 /** The one table from {@link Status} to gRPC. */
@@ -11,6 +12,12 @@ final class GrpcStatusMapping {
   /** The field that clients' retry policies heed. */
   private static final Metadata.Key<String> RETRY_AFTER_MILLIS =
       Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
+
+  /** Bytes that a text may take in a header: clients of Java take 8 KiB of headers in all. */
+  private static final int LONGEST_TEXT = 4 << 10;
+
+  /** Bytes that a character may take there: those of UTF-8, each in hexadecimal digits. */
+  private static final int LONGEST_CHARACTER = 9;
 
   private GrpcStatusMapping() {}
 
@@ -30,11 +37,22 @@ final class GrpcStatusMapping {
   }
 
   static io.grpc.Status status(StatusException error) {
+    return of(error.status()).toStatus().withDescription(text(error)).withCause(error);
+  }
+
+  /** What is said of an error, as much of it as every client takes. */
+  static String text(StatusException error) {
     String message = error.getMessage();
-    return of(error.status())
-        .toStatus()
-        .withDescription(message == null ? error.status().name() : message)
-        .withCause(error);
+    if (message == null) {
+      return error.status().name();
+    }
+    int length = 0;
+    for (int bytes = 0; length < message.length() && bytes < LONGEST_TEXT; length++) {
+      char character = message.charAt(length);
+      boolean isPlain = character >= ' ' && character <= '~' && character != '%';
+      bytes += isPlain ? 1 : LONGEST_CHARACTER;
+    }
+    return QuotedText.shorten(message, length);
   }
 
   static Metadata trailers(StatusException error) {

@@ -18,6 +18,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.BinaryTensors;
 import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.QuotedText;
 import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.protocol.TensorShapes;
 import io.pipelane.server.shared.RegionOutputs;
@@ -363,7 +364,7 @@ final class InferMessageReader {
   }
 
   static String shorten(String text) {
-    return text.length() <= LONGEST_QUOTED ? text : text.substring(0, LONGEST_QUOTED) + "...";
+    return QuotedText.shorten(text, LONGEST_QUOTED);
   }
 
   static StatusException invalid(String message) {

@@ -89,10 +89,8 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
 
     @Override
     public void failed(StatusException error) {
-      String reason = error.getMessage();
-      String text = reason == null ? error.status().name() : reason;
       ModelStreamInferResponse.Builder answer =
-          ModelStreamInferResponse.newBuilder().setErrorMessage(text);
+          ModelStreamInferResponse.newBuilder().setErrorMessage(GrpcStatusMapping.text(error));
       if (!id.isEmpty()) {
         answer.setInferResponse(ModelInferResponse.newBuilder().setId(id));
       }

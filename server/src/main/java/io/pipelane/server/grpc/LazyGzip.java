@@ -2,11 +2,11 @@ package io.pipelane.server.grpc;
 
 import io.grpc.Decompressor;
 import io.grpc.Status;
+import io.pipelane.server.net.GzipMembers;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Optional;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** A decompressor of messages that works while they are read, on whichever thread does that. */
@@ -80,9 +80,11 @@ final class LazyGzip implements Decompressor {
   }
 
   private static final class Inflating extends InputStream {
+    private static final int PIECE = 512;
+
     private final byte[] compressed;
     private final int maxBytes;
-    private @Nullable GZIPInputStream inflater;
+    private @Nullable GzipMembers inflater;
     private long count;
 
     Inflating(byte[] compressed, int maxBytes) {
@@ -99,7 +101,7 @@ final class LazyGzip implements Decompressor {
     @Override
     public int read(byte[] target, int offset, int length) throws IOException {
       if (inflater == null) {
-        inflater = new GZIPInputStream(new ByteArrayInputStream(compressed));
+        inflater = new GzipMembers(new ByteArrayInputStream(compressed), PIECE);
       }
       int read = inflater.read(target, offset, length);
       count += Math.max(0, read);

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.ByteBufOutputStream;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.net.GzipMembers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -15,9 +16,9 @@ import java.util.Locale;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
-import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.InflaterInputStream;
+import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /** A coding of bodies (RFC 9110, section 8.4.1). Its work belongs off the event loops. */
@@ -25,7 +26,7 @@ enum Compression {
   GZIP("gzip") {
     @Override
     InputStream reading(InputStream compressed) throws IOException {
-      return new GZIPInputStream(compressed, PIECE);
+      return new GzipMembers(compressed, PIECE);
     }
 
     @Override
@@ -40,7 +41,16 @@ enum Compression {
   DEFLATE("deflate") {
     @Override
     InputStream reading(InputStream compressed) {
-      return new InflaterInputStream(compressed);
+      return new InflaterInputStream(compressed) {
+        @Override
+        public int read(byte[] target, int offset, int length) throws IOException {
+          int bytes = super.read(target, offset, length);
+          if (bytes < 0 && inf.needsDictionary()) { // Told as the end of the body.
+            throw new ZipException("it was compressed by a dictionary");
+          }
+          return bytes;
+        }
+      };
     }
 
     @Override
@@ -87,7 +97,7 @@ enum Compression {
   static @Nullable Compression accepted(String encodings) {
     for (String element : encodings.split(",", -1)) {
       String[] parts = element.split(";", 2);
-      boolean ruledOut = parts.length == 2 && parts[1].strip().matches("q=0(\\.0*)?");
+      boolean ruledOut = parts.length == 2 && parts[1].strip().matches("[qQ]=0(\\.0*)?");
       Compression served = ruledOut ? null : ofContent(parts[0]);
       if (served != null) {
         return served;

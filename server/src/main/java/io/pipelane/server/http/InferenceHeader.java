@@ -29,10 +29,10 @@ final class InferenceHeader {
    *     the body, or promises a tensor where there is no body
    */
   static int jsonLength(HttpHeaders headers, int bodyLength) {
-    String value = headers.get(NAME);
-    if (value == null) {
+    if (!headers.contains(NAME)) {
       return bodyLength;
     }
+    String value = String.join(", ", headers.getAll(NAME));
     long length = areDigits(value) ? Long.parseLong(value) : -1;
     if (length < 0 || length > bodyLength) {
       throw new StatusException(

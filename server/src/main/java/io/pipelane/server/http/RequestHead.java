@@ -52,7 +52,14 @@ record RequestHead(
         keepsAlive,
         old,
         old ? null : headers.get(HttpHeaderNames.EXPECT),
-        headers.get(HttpHeaderNames.CONTENT_ENCODING));
+        encoding(headers));
+  }
+
+  /** The codings of all its lines, which are one list (RFC 9110, section 5.3). */
+  private static @Nullable String encoding(HttpHeaders headers) {
+    return headers.contains(HttpHeaderNames.CONTENT_ENCODING)
+        ? String.join(", ", headers.getAll(HttpHeaderNames.CONTENT_ENCODING))
+        : null;
   }
 
   boolean isHead() {

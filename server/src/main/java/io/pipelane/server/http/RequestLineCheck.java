@@ -11,6 +11,7 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.util.AsciiString;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,15 +38,14 @@ final class RequestLineCheck extends ChannelInboundHandlerAdapter {
     context.fireChannelRead(message);
   }
 
-  /** Drops a host that says what the authority says, which would be a second one. */
+  /** Drops hosts that say what the authority says, which would be further ones. */
   private static boolean namesOneHost(Http2Headers headers) {
-    CharSequence host = headers.get(HttpHeaderNames.HOST);
     CharSequence authority = headers.authority();
-    if (host == null || authority == null) {
+    if (authority == null) {
       return true;
     }
-    headers.remove(HttpHeaderNames.HOST);
-    return AsciiString.contentEqualsIgnoreCase(host, authority);
+    List<CharSequence> hosts = headers.getAllAndRemove(HttpHeaderNames.HOST);
+    return hosts.stream().allMatch(host -> AsciiString.contentEqualsIgnoreCase(host, authority));
   }
 
   /** Whether it makes a request line, or has neither method nor status, as trailers have. */

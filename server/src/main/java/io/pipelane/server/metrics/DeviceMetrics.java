@@ -197,7 +197,7 @@ final class DeviceMetrics {
               "version", Long.toString(entry.model().version())
             };
             weights.add(entry.weightBytes(), labels);
-            resident.add(entry.residentBytes(), labels);
+            resident.add(entry.residentBytes() + entry.copiedBytes(), labels);
             leases.add(entry.leases(), labels);
           }
         });
@@ -229,6 +229,10 @@ final class DeviceMetrics {
         "pipelane_failsafe_pagings",
         "Times that models lost pages to lanes that needed more than was set aside",
         state -> state.transfers().failsafePagings());
+    counter(
+        "pipelane_tables_copied",
+        "Copies of tables that came to the device, as models that read them in place were hot",
+        state -> state.transfers().tablesCopied());
     counter(
         "pipelane_acquisitions_delayed",
         "Runs that found weights missing, or others waiting",

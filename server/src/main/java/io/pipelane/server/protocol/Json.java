@@ -142,9 +142,7 @@ final class Json {
   }
 
   static String shorten(String text) {
-    return text.length() <= MAXIMUM_QUOTED_LENGTH
-        ? text
-        : text.substring(0, MAXIMUM_QUOTED_LENGTH) + "...";
+    return QuotedText.shorten(text, MAXIMUM_QUOTED_LENGTH);
   }
 
   private static StatusException malformed(JsonProcessingException e) {

@@ -88,6 +88,7 @@ public final class StateAnswer {
     json.writeStringField("device", weights.device());
     json.writeNumberField("bytes", ledger.weightBytes());
     json.writeNumberField("in_place_bytes", ledger.inPlaceBytes());
+    json.writeNumberField("in_place_copied_bytes", ledger.copiedBytes());
     json.writeNumberField("resident_bytes", ledger.residentBytes());
     json.writeBooleanField("arriving", ledger.arriving());
     json.writeNumberField("running", ledger.leases());
@@ -158,6 +159,7 @@ public final class StateAnswer {
     json.writeNumberField("fetched_ahead_bytes", transfers.bytesFetchedAhead());
     json.writeNumberField("evicted_pages", transfers.pagesTakenBack());
     json.writeNumberField("failsafe_pagings", transfers.failsafePagings());
+    json.writeNumberField("tables_copied", transfers.tablesCopied());
     json.writeNumberField("remaps", transfers.remaps());
     json.writeFieldName("sharing");
     SharingAnswer.write(json, device.sharing(), transfers.offline());

@@ -12,6 +12,9 @@ public final class TensorShapes {
       "; where its file has no shape for the input, as its notes in the index then say, its owner"
           + " must give dims in config.pbtxt";
 
+  /** What the other dimensions of an empty tensor come to at most, in elements. */
+  private static final long MOST_OF_EMPTY = 1 << 24;
+
   private TensorShapes() {}
 
   /**
@@ -53,6 +56,22 @@ public final class TensorShapes {
     } catch (ArithmeticException e) {
       throw Json.invalid(
           label + ": shape " + shape + " has more elements than 63 bits of bytes can hold");
+    }
+    if (shape.elements() == 0) {
+      checkEmpty(label, shape);
+    }
+  }
+
+  /** Operators count along the other dimensions too, of which no bytes vouch for any. */
+  private static void checkEmpty(String label, Shape shape) {
+    long rest = MOST_OF_EMPTY;
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      rest /= Math.max(1, shape.dimension(axis));
+    }
+    if (rest == 0) {
+      throw Json.invalid(
+          "%s: shape %s is empty, its other dimensions come to more than %d elements"
+              .formatted(label, shape, MOST_OF_EMPTY));
     }
   }
 }

@@ -63,7 +63,7 @@ public final class HeldMemory {
         models
             .computeIfAbsent(entry.model().anyEdition(), _ -> new HashMap<>())
             .computeIfAbsent(entry.model(), _ -> new TreeMap<>(Place.ORDER));
-    places.merge(place, entry.residentBytes(), Long::sum);
+    places.merge(place, entry.residentBytes() + entry.copiedBytes(), Long::sum);
     if (!place.equals(HOST)) {
       places.merge(PINNED, entry.inPlaceBytes(), Math::max);
     }

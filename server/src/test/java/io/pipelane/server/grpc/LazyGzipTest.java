@@ -68,6 +68,18 @@ class LazyGzipTest {
   }
 
   @Test
+  void messageOfVeryManyMembers_isReadAsOne() throws IOException {
+    ByteArrayOutputStream members = new ByteArrayOutputStream();
+    byte[] empty = compressed(new byte[0]).readAllBytes();
+    for (int i = 0; i < 1 << 17; i++) {
+      members.write(empty);
+    }
+    members.write(compressed(MESSAGE).readAllBytes());
+    InputStream message = gzip.decompress(new ByteArrayInputStream(members.toByteArray()));
+    assertArrayEquals(MESSAGE, message.readAllBytes());
+  }
+
+  @Test
   void detached_isReadOn_whenGrpcClosesItsOwn() throws IOException {
     InputStream message = Objects.requireNonNull(LazyGzip.detached(touchable(MESSAGE)));
     assertEquals(MESSAGE[0], message.read());

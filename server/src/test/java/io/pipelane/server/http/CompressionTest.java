@@ -5,13 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
+import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
@@ -116,6 +122,37 @@ class CompressionTest {
   }
 
   @Test
+  void gzipOfVeryManyMembers_isOneBody() throws IOException {
+    byte[] empty = compressed("gzip", new byte[0]);
+    byte[] last = compressed("gzip", new byte[] {1, 2, 3});
+    ByteBuf body = Unpooled.buffer();
+    for (int i = 0; i < 1 << 17; i++) {
+      body.writeBytes(empty);
+    }
+    body.writeBytes(last);
+    ByteBuf plain =
+        Compression.GZIP.decompress(body, new BodyLimit(1 << 10, "here"), ByteBufAllocator.DEFAULT);
+    assertArrayEquals(new byte[] {1, 2, 3}, ByteBufUtil.getBytes(plain));
+    plain.release();
+  }
+
+  @Test
+  void deflateByADictionary_isInvalid() {
+    Deflater deflater = new Deflater();
+    deflater.setDictionary("inputs".getBytes(StandardCharsets.UTF_8));
+    deflater.setInput("{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8));
+    deflater.finish();
+    byte[] target = new byte[64];
+    byte[] zipped = Arrays.copyOf(target, deflater.deflate(target));
+    deflater.end();
+    try (Conversation conversation = Conversation.usual()) {
+      byte[] request =
+          Requests.post("/v2/repository/index", zipped, "Content-Encoding: deflate\r\n");
+      assertEquals(400, conversation.send(request).onlyReply().status());
+    }
+  }
+
+  @Test
   void bodiesThatAreNotCompressed_areInvalid() {
     byte[] plain = "{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8);
     try (Conversation conversation = Conversation.usual()) {
@@ -147,13 +184,26 @@ class CompressionTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"gzip", "identity"})
+  void twoCodings_areNotServed_onTwoLinesEither(String first) {
+    try (Conversation conversation = Conversation.usual()) {
+      String coding = "Content-Encoding: ";
+      Reply reply =
+          conversation
+              .send(infer(new byte[] {1}, coding + first + "\r\n" + coding + "gzip\r\n"))
+              .onlyReply();
+      assertEquals(501, reply.status());
+    }
+  }
+
+  @ParameterizedTest
   @CsvSource({"gzip, GZIP", "'identity, DEFLATE;q=0.5', DEFLATE", "'gzip;q=0, deflate', DEFLATE"})
   void accepted_isTheFirstThatIsServed(String header, Compression expected) {
     assertEquals(expected, Compression.accepted(header));
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "identity", "br, zstd", "gzip;q=0.0", "*"})
+  @ValueSource(strings = {"", "identity", "br, zstd", "gzip;q=0.0", "gzip;Q=0", "*"})
   void accepted_isNullWhereNoneIsServed(String header) {
     assertNull(Compression.accepted(header));
   }

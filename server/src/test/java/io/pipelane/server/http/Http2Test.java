@@ -138,6 +138,8 @@ class Http2Test {
       assertEquals(200, client.open(same, true).status());
       Http2Headers other = Http2Client.request("GET", "/v2").set("host", "evil.example");
       assertEquals(Http2Error.CANCEL.code(), client.open(other, true).reset());
+      Http2Headers both = same.add("host", "evil.example");
+      assertEquals(Http2Error.CANCEL.code(), client.open(both, true).reset());
     }
   }
 

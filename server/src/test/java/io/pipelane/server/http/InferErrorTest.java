@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.runtime.TensorType;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -12,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -262,6 +264,31 @@ class InferErrorTest {
               "echo", json, new byte[16], "Inference-Header-Content-Length: " + value + "\r\n");
       check(request, 400, "Inference-Header-Content-Length is '" + value + "'");
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'0,4096,4096', 200",
+    "'4096,0,4097', 400",
+    "'4611686018427387904,1,0', 400",
+    "'0,4611686018427387904,4611686018427387904', 400"
+  })
+  void emptyTensor_hasOtherDimensionsWithinALimit(String shape, int status) {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.add("open", FakeCatalog.spec("x", TensorType.FP32, -1, -1, -1));
+    String members = "\"name\":\"x\",\"datatype\":\"FP32\",\"data\":[],\"shape\":[" + shape + "]";
+    try (Conversation conversation =
+        new Conversation(catalog, EchoService.inline(), Runnable::run)) {
+      Reply reply = conversation.send(Requests.infer("open", input(members))).onlyReply();
+      assertEquals(status, reply.status(), reply.text());
+    }
+  }
+
+  @Test
+  void lengthOfJsonSaidTwice_isRefused() {
+    String header = "Inference-Header-Content-Length: ";
+    byte[] request = Requests.infer("echo", "", new byte[16], header + "0\r\n" + header + "16\r\n");
+    check(request, 400, "Inference-Header-Content-Length is '0, 16'");
   }
 
   @Test

@@ -122,6 +122,7 @@ class WebPageInBrowserTest {
             42,
             43,
             0,
+            0,
             new TransferCounters.Offline(0, 0, 0)),
         new QueueOverview(3, 0, Map.of(), 0, 0, 0, 0, 0),
         0,

@@ -91,6 +91,7 @@ class MetricsTest {
             42,
             43,
             44,
+            48,
             new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 90, Map.of(MODEL, 1, MODEL.nextEdition(), 3), 2, 3, 4, 10, 1),
         6,
@@ -274,6 +275,7 @@ class MetricsTest {
     assertLine(lines, "pipelane_host_tier_files_ahead_total 17.0");
     assertLine(lines, "pipelane_host_tier_bytes_ahead_total 18.0");
     assertLine(lines, "pipelane_failsafe_pagings_total{device=\"cpu\"} 44.0");
+    assertLine(lines, "pipelane_tables_copied_total{device=\"cpu\"} 48.0");
     assertLine(lines, "pipelane_queue_requests{device=\"cpu\"} 9.0");
     assertLine(lines, "pipelane_queue_refused_total{device=\"cpu\",reason=\"late\"} 2.0");
     assertLine(lines, "pipelane_batched_requests_total{device=\"cpu\"} 10.0");

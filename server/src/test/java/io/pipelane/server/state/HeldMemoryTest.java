@@ -68,6 +68,13 @@ class HeldMemoryTest {
   }
 
   @Test
+  void copyOfATable_isOnTheDeviceBesideTheWeights() {
+    Ledger.Entry hot = new Ledger.Entry(OCR, 100, 7, 40, 10, false, 0, List.of(100L), false);
+    HeldMemory held = held(Map.of("cuda:0", List.of(hot)));
+    assertEquals(List.of(new Part(PINNED, 7), new Part(new Place("GPU", 0), 50)), held.of(OCR));
+  }
+
+  @Test
   void modelThatHoldsNothing_hasNoParts() {
     HeldMemory held = held(Map.of("cpu", List.of(entry(OCR, 5, 0))));
     assertEquals(List.of(), held.of(OCR));

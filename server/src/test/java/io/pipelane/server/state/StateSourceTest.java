@@ -92,6 +92,7 @@ class StateSourceTest {
             42,
             43,
             44,
+            48,
             new TransferCounters.Offline(1, 2, 3)),
         new QueueOverview(9, 0, Map.of(), 0, 0, 0, 0, 0),
         0,
@@ -130,7 +131,7 @@ class StateSourceTest {
     assertTrue(
         text.contains(
             "\"weights\":{\"device\":\"cpu\",\"bytes\":75,\"in_place_bytes\":3,"
-                + "\"resident_bytes\":40,\"arriving\":true,\"running\":2,"
+                + "\"in_place_copied_bytes\":0,\"resident_bytes\":40,\"arriving\":true,\"running\":2,"
                 + "\"class\":\"online\",\"group_bytes\":[50,25]}"),
         text);
     assertTrue(text.contains("\"reason\":\"\",\"class\":\"online\",\"weights\""), text);

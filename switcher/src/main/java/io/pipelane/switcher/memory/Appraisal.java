@@ -109,7 +109,7 @@ public final class Appraisal {
       if (residency == null) {
         return 0;
       }
-      long displaced = memory.missingBytes(residency) - memory.freeBytes();
+      long displaced = memory.missingBytes(residency) - memory.roomBytes();
       long now = nanoClock.getAsLong();
       return holdings.lossPerSecond(
           Math.ceilDiv(displaced, pageBytes),

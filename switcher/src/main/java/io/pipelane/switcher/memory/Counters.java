@@ -16,6 +16,7 @@ final class Counters {
   long bytesWanted;
   long bytesPlanned;
   long failsafePagings;
+  long tablesCopied;
   long offlineLoads;
   long offlineBytesLoaded;
   long offlinePagesEvicted;
@@ -52,6 +53,7 @@ final class Counters {
         bytesBorrowed,
         bytesFromPeers,
         failsafePagings,
+        tablesCopied,
         new TransferCounters.Offline(offlineLoads, offlineBytesLoaded, offlinePagesEvicted));
   }
 }

@@ -86,6 +86,10 @@ public final class Evictions implements OfflineMemory {
     memory.settle(residency); // What has failed to arrive is not kept.
     int kept = (int) Math.min(residency.pages.size(), keptBytes / memory.pageBytes());
     memory.takeBack(residency, residency.pages.size() - kept);
+    memory.tables.leave(residency);
+    while (residency.inPlace.copy().isArriving()) {
+      changed.awaitUninterruptibly();
+    }
   }
 
   /**

@@ -29,7 +29,7 @@ final class FetchAhead {
    * case.
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
-   * devices have no room for. Pages of the first two are not taken for each other. Where copies
+   * devices have no room for, then copies of hot models' tables. Pages of the first two are not taken for each other. Where copies
    * slow runs down all but the first are held back (Pacing), except for the wishes that say when,
    * and whose time is nearly over.
    */
@@ -39,6 +39,7 @@ final class FetchAhead {
   private final Wishes wishes;
   private final Pacing pacing;
   private final PagesAhead ahead;
+  private final TablesAhead tables;
   private final LongSupplier nanoClock;
 
   /**
@@ -47,6 +48,7 @@ final class FetchAhead {
    * @param wishes that are fulfilled while there is time
    * @param pacing of what no request waits for
    * @param ahead sends for pages
+   * @param tables sends for what is copied when nothing else is wanted
    */
   FetchAhead(
       WeightMemory memory,
@@ -55,6 +57,7 @@ final class FetchAhead {
       Wishes wishes,
       Pacing pacing,
       PagesAhead ahead,
+      TablesAhead tables,
       LongSupplier nanoClock) {
     this.memory = memory;
     this.peers = peers;
@@ -62,6 +65,7 @@ final class FetchAhead {
     this.wishes = wishes;
     this.pacing = pacing;
     this.ahead = ahead;
+    this.tables = tables;
     this.nanoClock = nanoClock;
   }
 
@@ -95,7 +99,10 @@ final class FetchAhead {
         if (!sent && !pacing.holdsBack(runs, nowNanos)) {
           sent = fetchFirst(wished, spared);
           if (!sent && !offlineWaits) {
-            sent = fetchPlanned(Set.copyOf(asked), nowNanos) || fetchLodger(spared);
+            sent =
+                fetchPlanned(Set.copyOf(asked), nowNanos)
+                    || fetchLodger(spared)
+                    || tables.sendNext(nowNanos);
           }
         }
       } while (!sent && ahead.awaitingDisk() > awaitedDisk);
@@ -104,7 +111,7 @@ final class FetchAhead {
       }
     }
     fetchBehind(asked);
-    return !ahead.isEmpty();
+    return !ahead.isEmpty() || !tables.isEmpty();
   }
 
   /** Whether no page is on its way; one behind another counts from when that has arrived. */
@@ -121,7 +128,7 @@ final class FetchAhead {
     if (!over.isEmpty() && !ahead.isEmpty()) {
       pacing.sent(ahead.arrivedNanos());
     }
-    return ahead.isEmpty();
+    return ahead.isEmpty() && tables.isEmpty();
   }
 
   /** Sends for the first queued model's next page behind the one that is on its way. */
@@ -197,7 +204,7 @@ final class FetchAhead {
       into =
           idleMoves
               .next(
-                  memory.freeBytes() / memory.pageBytes(),
+                  memory.roomBytes() / memory.pageBytes(),
                   holding -> memory.owner(holding).canGain(nowNanos),
                   holding -> canGiveWay(holding, spared),
                   nowNanos)

@@ -6,18 +6,21 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.host.HostWeights;
+import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The weights that a model reads where they lie in host memory, held there as long as the model is
- * registered; of most models nothing. Shown and hidden under the daemon's lock, had and given back
- * outside.
+ * registered; of most models nothing. Of a hot model there may be a copy on the device. Shown and
+ * hidden under the daemon's lock, had and given back outside.
  */
 final class InPlaceWeights implements AutoCloseable {
   private final HostMemory.@Nullable Loaded held;
+  private final TableCopy copy;
 
   private InPlaceWeights(HostMemory.@Nullable Loaded held) {
     this.held = held;
+    this.copy = new TableCopy(held == null ? MemorySegment.NULL : held.memory());
   }
 
   /**
@@ -44,9 +47,15 @@ final class InPlaceWeights implements AutoCloseable {
     return new InPlaceWeights(loaded);
   }
 
+  /** Of a model that reads nothing in place, a copy of nothing. */
+  TableCopy copy() {
+    return copy;
+  }
+
   void showIn(AddressRange range) {
     if (held != null) {
       range.show(held);
+      copy.showIn(range);
     }
   }
 
@@ -58,6 +67,7 @@ final class InPlaceWeights implements AutoCloseable {
 
   @Override
   public void close() {
+    copy.close();
     if (held != null) {
       held.close();
     }

@@ -84,7 +84,7 @@ public final class LaneLoans implements Reserve {
   public boolean couldLend(long bytes, Lease held) {
     lock.lock();
     try {
-      return device.vacatesPages() && bytes <= memory.capacityBeside(held.residency());
+      return device.vacatesPages() && bytes <= memory.capacity.beside(held.residency());
     } finally {
       lock.unlock();
     }
@@ -125,7 +125,7 @@ public final class LaneLoans implements Reserve {
 
   /** Whether what is lacking could not be lent whoever gives way; it may grow meanwhile. */
   private boolean isTooMuch(long lacking, Lease held) {
-    return lacking > memory.capacityBeside(held.residency());
+    return lacking > memory.capacity.beside(held.residency());
   }
 
   /** Under the lock, so that nobody gives pages back that are not vacated yet. */

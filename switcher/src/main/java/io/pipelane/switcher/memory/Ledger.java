@@ -35,6 +35,8 @@ public record Ledger(
    * @param inPlaceBytes what it reads where it lies in host memory, on top of those
    * @param residentBytes its pages on the device, whole pages, those that others hold, too, among
    *     them
+   * @param copiedBytes pages of a copy on the device of what it reads in place, whole pages, on top
+   *     of the resident ones
    * @param arriving whether a transfer is under way
    * @param leases runs under way
    * @param groupBytes what each of the copies moves that bring the whole model in
@@ -46,11 +48,12 @@ public record Ledger(
       long weightBytes,
       long inPlaceBytes,
       long residentBytes,
+      long copiedBytes,
       boolean arriving,
       int leases,
       List<Long> groupBytes,
       boolean offline) {
-    /** An entry of a model that online work uses. */
+    /** An entry of a model that online work uses, and of which no table is copied. */
     public Entry(
         ModelVersion model,
         long weightBytes,
@@ -59,7 +62,7 @@ public record Ledger(
         boolean arriving,
         int leases,
         List<Long> groupBytes) {
-      this(model, weightBytes, inPlaceBytes, residentBytes, arriving, leases, groupBytes, false);
+      this(model, weightBytes, inPlaceBytes, residentBytes, 0, arriving, leases, groupBytes, false);
     }
 
     public Entry {
@@ -79,14 +82,18 @@ public record Ledger(
    */
   public void verify() {
     long resident = entries.stream().mapToLong(Entry::residentBytes).sum();
+    long copied = entries.stream().mapToLong(Entry::copiedBytes).sum();
     require(
-        resident - sharedBytes + lanesBytes == lentBytes,
-        "models hold %d, %d of it together, lanes %d, lent are %d"
-            .formatted(resident, sharedBytes, lanesBytes, lentBytes));
+        resident - sharedBytes + copied + lanesBytes == lentBytes,
+        "models hold %d, %d of it together, copies of tables %d, lanes %d, lent are %d"
+            .formatted(resident, sharedBytes, copied, lanesBytes, lentBytes));
     require(lentBytes <= capacityBytes, lentBytes + " lent exceed " + capacityBytes);
     for (Entry entry : entries) {
       long whole = Math.ceilDiv(entry.weightBytes, pageBytes) * pageBytes;
       require(entry.residentBytes <= whole, entry.model + " holds more than it has");
+      require(
+          entry.copiedBytes <= Math.ceilDiv(entry.inPlaceBytes, pageBytes) * pageBytes,
+          entry.model + " has more of its table than there is");
       require(entry.leases >= 0, entry.model + " has fewer than no leases");
       require(
           entry.leases == 0 || entry.residentBytes == whole,

@@ -63,6 +63,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final Stalls stalls;
   private final PagesFromDisk pagesFromDisk;
   private final PagesAhead pagesAhead;
+  private final TablesAhead tablesAhead;
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
@@ -132,9 +133,17 @@ public final class MemoryDaemon implements AutoCloseable {
     this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);
     this.pagesAhead =
         new PagesAhead(device, memory, peers, staged, pagesFromDisk, this::transferOver, nanoClock);
+    this.tablesAhead = new TablesAhead(lock, device, memory, residency, this::signal);
     this.fetchAhead =
         new FetchAhead(
-            memory, peers, idleMoves, new Wishes(stalls::pageNanos), pacing, pagesAhead, nanoClock);
+            memory,
+            peers,
+            idleMoves,
+            new Wishes(stalls::pageNanos),
+            pacing,
+            pagesAhead,
+            tablesAhead,
+            nanoClock);
     this.fetchOnDemand =
         new FetchOnDemand(
             changed,
@@ -179,7 +188,7 @@ public final class MemoryDaemon implements AutoCloseable {
    */
   public StructureRange register(ImportedModel model) {
     leaving.leaveIfStayed(model.version()); // Which frees the room that it has.
-    memory.requireFits(model);
+    memory.capacity.requireFits(model);
     List<Content> pageContents = contents.of(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
@@ -240,7 +249,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try {
       Residency residency = known(version);
       residency.leaves = false;
-      holdings.used(residency.holding, priority, nanoClock.getAsLong());
+      used(residency, priority, nanoClock.getAsLong());
       boolean mustWait = fetchOnDemand.isAwaitedBefore(residency, priority);
       if (priority == Priority.OFFLINE) {
         quota.requireFits(residency);
@@ -276,7 +285,7 @@ public final class MemoryDaemon implements AutoCloseable {
           || residency.isArriving()) {
         return null;
       }
-      holdings.used(residency.holding, Priority.ONLINE, nowNanos);
+      used(residency, Priority.ONLINE, nowNanos);
       residency.leaves = false;
       return lease(residency);
     } finally {
@@ -299,6 +308,13 @@ public final class MemoryDaemon implements AutoCloseable {
           priority -> holdings.usedOnce(used, priority, now), () -> holdings.unused(used, now));
     } finally {
       lock.unlock();
+    }
+  }
+
+  private void used(Residency residency, Priority priority, long nowNanos) {
+    holdings.used(residency.holding, priority, nowNanos);
+    if (priority == Priority.ONLINE) {
+      tablesAhead.used(residency, nowNanos);
     }
   }
 

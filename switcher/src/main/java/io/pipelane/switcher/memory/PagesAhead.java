@@ -139,7 +139,7 @@ final class PagesAhead implements AutoCloseable {
 
   /** Whether a page is free, or somebody is there who gives way. */
   private boolean mayHaveRoom(Predicate<Residency> givesWay) {
-    return memory.freeBytes() >= memory.pageBytes()
+    return memory.roomBytes() >= memory.pageBytes()
         || memory.residencies.values().stream().anyMatch(givesWay);
   }
 

@@ -213,7 +213,7 @@ public final class PeerMemory {
     double[] losses;
     lock.lock();
     try {
-      idleBytes = memory.freeBytes() + memory.bytesHeldBy(residency -> residency.lodged);
+      idleBytes = memory.roomBytes() + memory.bytesHeldBy(residency -> residency.lodged);
       losses =
           holdings.savedByPages(holding -> !memory.owner(holding).lodged, nanoClock.getAsLong());
     } finally {
@@ -320,7 +320,7 @@ public final class PeerMemory {
     Predicate<Residency> may = mayGiveWayTo(lodger, spared);
     return idleMoves.isWorthIt(
         lodger.holding,
-        memory.freeBytes() / memory.pageBytes(),
+        memory.roomBytes() / memory.pageBytes(),
         holding -> may.test(memory.owner(holding)),
         nowNanos);
   }

@@ -11,6 +11,7 @@ import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -179,6 +180,30 @@ final class Residency {
   /** Whether pages may be taken away: nothing runs on them, reads them or writes them. */
   boolean isEvictable() {
     return leases == 0 && !pages.isEmpty() && !isBeingCopied();
+  }
+
+  /** Whether the copy of its table, if there is one, may be taken away: no run reads it. */
+  boolean canLoseTable() {
+    return leases == 0 || !inPlace.copy().isWhole();
+  }
+
+  /** Pages of the copy of its table that runs may read. */
+  Collection<Page> tablePagesRead() {
+    return canLoseTable() ? List.of() : inPlace.copy().pages();
+  }
+
+  /** What the ledger says of it. */
+  Ledger.Entry entry(long pageBytes) {
+    return new Ledger.Entry(
+        model.version(),
+        model.plan().weightBytes(),
+        model.plan().inPlaceBytes(),
+        pages.size() * pageBytes,
+        inPlace.copy().pages().size() * pageBytes,
+        isArriving() || inPlace.copy().isArriving(),
+        leases,
+        groupBytes,
+        holding.isOffline());
   }
 
   /** All of which pages may be taken away but some. */

@@ -18,13 +18,28 @@ import java.util.Optional;
  *     most 1
  * @param zeroPages whether a page that had one tenant's weights is zeroed before another's model
  *     has it
+ * @param hotRuns of a model lately, after which the table that it reads in place is copied to the
+ *     device, where a device has a use for that
  */
 public record ResidencySettings(
     ResidencyConfig config,
     SegmentProfiles profiles,
     LinkCosts costs,
     double offlineShare,
-    boolean zeroPages) {
+    boolean zeroPages,
+    int hotRuns) {
+  /** See {@link TablesAhead}. */
+  static final int HOT_RUNS = 2048;
+
+  /** Settings by which a table is copied to the device when that pays. */
+  public ResidencySettings(
+      ResidencyConfig config,
+      SegmentProfiles profiles,
+      LinkCosts costs,
+      double offlineShare,
+      boolean zeroPages) {
+    this(config, profiles, costs, offlineShare, zeroPages, HOT_RUNS);
+  }
 
   /** Settings that let offline work hold everything, and lend pages as they are. */
   public ResidencySettings(

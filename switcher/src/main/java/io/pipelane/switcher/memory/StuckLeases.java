@@ -79,6 +79,7 @@ final class StuckLeases {
     Set<Page> taken = pagesKeptBeside(together);
     if (lanes > 0 || !taken.isEmpty()) {
       together.forEach(residency -> taken.addAll(residency.pages));
+      together.forEach(residency -> taken.addAll(residency.tablePagesRead()));
       if (missing > capacityPages - lanes - taken.size()) {
         throw refusal("device memory");
       }
@@ -89,7 +90,9 @@ final class StuckLeases {
     return reasons.keySet().stream()
         .map(Lease::residency)
         .filter(residency -> !together.contains(residency))
-        .flatMap(residency -> residency.pages.stream())
+        .flatMap(
+            residency ->
+                Stream.concat(residency.pages.stream(), residency.tablePagesRead().stream()))
         .collect(Collectors.toCollection(HashSet::new));
   }
 

@@ -19,6 +19,8 @@ package io.pipelane.switcher.memory;
  * @param bytesBorrowed bytes that came in over other devices' links
  * @param bytesFromPeers bytes that came out of other devices' memory
  * @param failsafePagings times that models lost pages to lanes that needed more than was set aside
+ * @param tablesCopied copies of tables that came to the device, as models that read them in place
+ *     were hot
  * @param offline the part of offline work
  */
 public record TransferCounters(
@@ -38,6 +40,7 @@ public record TransferCounters(
     long bytesBorrowed,
     long bytesFromPeers,
     long failsafePagings,
+    long tablesCopied,
     Offline offline) {
 
   /**

@@ -98,7 +98,7 @@ public final class UnitParts {
   }
 
   private void requireRoom(List<Residency> together) {
-    memory.requireFit(together);
+    memory.capacity.requireFit(together);
     long structures = together.stream().map(residency -> residency.structure).distinct().count();
     if (structures < together.size()) {
       throw new StatusException(

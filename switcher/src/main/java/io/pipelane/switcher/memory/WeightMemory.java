@@ -1,13 +1,9 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Residency.Arrival;
 import io.pipelane.switcher.memory.SharedPages.Offer;
@@ -39,6 +35,8 @@ final class WeightMemory {
   final Map<ModelVersion, Residency> residencies = new TreeMap<>();
   final Counters counters = new Counters();
   final PageTenants tenants;
+  final TableCopies tables;
+  final Capacity capacity;
 
   /** Copies that runs wait for. */
   final AtomicInteger copiesUnderWay = new AtomicInteger();
@@ -48,7 +46,6 @@ final class WeightMemory {
   private final PagePool pages;
   private final SharedPages shared;
   private final Consumer<Residency> whenJoined;
-  private final long capacityBytes;
   private final Holdings holdings;
   private final StagedPages staged;
   private final LongSupplier nanoClock;
@@ -72,49 +69,18 @@ final class WeightMemory {
     this.shared = new SharedPages(pages);
     this.whenJoined = whenJoined;
     this.tenants = new PageTenants(zeroing, pages.total());
+    this.tables = new TableCopies(shared, tenants, nanoClock);
     this.pages = pages;
-    this.capacityBytes = capacityBytes;
+    this.capacity = new Capacity(capacityBytes, pages.pageBytes());
     this.holdings = holdings;
     this.staged = staged;
-  }
-
-  /**
-   * Refuses a model that can never be here.
-   *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
-   */
-  void requireFits(ImportedModel model) {
-    long needed = Math.ceilDiv(model.plan().weightBytes(), pages.pageBytes()) * pages.pageBytes();
-    if (needed > capacityBytes) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "model %s needs %s of device memory for its weights; device.memory is %s, raise it to serve this model"
-              .formatted(model.version(), new ByteSize(needed), new ByteSize(capacityBytes)));
-    }
-  }
-
-  /**
-   * Refuses models that can never be here at the same time.
-   *
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY}
-   */
-  void requireFit(List<Residency> together) {
-    long needed = together.stream().mapToLong(Residency::slotsNeeded).sum() * pages.pageBytes();
-    if (needed > capacityBytes) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          "models %s need %s of device memory together; device.memory is %s, raise it or give them more devices"
-              .formatted(
-                  together.stream().map(each -> each.model.version()).toList(),
-                  new ByteSize(needed),
-                  new ByteSize(capacityBytes)));
-    }
   }
 
   /** Takes a model in, which has no pages. */
   void add(Residency residency) {
     residencies.put(residency.model.version(), residency);
     owners.put(residency.holding, residency);
+    tables.add(residency);
     Set<Residency> alike = shared.alike(residency);
     if (!alike.isEmpty()) {
       holdings.shares(residency.holding);
@@ -126,6 +92,7 @@ final class WeightMemory {
   void remove(Residency residency) {
     residencies.remove(residency.model.version());
     owners.remove(residency.holding);
+    tables.remove(residency);
     shared.forget(residency);
     holdings.remove(residency.holding);
   }
@@ -159,7 +126,12 @@ final class WeightMemory {
 
   /** What nobody holds. */
   long freeBytes() {
-    return capacityBytes - lentBytes();
+    return capacity.bytes() - lentBytes();
+  }
+
+  /** The same with what copies of tables hold that would go at once. */
+  long roomBytes() {
+    return freeBytes() + tables.pagesThatGiveWay() * pages.pageBytes();
   }
 
   private long lentBytes() {
@@ -167,31 +139,20 @@ final class WeightMemory {
   }
 
   Ledger ledger() {
-    List<Ledger.Entry> entries = residencies.values().stream().map(this::entry).toList();
+    settleAll();
+    List<Ledger.Entry> entries =
+        residencies.values().stream().map(residency -> residency.entry(pages.pageBytes())).toList();
     long lanes = withLanes.size() * pages.pageBytes();
     long held = residencies.values().stream().mapToLong(each -> each.pages.size()).sum();
     long distinct =
         residencies.values().stream().flatMap(each -> each.pages.stream()).distinct().count();
     return new Ledger(
-        capacityBytes,
+        capacity.bytes(),
         pages.pageBytes(),
         lentBytes(),
         lanes,
         (held - distinct) * pages.pageBytes(),
         entries);
-  }
-
-  private Ledger.Entry entry(Residency residency) {
-    settle(residency);
-    return new Ledger.Entry(
-        residency.model.version(),
-        residency.model.plan().weightBytes(),
-        residency.model.plan().inPlaceBytes(),
-        residentBytes(residency),
-        residency.isArriving(),
-        residency.leases,
-        residency.groupBytes,
-        residency.holding.isOffline());
   }
 
   /** Gives a mounted model pages as far as a byte; there is room for them. */
@@ -351,6 +312,9 @@ final class WeightMemory {
 
   private void takePages(Residency residency, int count) {
     staged.clear();
+    if (count > 0) {
+      tables.leave(residency);
+    }
     boolean arrived = !residency.fetchFailed && !residency.hasFailed();
     try {
       for (int i = 0; i < count; i++) {
@@ -396,7 +360,7 @@ final class WeightMemory {
 
   /** What is free, or would be if all gave way that can at once. */
   long bytesThatGiveWay() {
-    return freeBytes() + bytesHeldBy(Residency::isEvictable);
+    return roomBytes() + bytesHeldBy(Residency::isEvictable);
   }
 
   /**
@@ -406,8 +370,11 @@ final class WeightMemory {
    * @param spared give nothing
    */
   boolean wouldHaveRoom(long bytes, Set<Residency> spared, Set<Residency> cleared) {
+    long copies =
+        tables.pagesOf(residency -> residency.canLoseTable() || cleared.contains(residency));
     return bytes
         <= freeBytes()
+            + copies * pages.pageBytes()
             + bytesHeldBy(
                 residency ->
                     !spared.contains(residency)
@@ -428,11 +395,6 @@ final class WeightMemory {
             .filter(page -> held[page.index()] == shared.holders(page))
             .count()
         * pages.pageBytes();
-  }
-
-  /** What there is beside a model's weights, in whole pages. */
-  long capacityBeside(Residency residency) {
-    return (capacityBytes / pages.pageBytes() - residency.slotsNeeded()) * pages.pageBytes();
   }
 
   /** As {@link #makeRoom}, for lanes. */
@@ -472,7 +434,8 @@ final class WeightMemory {
   }
 
   /**
-   * Frees memory until {@code bytes} are free, as the policy says who gives way.
+   * Frees memory until {@code bytes} are free: copies of tables go first, then the policy says who
+   * gives way.
    *
    * @param spared who does not
    * @return false when those that hold the rest cannot give way now
@@ -487,6 +450,7 @@ final class WeightMemory {
    * @param may who gives way; nobody who is not evictable
    */
   boolean makeRoom(long bytes, Predicate<Residency> may) {
+    tables.giveWay(() -> freeBytes() < bytes);
     return holdings.makeRoom(
         Math.ceilDiv(bytes, pages.pageBytes()),
         () -> freeBytes() / pages.pageBytes(),

@@ -35,7 +35,7 @@ class DaemonRandomTest extends DaemonTest {
               Random random = new Random(seed - 1);
               while (!over.get() || device.pending() > 0) {
                 models.failAt(random.nextInt(20) == 0 ? 8L * random.nextInt(PAGE) : Long.MAX_VALUE);
-                device.completeNext();
+                completeNext(random);
                 Thread.onSpinWait();
               }
             });
@@ -73,8 +73,18 @@ class DaemonRandomTest extends DaemonTest {
     }
   }
 
-  private void operate(Random random) {
-    ImportedModel model = all.get((int) Math.min(9, Math.abs(random.nextGaussian() * 4)));
+  /** Carries a copy out. */
+  void completeNext(Random random) {
+    device.completeNext();
+  }
+
+  /** One of the models, the first of them more often. */
+  ImportedModel any(Random random) {
+    return all.get((int) Math.min(9, Math.abs(random.nextGaussian() * 4)));
+  }
+
+  void operate(Random random) {
+    ImportedModel model = any(random);
     clock.addAndGet(random.nextInt(100_000_000));
     switch (random.nextInt(20)) {
       case 0 -> reregister(model);
@@ -108,7 +118,7 @@ class DaemonRandomTest extends DaemonTest {
     }
   }
 
-  private void evict(ImportedModel model) {
+  void evict(ImportedModel model) {
     try {
       daemon.evictions().evict(model.version(), 0);
     } catch (StatusException e) {

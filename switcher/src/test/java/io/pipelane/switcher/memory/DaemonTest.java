@@ -10,6 +10,7 @@ import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import java.lang.foreign.ValueLayout;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -120,6 +121,14 @@ abstract class DaemonTest {
         throw new AssertionError(model.version() + " is wrong at byte " + i);
       }
     }
+  }
+
+  /** What a run that begins now reads in place. */
+  static byte inWindow(FakeDevice.Range range, long offset) {
+    FakeDevice.Range pages = range.shownPages;
+    return pages == null
+        ? Objects.requireNonNull(range.shown).get(ValueLayout.JAVA_BYTE, offset)
+        : pages.get(offset);
   }
 
   long residentPages(ImportedModel model) {

@@ -12,7 +12,6 @@ import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PeerSource;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.completion.Completion;
-import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -41,7 +40,7 @@ final class FakeDevice implements Device {
   private final int totalPages;
   private final boolean copiesSlowRuns;
   private final BitSet lent = new BitSet();
-  private final Deque<Copy> pending = new ArrayDeque<>();
+  private final Deque<FakeCopy> pending = new ArrayDeque<>();
   private int maximumLent;
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
@@ -151,21 +150,26 @@ final class FakeDevice implements Device {
 
   /** Carries out the oldest copy; false when there is none. */
   boolean completeNext() {
-    Copy copy;
+    return completeNext(null);
+  }
+
+  /** Has the oldest copy fail, if there is a failure. */
+  boolean completeNext(@Nullable StatusException reason) {
+    FakeCopy copy;
     synchronized (this) {
       copy = pending.pollFirst();
     }
     if (copy == null) {
       return false;
     }
-    StatusException failure = null;
+    StatusException failure = reason;
     try {
       copy.carryOut();
     } catch (StatusException e) {
       failure = e;
     }
-    copy.range.copiesInFlight(copy, -1);
-    copy.event.complete(failure);
+    copy.range().copiesInFlight(copy, -1);
+    copy.event().complete(failure);
     return true;
   }
 
@@ -215,6 +219,11 @@ final class FakeDevice implements Device {
   }
 
   @Override
+  public boolean windowsShowPages() {
+    return true;
+  }
+
+  @Override
   public boolean copiesSlowRuns() {
     return copiesSlowRuns;
   }
@@ -222,13 +231,13 @@ final class FakeDevice implements Device {
   @Override
   public CopyEngine copies() {
     return (source, sourceOffset, range, rangeOffset, bytes) -> {
-      Copy copy = new Copy(source, sourceOffset, (Range) range, rangeOffset, (int) bytes);
+      FakeCopy copy = new FakeCopy(source, sourceOffset, (Range) range, rangeOffset, (int) bytes);
       synchronized (this) {
-        copy.range.requireMapped(rangeOffset, bytes);
-        copy.range.copiesInFlight(copy, 1);
+        copy.range().requireMapped(rangeOffset, bytes);
+        copy.range().copiesInFlight(copy, 1);
         pending.addLast(copy);
       }
-      return copy.event;
+      return copy.event();
     };
   }
 
@@ -328,7 +337,10 @@ final class FakeDevice implements Device {
     private boolean closed;
 
     /** What the window shows. */
-    @Nullable MemorySegment shown;
+    volatile @Nullable MemorySegment shown;
+
+    /** Where runs read a copy of that. */
+    volatile @Nullable Range shownPages;
 
     Range(int slots, long address) {
       this.slots = new PagePool.Page[slots];
@@ -342,7 +354,7 @@ final class FakeDevice implements Device {
       return memory[place(offset)];
     }
 
-    private void put(long offset, byte value) {
+    void put(long offset, byte value) {
       memory[place(offset)] = value;
     }
 
@@ -360,10 +372,10 @@ final class FakeDevice implements Device {
       }
     }
 
-    private void copiesInFlight(Copy copy, int change) {
+    private void copiesInFlight(FakeCopy copy, int change) {
       synchronized (FakeDevice.this) {
-        int last = (int) ((copy.rangeOffset + copy.bytes - 1) / PAGE_BYTES);
-        for (int slot = (int) (copy.rangeOffset / PAGE_BYTES); slot <= last; slot++) {
+        int last = (int) ((copy.rangeOffset() + copy.bytes() - 1) / PAGE_BYTES);
+        for (int slot = (int) (copy.rangeOffset() / PAGE_BYTES); slot <= last; slot++) {
           copies[slot] += change;
         }
       }
@@ -458,6 +470,22 @@ final class FakeDevice implements Device {
         throw new AssertionError("on demand");
       }
       shown = null;
+      shownPages = null;
+    }
+
+    @Override
+    public void showPages(AddressRange copy) {
+      require(shown != null && shownPages == null, "there is nothing to show a copy of");
+      Range range = (Range) copy;
+      range.requireMapped(0, range.byteSize());
+      require(Arrays.stream(range.copies).sum() == 0, "a copy is in flight");
+      shownPages = range;
+    }
+
+    @Override
+    public void hidePages() {
+      require(shownPages != null, "no pages are shown");
+      shownPages = null;
     }
 
     @Override
@@ -485,31 +513,6 @@ final class FakeDevice implements Device {
 
   /** A wait for a range's mapping. */
   private record Settling(Range range, int slots, FakeEvent event) {}
-
-  private static final class Copy {
-    final WeightSource source;
-    final long sourceOffset;
-    final Range range;
-    final long rangeOffset;
-    final int bytes;
-    final FakeEvent event = new FakeEvent();
-
-    Copy(WeightSource source, long sourceOffset, Range range, long rangeOffset, int bytes) {
-      this.source = source;
-      this.sourceOffset = sourceOffset;
-      this.range = range;
-      this.rangeOffset = rangeOffset;
-      this.bytes = bytes;
-    }
-
-    void carryOut() {
-      byte[] content = new byte[bytes];
-      source.read(sourceOffset, MemorySegment.ofArray(content));
-      for (int i = 0; i < bytes; i++) {
-        range.put(rangeOffset + i, content[i]);
-      }
-    }
-  }
 
   private static void require(boolean condition, String otherwise) {
     if (!condition) {

@@ -23,6 +23,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
@@ -122,7 +123,16 @@ public final class FakeModels implements HostWeights {
         model.weights());
   }
 
-  /** The table that a model reads in place, of 8 bytes for every model. */
+  /** A variant of one page that has a table of so many pages, all but some bytes. */
+  ImportedModel withLargeTable(String name, String structure, int tablePages) {
+    byte[] content = new byte[tablePages * FakeDevice.PAGE_BYTES - 3];
+    new Random(name.hashCode()).nextBytes(content);
+    ImportedModel model = withTable(name, structure, content.length);
+    tables.put(model.version(), MemorySegment.ofArray(content));
+    return model;
+  }
+
+  /** The table that a model reads in place, of 8 bytes unless it is a large one. */
   MemorySegment table(ModelVersion version) {
     return tables.computeIfAbsent(version, key -> MemorySegment.ofArray(new byte[TABLE_BYTES]));
   }

@@ -5,6 +5,7 @@ package io.pipelane.lanes.cuda.execution;
  * at. The other addresses in a capture are the lane's and the weights'.
  *
  * @param shapes of the request's inputs
- * @param inPlaceAddress in host memory; 0 where nothing is read in place
+ * @param inPlaceAddress in host memory, or of a copy on the device; 0 where nothing is read in
+ *     place
  */
 record CaptureKey(InputShapes shapes, long inPlaceAddress) {}

@@ -76,7 +76,7 @@ final class SessionBinding implements AutoCloseable {
   /**
    * Has the next runs read in place from an address on, where they did not before.
    *
-   * @param address of pinned host memory; anything where nothing is read in place
+   * @param address of pinned host memory, or on the device; anything where nothing is read in place
    */
   void readInPlaceAt(long address) {
     if (address == inPlaceAddress) {

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.BytesSource;
+import io.pipelane.lanes.DeviceCopy;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cuda.CaptureSettings;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.cuda.driver.GpuTests;
@@ -19,9 +21,13 @@ import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -198,6 +204,65 @@ class CudaInPlaceTest {
       assertTrue(gpu.device.context().isPinned(first.memory()));
       first.close();
       assertFalse(gpu.device.context().isPinned(first.memory()));
+    }
+  }
+
+  /** Captures of both places stay, so coming and going costs no more of them. */
+  @Test
+  void run_tableComesToTheDeviceAndGoes_isRightEachTimeAndReadsItThere() throws IOException {
+    float[] x = random(4, 6);
+    float[][] expected = streamed(1, x);
+    ImportedModel model = variant(1);
+    try (HostMemory.Loaded table = table(model);
+        Loaded loaded = gpu.load(model);
+        DeviceCopy copy = new DeviceCopy(gpu.device, table.memory())) {
+      MemorySegment memory = DeviceCopy.writable(table.memory());
+      byte[] content = memory.toArray(ValueLayout.JAVA_BYTE);
+      loaded.range().show(table);
+      List<Page> others = new ArrayList<>();
+      for (int round = 0; round < 4; round++) {
+        String what = "round " + round;
+        assertArrayEquals(expected[round == 0 ? 0 : 1], run(loaded, x), what + ", first on host");
+        run(loaded, x);
+        assertArrayEquals(expected[1], run(loaded, x), what + ", on the host");
+        copy.fill();
+        loaded.range().showPages(copy.range());
+        assertEquals(copy.range().address(), loaded.range().windowAddress());
+        memory.fill((byte) 0x7f);
+        assertArrayEquals(expected[round == 0 ? 0 : 1], run(loaded, x), what + ", first copied");
+        run(loaded, x);
+        assertArrayEquals(expected[1], run(loaded, x), what + ", copied");
+        assertArrayEquals(expected[1], run(loaded, x, loaded.late(-1)), what + ", copied, cold");
+        loaded.range().hidePages();
+        assertEquals(table.memory().address(), loaded.range().windowAddress());
+        copy.empty();
+        MemorySegment.copy(content, 0, memory, ValueLayout.JAVA_BYTE, 0, content.length);
+        assertEquals(2, loaded.session().captures().size(), loaded.session().notes()::toString);
+        others.add(gpu.device.pages().take().orElseThrow()); // The next copy lies elsewhere.
+      }
+      loaded.range().hide();
+      others.forEach(gpu.device.pages()::giveBack);
+    }
+  }
+
+  @Test
+  void showPages_ofWhatIsNoCopy_isRefused() throws IOException {
+    ImportedModel model = variant(1);
+    try (HostMemory.Loaded table = table(model);
+        Loaded loaded = gpu.load(model);
+        DeviceCopy copy = new DeviceCopy(gpu.device, table.memory())) {
+      loaded.range().show(table);
+      assertThrows(
+          IllegalStateException.class,
+          () -> loaded.range().showPages(copy.range()),
+          "it has no pages");
+      assertEquals(table.memory().address(), loaded.range().windowAddress());
+      copy.fill();
+      loaded.range().hide();
+      assertThrows(IllegalStateException.class, () -> loaded.range().showPages(copy.range()));
+      assertThrows(
+          UnsupportedOperationException.class, () -> copy.range().showPages(loaded.range()));
+      copy.empty();
     }
   }
 

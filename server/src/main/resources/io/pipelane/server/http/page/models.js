@@ -86,7 +86,8 @@ function described(weights) {
   const share = Math.min(1, weights.bytes ? weights.resident_bytes / weights.bytes : 1);
   const parts = [`${Math.round(100 * share)} % on ${weights.device}`];
   if (weights.in_place_bytes > 0) {
-    parts.push(`${bytes(weights.in_place_bytes)} read in place`);
+    const copied = weights.in_place_copied_bytes > 0 ? ", copied" : "";
+    parts.push(`${bytes(weights.in_place_bytes)} read in place${copied}`);
   }
   if (weights.class === "offline" && weights.resident_bytes > 0) {
     parts.push("offline");

@@ -1,0 +1,161 @@
+package io.pipelane.switcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.config.ByteSize;
+import io.pipelane.config.PipelaneConfig;
+import io.pipelane.lanes.TestDevices;
+import io.pipelane.lanes.TestWorkers;
+import io.pipelane.lanes.cuda.CudaDevice;
+import io.pipelane.lanes.cuda.CudaHostMemory;
+import io.pipelane.lanes.cuda.ExecutionSettings;
+import io.pipelane.lanes.cuda.driver.CudaDriver;
+import io.pipelane.lanes.cuda.driver.GpuTests;
+import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.runtime.TestModels;
+import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.grouping.LinkCosts;
+import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.ResidencySettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The table of a hot model comes to a GPU and goes again; its answers stay what they are. */
+@Tag("gpu")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class GpuHotTablesTest {
+  private static final int LAYERS = 4;
+  private static final int HOT_RUNS = 100;
+  private static final int ROUNDS = 3;
+  private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
+
+  /** A page for each of two models, or for one and its table. */
+  private static final ByteSize WEIGHTS = ByteSize.ofMebibytes(4);
+
+  @TempDir Path folder;
+  private CudaDriver driver;
+
+  @BeforeEach
+  void requireGpu() {
+    driver = GpuTests.driverOrSkip();
+  }
+
+  private static Switcher open(CudaDevice device, HostTier tier, boolean inWorkers) {
+    DeviceMemory memory = new DeviceMemory(device.persistent());
+    SessionFactory sessions =
+        inWorkers
+            ? TestDevices.workers(
+                device, new TestWorkers(0).lanes(2).hangTimeout(Duration.ofSeconds(30)))
+            : new CudaSessionFactory(
+                TestDevices.library(), device, memory, ExecutionSettings.DEFAULT);
+    PipelaneConfig config = PipelaneConfig.defaults();
+    SegmentProfiles profiles = SegmentProfiles.inMemory();
+    SwitcherSettings settings =
+        new SwitcherSettings(
+            WEIGHTS.bytes(),
+            4L << 30,
+            1,
+            100,
+            1 << 20,
+            new EqualBytesGrouping(4, 1),
+            profiles,
+            new ResidencySettings(
+                config.residency(), profiles, LinkCosts.unknown(), 1, false, HOT_RUNS),
+            config.scheduling());
+    return new Switcher(device, memory, sessions, settings, tier);
+  }
+
+  private CudaDevice device(boolean inWorkers) {
+    return inWorkers
+        ? CudaDevice.openForWorkers(driver, 0, WEIGHTS, PAGE)
+        : CudaDevice.open(driver, 0, WEIGHTS, PAGE);
+  }
+
+  private static float[] infer(Switcher switcher, ImportedModel model) {
+    Random random = new Random(11);
+    float[] x = new float[TestModels.WIDTH];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = (float) random.nextGaussian();
+    }
+    Call call = new Call();
+    switcher.submit(Call.request(model.version(), x), call);
+    return call.await();
+  }
+
+  private static long copied(Switcher switcher, ImportedModel model) {
+    return switcher.memory().weights().entries().stream()
+        .filter(entry -> entry.model().equals(model.version()))
+        .mapToLong(Ledger.Entry::copiedBytes)
+        .sum();
+  }
+
+  @ParameterizedTest(name = "in worker processes: {0}")
+  @ValueSource(booleans = {false, true})
+  void hotModel_tableComesWhereThereIsRoomAndGoesFirst(boolean inWorkers) throws IOException {
+    try (CudaDevice device = device(inWorkers);
+        HostTier tier =
+            HostTier.filling(ByteSize.ofMebibytes(16), new CudaHostMemory(device.context()))) {
+      try (Switcher switcher = open(device, tier, inWorkers)) {
+        comeAndGo(switcher);
+      }
+      assertEquals(device.pages().total(), device.pages().free());
+    }
+  }
+
+  private void comeAndGo(Switcher switcher) throws IOException {
+    ImportedModel streamed =
+        TestImports.allStreamed(TestModels.embedding(LAYERS, 1), "streamed", folder);
+    switcher.register(streamed);
+    List<float[]> expected = new ArrayList<>();
+    for (int captured = 0; captured < 4; captured++) {
+      expected.add(infer(switcher, streamed));
+    }
+    switcher.deregister(streamed.version());
+    ImportedModel hot = TestImports.of(TestModels.embedding(LAYERS, 1), "hot", folder);
+    ImportedModel other = TestImports.allStreamed(TestModels.embedding(LAYERS, 2), "other", folder);
+    switcher.register(hot);
+    for (int round = 1; round <= ROUNDS; round++) {
+      while (switcher.transfers().tablesCopied() < round) {
+        requireAmong(expected, infer(switcher, hot), "round " + round);
+      }
+      assertEquals(PAGE.bytes(), copied(switcher, hot));
+      for (int request = 0; request < 10; request++) {
+        requireAmong(expected, infer(switcher, hot), "copied, round " + round);
+      }
+      switcher.verify();
+      long evicted = switcher.transfers().pagesTakenBack();
+      switcher.register(other);
+      float[] _ = infer(switcher, other);
+      assertEquals(0, copied(switcher, hot), "it has made way");
+      assertEquals(evicted, switcher.transfers().pagesTakenBack(), "no weights have");
+      requireAmong(expected, infer(switcher, hot), "on the host, round " + round);
+      switcher.verify();
+      switcher.deregister(other.version()); // Or it might come back before the table does.
+    }
+  }
+
+  /** Captured and uncaptured runs may differ in the last bits. */
+  private static void requireAmong(List<float[]> expected, float[] actual, String what) {
+    assertTrue(
+        expected.stream().anyMatch(each -> Arrays.equals(each, actual)),
+        what + ": " + Arrays.toString(actual));
+  }
+}
