@@ -2,8 +2,10 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.Releases;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.residency.Holdings;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -72,6 +74,22 @@ final class Leaving {
   /** Has a model leave that could not when it was to, if there is one; otherwise the same. */
   void leaveIfStayed(ModelVersion version) {
     takeOut(version, _ -> null);
+  }
+
+  /** Has every model leave; one that cannot keeps no other. */
+  void leaveAll() {
+    try (Releases all = new Releases()) {
+      registered().forEach(version -> all.add(version, this::leave));
+    }
+  }
+
+  private List<ModelVersion> registered() {
+    lock.lock();
+    try {
+      return List.copyOf(memory.residencies.keySet());
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void takeOut(

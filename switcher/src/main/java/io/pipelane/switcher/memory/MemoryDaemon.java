@@ -443,7 +443,7 @@ public final class MemoryDaemon implements AutoCloseable {
     try (Releases all = new Releases()) { // In reverse order.
       all.add(pagesAhead, this::close);
       all.add(pagesFromDisk);
-      registered().forEach(version -> all.add(version, this::deregister));
+      all.add(leaving, Leaving::leaveAll);
     }
   }
 
@@ -451,15 +451,6 @@ public final class MemoryDaemon implements AutoCloseable {
     lock.lock();
     try {
       ahead.close();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private List<ModelVersion> registered() {
-    lock.lock();
-    try {
-      return List.copyOf(memory.residencies.keySet());
     } finally {
       lock.unlock();
     }

@@ -59,6 +59,7 @@ class FailedLeavingTest extends DaemonTest {
     device.failToUnmap(false);
     models.whenTableGoes(this::lookFromAnotherThread);
     register(model);
+    models.whenTableGoes(() -> {});
     assertEquals(1, models.mostTables());
   }
 
