@@ -19,6 +19,7 @@ import java.util.concurrent.TimeoutException;
 final class OrderlyExit {
   private static final System.Logger LOG = System.getLogger(OrderlyExit.class.getName());
   private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
+  private static final Duration LONGEST_LAST_WORDS = Duration.ofSeconds(1);
 
   private final OpenParts parts;
   private final Duration patience;
@@ -90,7 +91,7 @@ final class OrderlyExit {
           lastWords.run();
           LastingLogManager.end();
         };
-    awaitInBackground("pipelane-log", ending);
+    awaitInBackground("pipelane-log", ending, LONGEST_LAST_WORDS);
   }
 
   private boolean leave() {
@@ -99,17 +100,17 @@ final class OrderlyExit {
       boolean finished = server.map(PipelaneServer::drain).orElse(true);
       // Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. Runs
       // that are left over end at their next gate: nobody waits for them.
-      awaitInBackground("pipelane-close", parts::close);
+      awaitInBackground("pipelane-close", parts::close, LONGEST_CLOSE);
       return finished;
     } catch (InterruptedException | ExecutionException | TimeoutException e) {
       return false;
     }
   }
 
-  private static void awaitInBackground(String name, Runnable action) {
+  private static void awaitInBackground(String name, Runnable action, Duration longest) {
     Thread thread = Thread.ofPlatform().daemon().name(name).start(action);
     try {
-      boolean _ = thread.join(LONGEST_CLOSE);
+      boolean _ = thread.join(longest);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
