@@ -2,6 +2,7 @@ package io.pipelane.config;
 
 import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -283,11 +284,15 @@ class SectionsTest {
     "hosts.etcd, etcd:2379",
     "hosts.etcd, 'http://a:1,'",
     "hosts.etcd, http://name:secret@a:1",
+    "hosts.etcd, 'http://a:1,http://name:secret@b:1'",
+    "hosts.etcd, http://name:s/ecret@a:1",
     "hosts.lease, 0s",
     "hosts.connections, 0"
   })
   void hosts_valueOutOfRange_isRefused(String key, String value) {
-    assertThrows(ConfigException.class, () -> changed(Map.of(key, value)));
+    ConfigException refusal =
+        assertThrows(ConfigException.class, () -> changed(Map.of(key, value)));
+    assertFalse(String.valueOf(refusal.getMessage()).contains("ecret"), refusal::getMessage);
   }
 
   @Test

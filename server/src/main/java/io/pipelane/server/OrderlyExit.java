@@ -3,6 +3,7 @@ package io.pipelane.server;
 import io.pipelane.lanes.cuda.driver.ContextsAtExit;
 import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.observability.LastingLogManager;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -16,7 +17,9 @@ import java.util.concurrent.TimeoutException;
  * as {@link PipelaneServer#run} says, whatever status it was to exit with. Safe for any thread.
  */
 final class OrderlyExit {
+  private static final System.Logger LOG = System.getLogger(OrderlyExit.class.getName());
   private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
+  private static final Duration LONGEST_LAST_WORDS = Duration.ofSeconds(1);
 
   private final OpenParts parts;
   private final Duration patience;
@@ -69,26 +72,47 @@ final class OrderlyExit {
 
   /** A shutdown hook cannot return an exit status otherwise. */
   private void exit() {
-    parts.stop();
-    boolean finished = leave();
-    LastingLogManager.end();
-    Runtime.getRuntime().halt(finished ? 0 : 1);
+    boolean finished = false;
+    try {
+      parts.stop();
+      finished = leave();
+      endLog(() -> {});
+    } catch (RuntimeException | Error e) {
+      endLog(() -> LOG.log(Level.ERROR, "the process does not end in order", e));
+    } finally {
+      Runtime.getRuntime().halt(finished ? 0 : 1);
+    }
+  }
+
+  /** Whoever writes to a log that nobody reads keeps it locked: it is not waited for then. */
+  private static void endLog(Runnable lastWords) {
+    Runnable ending =
+        () -> {
+          lastWords.run();
+          LastingLogManager.end();
+        };
+    awaitInBackground("pipelane-log", ending, LONGEST_LAST_WORDS);
   }
 
   private boolean leave() {
     try {
       Optional<PipelaneServer> server = start.get(patience.toNanos(), TimeUnit.NANOSECONDS);
       boolean finished = server.map(PipelaneServer::drain).orElse(true);
-      giveBack(); // Runs that are left over end at their next gate: nobody waits for them.
+      // Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. Runs
+      // that are left over end at their next gate: nobody waits for them.
+      awaitInBackground("pipelane-close", parts::close, LONGEST_CLOSE);
       return finished;
     } catch (InterruptedException | ExecutionException | TimeoutException e) {
       return false;
     }
   }
 
-  /** Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. */
-  private void giveBack() throws InterruptedException {
-    Thread closing = Thread.ofPlatform().daemon().name("pipelane-close").start(parts::close);
-    boolean _ = closing.join(LONGEST_CLOSE);
+  private static void awaitInBackground(String name, Runnable action, Duration longest) {
+    Thread thread = Thread.ofPlatform().daemon().name(name).start(action);
+    try {
+      boolean _ = thread.join(longest);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -72,6 +72,9 @@ public final class PipelaneServer implements AutoCloseable {
   /** Where Linux keeps POSIX shared memory. */
   private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
+  /** What ends once nothing runs has so long for that, though time is up for what runs. */
+  private static final Duration LEAST_TO_END = Duration.ofSeconds(1);
+
   /** A worker that notices its server's death has half a second for its run, 2 for its device. */
   private static final Duration LONGEST_ORPHAN_END = Duration.ofSeconds(3);
 
@@ -349,11 +352,14 @@ public final class PipelaneServer implements AutoCloseable {
     release.cancel(false);
     devices.releaseOffline();
     if (jobs.isPresent()) { // What they keep of states is read while the devices still answer.
-      answered &= jobs.get().stop(until(deadline));
+      answered &= jobs.get().stop(untilOrLeast(deadline));
     }
-    boolean finished = devices.drain(until(deadline)) && answered;
+    boolean ended = devices.drain(untilOrLeast(deadline));
+    if (!ended) {
+      LOG.log(Level.WARNING, "devices end with runs under way, as time is up");
+    }
     hosts.ifPresent(Hosts::close);
-    return finished;
+    return ended && answered;
   }
 
   /**
@@ -367,6 +373,11 @@ public final class PipelaneServer implements AutoCloseable {
 
   private static Duration until(long deadline) {
     return Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+  }
+
+  private static Duration untilOrLeast(long deadline) {
+    Duration left = until(deadline);
+    return left.compareTo(LEAST_TO_END) < 0 ? LEAST_TO_END : left;
   }
 
   /** Drains, then gives everything back; does nothing the second time. */

@@ -1,6 +1,7 @@
 package io.pipelane.server;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.util.regex.Pattern.MULTILINE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,6 +16,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,7 +27,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A server in a process of its own that is told to stop while a request does not end. */
 @Timeout(120)
 class LogAtTheEndTest {
-  private static final String LISTENS = "Listening on ";
+  /** The whole line, of which half may be there at first. */
+  private static final Pattern LISTENS = Pattern.compile("^Listening on (\\S+)\n", MULTILINE);
 
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path folder;
@@ -52,7 +56,7 @@ class LogAtTheEndTest {
             .redirectOutput(folder.resolve("server.log").toFile())
             .start();
     try {
-      patience.awaitTrue("it listens", () -> log().contains(LISTENS));
+      patience.awaitTrue("it listens", () -> LISTENS.matcher(log()).find());
       try (Socket client = connect()) {
         String head = "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nHost: localhost\r\n";
         client.getOutputStream().write((head + "Content-Length: 9\r\n\r\nm").getBytes(US_ASCII));
@@ -69,14 +73,10 @@ class LogAtTheEndTest {
   }
 
   private Socket connect() throws IOException {
-    String url =
-        log()
-            .lines()
-            .filter(line -> line.startsWith(LISTENS))
-            .map(line -> line.substring(LISTENS.length()))
-            .findFirst()
-            .orElseThrow();
-    return new Socket(InetAddress.getLoopbackAddress(), URI.create(url).getPort());
+    Matcher listens = LISTENS.matcher(log());
+    assertTrue(listens.find());
+    int port = URI.create(listens.group(1)).getPort();
+    return new Socket(InetAddress.getLoopbackAddress(), port);
   }
 
   private String log() throws IOException {

@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -153,6 +154,21 @@ class PipelaneServerTest {
       }
       assertTrue(server.drain());
       endless.failed(new StatusException(Status.CANCELLED, "the test is over"));
+    }
+  }
+
+  /** It never answers gRPC's ping, and so all the time that a drain may take is over. */
+  @Test
+  void drain_grpcConnectionThatIsSilent_leavesTimeForWhatIsBehind() throws Exception {
+    Map<String, String> settings = new HashMap<>(settings("127.0.0.1", 0));
+    settings.put("server.grpc-port", "0");
+    settings.put("server.drain-timeout", "50ms");
+    try (PipelaneServer server = PipelaneServer.start(PipelaneConfig.of(settings))) {
+      URI grpc = URI.create("grpc://" + server.grpcAddress().orElseThrow());
+      try (Socket silent = new Socket(grpc.getHost(), grpc.getPort())) {
+        assertEquals(0, silent.getInputStream().read()); // The first byte of its settings.
+        assertTrue(server.drain());
+      }
     }
   }
 

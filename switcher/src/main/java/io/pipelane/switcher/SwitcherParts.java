@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.SharingConfig;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -233,17 +234,19 @@ final class SwitcherParts implements AutoCloseable {
     return admission.queued(request, handler);
   }
 
-  /** Gives everything back; no run is under way. */
+  /** Gives everything back, one failure keeping nothing else; no run is under way. */
   @Override
   public void close() {
-    fetchAhead.ifPresent(FetchAheadThread::close);
-    monitor.close();
-    admission.close();
-    sequences.close();
-    kept.close();
-    daemon.close();
-    worker.close();
-    working.close();
-    sessions.close();
+    try (Releases all = new Releases()) { // In reverse order.
+      all.add(sessions);
+      all.add(working);
+      all.add(worker);
+      all.add(daemon);
+      all.add(kept);
+      all.add(sequences);
+      all.add(admission);
+      all.add(monitor);
+      fetchAhead.ifPresent(all::add);
+    }
   }
 }

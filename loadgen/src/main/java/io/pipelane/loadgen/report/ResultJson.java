@@ -14,8 +14,8 @@ import java.util.TreeMap;
 
 /**
  * An experiment as JSON for programs and for {@link HtmlReport}: times in microseconds, spans in
- * seconds; the latencies of no answers are null. The form has a number that changes when members
- * change their meaning.
+ * seconds. A figure that there is none of is null, as the latencies of no answers are. The form has
+ * a number that changes when figures change their meaning, and not when one is null that was 0.
  */
 public final class ResultJson {
   static final String FORM = "pipelane-loadgen";

@@ -33,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManager;
+import org.jspecify.annotations.Nullable;
 
 /** A client that asks by the protocol's HTTP routes. */
 public final class HttpServerClient implements ServerClient {
@@ -163,21 +164,24 @@ public final class HttpServerClient implements ServerClient {
   }
 
   private static String words(Throwable failure) {
-    if (isCausedBy(failure, UnresolvedAddressException.class)) {
+    if (cause(failure, UnresolvedAddressException.class) != null) {
       return "nobody knows the name of the host";
     }
-    return isCausedBy(failure, ConnectException.class)
-        ? "nobody takes the connection; does the server run?"
-        : ServerText.of(failure.toString());
+    @Nullable Throwable notTaken = cause(failure, ConnectException.class);
+    if (notTaken == null) {
+      return ServerText.of(failure.toString());
+    }
+    @Nullable String reason = notTaken.getMessage(); // None where the connection is refused.
+    return "nobody takes the connection%s; does the server run?"
+        .formatted(reason == null ? "" : " (" + reason + ")");
   }
 
-  private static boolean isCausedBy(Throwable failure, Class<? extends Throwable> kind) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (kind.isInstance(cause)) {
-        return true;
-      }
+  private static @Nullable Throwable cause(Throwable failure, Class<? extends Throwable> kind) {
+    @Nullable Throwable cause = failure;
+    while (cause != null && !kind.isInstance(cause)) {
+      cause = cause.getCause();
     }
-    return false;
+    return cause;
   }
 
   private static StatusException unavailable(HttpRequest asked, String why, Throwable cause) {

@@ -18,6 +18,10 @@ public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
 
   public Endpoint {
     headers = Map.copyOf(headers);
+    if (url.getRawUserInfo() != null) {
+      throw new IllegalArgumentException(
+          "results keep the address: give a user and a password as a header, not in it");
+    }
     if (url.getScheme() == null || !PORTS.containsKey(url.getScheme()) || url.getHost() == null) {
       throw new IllegalArgumentException(
           "\""
@@ -27,10 +31,6 @@ public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
     if (url.getPort() > MAXIMUM_PORT) {
       throw new IllegalArgumentException(
           "the port of a server's address is at most " + MAXIMUM_PORT + ": " + url);
-    }
-    if (url.getRawUserInfo() != null) {
-      throw new IllegalArgumentException(
-          "results keep the address: give a user and a password as a header, not in it");
     }
   }
 

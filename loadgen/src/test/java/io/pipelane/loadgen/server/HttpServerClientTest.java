@@ -63,6 +63,18 @@ class HttpServerClientTest {
     }
   }
 
+  /** No network takes a connection to everybody: the system does not even try. */
+  @Test
+  void model_hostThatCannotBeReached_isSaidInTheSystemsWords() {
+    try (HttpServerClient lost =
+        new HttpServerClient(Endpoint.of(URI.create("http://255.255.255.255:8000")))) {
+      StatusException refused = assertThrows(StatusException.class, () -> lost.model("m", ""));
+
+      String message = String.valueOf(refused.getMessage());
+      assertTrue(message.contains("nobody takes the connection (Network is unreachable)"), message);
+    }
+  }
+
   @Test
   void model_answerThatIsNoJson_isSaidInOneLine() {
     answers.put("/v2/models/m", "<html>");

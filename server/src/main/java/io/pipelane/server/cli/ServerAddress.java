@@ -65,7 +65,14 @@ final class ServerAddress {
   private static URI server(String url) {
     try {
       URI server = new URI(url);
-      if (server.getHost() != null && url.startsWith("http") && server.getPort() <= MAXIMUM_PORT) {
+      if (server.getRawUserInfo() != null) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "--url is to have no user:password@; name a file with the API key by --api-key-file");
+      }
+      if (server.getHost() != null
+          && url.matches("https?://.*")
+          && server.getPort() <= MAXIMUM_PORT) {
         return server;
       }
     } catch (URISyntaxException e) {

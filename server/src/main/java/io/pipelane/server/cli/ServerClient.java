@@ -171,7 +171,8 @@ final class ServerClient implements AutoCloseable {
     } catch (ConnectException | HttpConnectTimeoutException e) {
       throw new StatusException(
           Status.UNAVAILABLE,
-          "no server answers at " + server + "; start one with: pipelane serve --repository DIR",
+          "no server answers at %s%s; start one with: pipelane serve --repository DIR"
+              .formatted(server, e.getMessage() == null ? "" : " (" + e.getMessage() + ")"),
           e);
     } catch (HttpTimeoutException e) {
       throw new StatusException(

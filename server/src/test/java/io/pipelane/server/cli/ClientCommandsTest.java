@@ -395,13 +395,27 @@ class ClientCommandsTest {
 
   @Test
   void url_thatIsNone_isSaidSo() {
-    for (String url : new String[] {"127.0.0.1:8000", "http://127.0.0.1:65536", "http://a b", ""}) {
+    for (String url :
+        new String[] {
+          "127.0.0.1:8000", "http://127.0.0.1:65536", "http://a b", "", "httpx://127.0.0.1:8000"
+        }) {
       Outcome outcome = CommandLineFixture.run("models", "--url", url);
       assertEquals(
           "pipelane models: \""
               + url
               + "\" is no address of a server; write it like"
               + " http://127.0.0.1:8000\n",
+          outcome.err());
+    }
+  }
+
+  @Test
+  void url_thatNamesWhoAsks_isRefusedAndNotRepeated() {
+    for (String url : new String[] {"http://name:secret@127.0.0.1", "httpx://name:secret@a"}) {
+      Outcome outcome = CommandLineFixture.run("models", "--url", url);
+      assertEquals(
+          "pipelane models: --url is to have no user:password@; name a file with the API key by"
+              + " --api-key-file\n",
           outcome.err());
     }
   }

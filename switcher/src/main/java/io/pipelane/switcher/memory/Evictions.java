@@ -70,15 +70,9 @@ public final class Evictions implements OfflineMemory {
     }
   }
 
-  /** Takes all of a model that leaves, under the daemon's lock; it stays where that fails. */
-  void takeLeaving(Residency residency) {
-    residency.stays = false;
-    try {
-      emptyOut(residency, 0, () -> {});
-    } catch (RuntimeException e) {
-      residency.stays = true;
-      throw e;
-    }
+  /** Takes all of a model that leaves, under the daemon's lock, which is given up meanwhile. */
+  void takeAll(Residency residency) {
+    emptyOut(residency, 0, () -> {});
   }
 
   /** Under the daemon's lock, which is given up meanwhile. */

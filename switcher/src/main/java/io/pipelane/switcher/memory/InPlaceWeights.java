@@ -67,9 +67,12 @@ final class InPlaceWeights implements AutoCloseable {
 
   @Override
   public void close() {
-    copy.close();
-    if (held != null) {
-      held.close();
+    try {
+      copy.close();
+    } finally {
+      if (held != null) {
+        held.close();
+      }
     }
   }
 }

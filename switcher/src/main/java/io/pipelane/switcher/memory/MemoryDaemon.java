@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.PagePool;
+import io.pipelane.lanes.Releases;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
@@ -69,6 +70,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final OpenLeases openLeases = new OpenLeases();
   private final StuckLeases stuck;
   private final Evictions evictions;
+  private final Leaving leaving;
   private final UnitParts parts;
   private final LaneLoans loans;
   private final PageContents contents;
@@ -156,6 +158,18 @@ public final class MemoryDaemon implements AutoCloseable {
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
     this.evictions = new Evictions(lock, changed, this::known, memory, fetchAhead, openLeases);
+    this.leaving =
+        new Leaving(
+            lock,
+            changed,
+            this::known,
+            memory,
+            holdings,
+            appraisal,
+            structures,
+            fetchAhead,
+            evictions,
+            nanoClock);
     this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, stuck, this::signal);
     this.parts =
         new UnitParts(
@@ -164,21 +178,22 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /**
    * Makes a model known, and holds in host memory what it reads there; nothing is transferred.
-   * Blocks while its weights are read, the first time that anybody asks what is in their pages.
+   * Blocks while its weights are read, the first time that anybody asks what is in their pages. A
+   * former one of its version leaves first that could not when it was to; that is waited for.
    *
    * @return a range that its weights will lie in, shared with the other models of its structure
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it can never fit; what reading
+   *     its weights throws, and the device, as where the former one cannot leave
+   * @throws IllegalStateException when its version is registered
    */
   public StructureRange register(ImportedModel model) {
+    leaving.leaveIfStayed(model.version()); // Which frees the room that it has.
     memory.capacity.requireFits(model);
     List<Content> pageContents = contents.of(model);
     InPlaceWeights inPlace = InPlaceWeights.of(model, hostWeights);
     boolean registered = false;
     lock.lock();
     try {
-      if (stayed(model.version()).isPresent()) {
-        deregister(model.version());
-      }
       if (memory.residencies.containsKey(model.version())) {
         throw new IllegalStateException(model.version() + " is registered already");
       }
@@ -201,28 +216,13 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /**
    * Forgets a model and takes its memory back; waits for the runs that hold a lease. What the
-   * device fails to take back leaves before the model is registered again.
+   * device fails to take back leaves before the model is registered again, or at the end.
    *
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered; what the device
    *     throws
    */
   public void deregister(ModelVersion version) {
-    Residency residency;
-    lock.lock();
-    try {
-      residency = stayed(version).orElseGet(() -> known(version));
-      residency.retired = true;
-      changed.signalAll(); // Those that wait for it are refused, whatever it waits for itself.
-      evictions.takeLeaving(residency);
-      memory.remove(residency);
-      appraisal.forget(version);
-      structures.leave(residency);
-      fetchAhead.forget(residency);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-    residency.inPlace.close(); // Which takes a while where memory was pinned.
+    leaving.leave(version);
   }
 
   /**
@@ -437,23 +437,20 @@ public final class MemoryDaemon implements AutoCloseable {
     }
   }
 
-  /** Takes everything back; no lease may be open. */
+  /** Takes everything back, one failure keeping nothing else; no lease may be open. */
   @Override
   public void close() {
-    registered().forEach(this::deregister);
-    pagesFromDisk.close();
-    lock.lock();
-    try {
-      pagesAhead.close();
-    } finally {
-      lock.unlock();
+    try (Releases all = new Releases()) { // In reverse order.
+      all.add(pagesAhead, this::close);
+      all.add(pagesFromDisk);
+      all.add(leaving, Leaving::leaveAll);
     }
   }
 
-  private List<ModelVersion> registered() {
+  private void close(PagesAhead ahead) {
     lock.lock();
     try {
-      return List.copyOf(memory.residencies.keySet());
+      ahead.close();
     } finally {
       lock.unlock();
     }
@@ -465,11 +462,6 @@ public final class MemoryDaemon implements AutoCloseable {
       throw notInService(version);
     }
     return residency;
-  }
-
-  /** One that could not leave when it was to. */
-  private Optional<Residency> stayed(ModelVersion version) {
-    return Optional.ofNullable(memory.residencies.get(version)).filter(former -> former.stays);
   }
 
   static StatusException notInService(ModelVersion version) {

@@ -126,7 +126,8 @@ public final class PeerMemory {
     try {
       long now = nanoClock.getAsLong();
       return memory.residencies.values().stream()
-          .filter(residency -> !residency.holding.isOffline() && residency.missingSlots() > 0)
+          .filter(residency -> !residency.retired && !residency.holding.isOffline())
+          .filter(residency -> residency.missingSlots() > 0)
           .filter(residency -> residency.holding.unit() == null) // Which comes and goes as one.
           .map(residency -> missed(residency, now))
           .filter(missed -> missed.waitedPerSecond > 0)

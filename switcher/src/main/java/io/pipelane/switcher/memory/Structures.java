@@ -63,17 +63,20 @@ final class Structures {
     return structure;
   }
 
-  /** Lets a variant go that has no pages any more; with the last one go the ranges. */
+  /**
+   * Lets a variant go that has no pages any more; with the last one go the ranges. The variant is
+   * there still when that fails, and may be let go again.
+   */
   void leave(Residency residency) {
     if (residency.isMounted()) {
       residency.range().dismount();
     }
     Structure structure = residency.structure;
-    structure.variants--;
-    if (structure.variants == 0) {
-      structures.remove(structure.key());
+    if (structure.variants == 1) { // Nobody joins one any more of which some ranges may be closed.
+      structures.remove(structure.key(), structure);
       structure.ranges.forEach(range -> range.addresses.close());
     }
+    structure.variants--;
   }
 
   private void addRange(Structure structure) {

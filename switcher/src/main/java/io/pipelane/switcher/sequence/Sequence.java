@@ -240,16 +240,16 @@ final class Sequence {
     return ended;
   }
 
-  /** Ends it if it is empty. */
-  synchronized boolean endIfEmpty() {
-    boolean isEmpty = isEmpty();
-    ended |= isEmpty;
-    return isEmpty;
+  /** Ends it if it is about to go. */
+  synchronized boolean endIfLeaving() {
+    boolean goes = isLeaving();
+    ended |= goes;
+    return goes;
   }
 
-  /** Whether it has no state, and no step is under way or waits; its last one may be being told. */
-  synchronized boolean isEmpty() {
-    return state == null && !running && waiting.isEmpty();
+  /** Whether it is about to go: its last step is being told, or has been, and has left no state. */
+  synchronized boolean isLeaving() {
+    return state == null && !running && waiting.isEmpty() && (telling || ended);
   }
 
   /** Of whoever has the state, in a step or between two. */

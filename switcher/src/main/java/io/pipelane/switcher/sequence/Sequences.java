@@ -39,7 +39,8 @@ public final class Sequences implements AutoCloseable {
    * The monitor guards the tables; a sequence has a monitor of its own, taken after this one. Nothing
    * is submitted and no handler is called under either.
    */
-  private static final int MOST = 1024;
+  static final int MOST = 1024;
+
   private static final long IDLE_NANOS = Duration.ofMinutes(1).toNanos();
 
   private final ExecutorService mover =
@@ -197,7 +198,8 @@ public final class Sequences implements AutoCloseable {
     return pairs;
   }
 
-  private synchronized Sequence find(InferenceRequest request, SequenceStep step) {
+  /** The one that a step goes to, which may have to be begun. */
+  synchronized Sequence find(InferenceRequest request, SequenceStep step) {
     ModelVersion model = request.model();
     StatePairs pairs = pairs(model); // One that is forgotten begins no more sequences.
     long now = nanoClock.getAsLong();
@@ -208,7 +210,7 @@ public final class Sequences implements AutoCloseable {
       if (!step.start()) {
         throw notBegun(key);
       }
-      if (sequences.size() >= MOST && countOfFull() >= MOST) {
+      if (sequences.size() >= MOST && countOfStaying() >= MOST) {
         throw StatusException.unavailable(
             "there are %d sequences, which is the limit; end some with sequence_end"
                 .formatted(MOST));
@@ -317,7 +319,7 @@ public final class Sequences implements AutoCloseable {
 
   /** A sequence that has no state any more goes, unless it begins anew. */
   private synchronized void idle(Key key, Sequence sequence) {
-    if (sequence.endIfEmpty()) {
+    if (sequence.endIfLeaving()) {
       sequences.remove(key, sequence);
     }
   }
@@ -388,8 +390,8 @@ public final class Sequences implements AutoCloseable {
   }
 
   /** Without those that are about to be taken out; called under the monitor. */
-  private long countOfFull() {
-    return sequences.values().stream().filter(each -> !each.isEmpty()).count();
+  private long countOfStaying() {
+    return sequences.values().stream().filter(each -> !each.isLeaving()).count();
   }
 
   /** Whether a model's steps run one at a time because runs touch its state on the device. */

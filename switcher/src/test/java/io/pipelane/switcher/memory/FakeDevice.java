@@ -45,6 +45,8 @@ final class FakeDevice implements Device {
   private int mappingsLeft = Integer.MAX_VALUE;
   private int openRanges;
   private boolean failingToUnmap;
+  private boolean failingToHide;
+  private boolean failingToClose;
   private boolean failingToShow;
   private volatile boolean failingToBeRead;
   private volatile boolean vacatesPages;
@@ -71,6 +73,15 @@ final class FakeDevice implements Device {
 
   synchronized void failToUnmap(boolean fail) {
     failingToUnmap = fail;
+  }
+
+  /** Hiding what a window shows ends with an error. */
+  synchronized void failToHide(boolean fail) {
+    failingToHide = fail;
+  }
+
+  synchronized void failToClose(boolean fail) {
+    failingToClose = fail;
   }
 
   synchronized void failToShow(boolean fail) {
@@ -455,6 +466,9 @@ final class FakeDevice implements Device {
     @Override
     public void hide() {
       require(shown != null, "nothing is shown");
+      if (failingToHide) {
+        throw new AssertionError("on demand");
+      }
       shown = null;
       shownPages = null;
     }
@@ -484,6 +498,12 @@ final class FakeDevice implements Device {
       synchronized (FakeDevice.this) {
         for (PagePool.Page page : slots) {
           require(page == null, "pages are mapped");
+        }
+        if (failingToClose) {
+          throw new StatusException(Status.DEVICE_FAILURE, "the range stays");
+        }
+        if (closed) {
+          return;
         }
         closed = true;
         openRanges--;

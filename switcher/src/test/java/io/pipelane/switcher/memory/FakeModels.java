@@ -44,6 +44,9 @@ public final class FakeModels implements HostWeights {
   private volatile long failingOffset = Long.MAX_VALUE;
   private volatile boolean failingToOpen;
   private final Map<ModelVersion, Disk> disks = new ConcurrentHashMap<>();
+  private volatile Runnable whenTableGoes = () -> {};
+  private final AtomicInteger heldTables = new AtomicInteger();
+  private final AtomicInteger mostTables = new AtomicInteger();
   private final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
 
   /** A model of segments of whole pages. */
@@ -137,6 +140,7 @@ public final class FakeModels implements HostWeights {
   @Override
   public HostMemory.Loaded inPlace(ImportedModel model) {
     open.incrementAndGet();
+    mostTables.accumulateAndGet(heldTables.incrementAndGet(), Math::max);
     return new HostMemory.Loaded() {
       @Override
       public MemorySegment memory() {
@@ -145,6 +149,8 @@ public final class FakeModels implements HostWeights {
 
       @Override
       public void close() {
+        whenTableGoes.run();
+        heldTables.decrementAndGet();
         open.decrementAndGet();
       }
     };
@@ -168,6 +174,16 @@ public final class FakeModels implements HostWeights {
 
   void failToOpen(boolean fail) {
     failingToOpen = fail;
+  }
+
+  /** Does something whenever a table is given back. */
+  void whenTableGoes(Runnable action) {
+    whenTableGoes = action;
+  }
+
+  /** As many tables as were held at a time. */
+  int mostTables() {
+    return mostTables.get();
   }
 
   /** Does something once, when weights are closed next, before anybody is told that they came. */

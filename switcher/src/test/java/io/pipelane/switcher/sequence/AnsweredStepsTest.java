@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 
 /** What whoever hears of a step's end finds from that moment on; there is room for one state. */
 class AnsweredStepsTest extends SequencesOfOneModel {
-  private static final int MOST = 1_024;
+  private static final int MOST = Sequences.MOST;
 
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
   private Executor lane = Runnable::run;
@@ -126,6 +126,18 @@ class AnsweredStepsTest extends SequencesOfOneModel {
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
   }
 
+  /** As another thread does that has found its place, and is about to submit its step. */
+  @Test
+  void sequenceWhoseFirstStepIsAboutToCome_countsWhereThereAreAsManyAsMayBe() {
+    for (int i = 1; i < MOST; i++) {
+      begin("s" + i);
+    }
+    SequenceStep first = new SequenceStep("a", true, false);
+    Sequence _ = sequences.find(request(first), first);
+    StatusException refusal = assertThrows(StatusException.class, () -> begin("b"));
+    assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
+  }
+
   @Test
   void stateOfAFailedStep_leavesForOneThatBegins() {
     begin("a");
@@ -199,7 +211,7 @@ class AnsweredStepsTest extends SequencesOfOneModel {
       AtomicBoolean goneBefore = new AtomicBoolean();
       Runnable isSaidLate =
           () -> {
-            goneBefore.set(sequence.endIfEmpty());
+            goneBefore.set(sequence.endIfLeaving());
             isTold.complete(null);
           };
       @Nullable Ticket second =

@@ -106,7 +106,9 @@ class InterruptedStepsTest {
           };
       step(sequence, model, stepTwice);
       ReleasedMonitors.Between.happens = () -> {};
+      ReleasedMonitors.Between.throwFailure();
       sequence.end();
+      assertEquals(came, told.size(), "steps were told at moment " + moment);
       assertEquals(2 * STATE, working.freeBytes());
       return told;
     }

@@ -10,6 +10,8 @@ import java.lang.classfile.Opcode;
 import java.lang.classfile.instruction.MonitorInstruction;
 import java.lang.constant.ClassDesc;
 import java.lang.constant.ConstantDescs;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -35,12 +37,27 @@ final class ReleasedMonitors extends ClassLoader {
   /** What happens, in the classes that this loads; belongs to one thread. */
   static final class Between {
     static Runnable happens = () -> {};
+    private static final List<Throwable> FAILURES = new ArrayList<>();
 
     private Between() {}
 
-    /** Called by what is loaded. */
+    /**
+     * Called by what is loaded, which would hide what is thrown here: its handlers leave the
+     * monitor once more, and complain.
+     */
     public static void happen() {
-      happens.run();
+      try {
+        happens.run();
+      } catch (RuntimeException | Error e) {
+        FAILURES.add(e);
+      }
+    }
+
+    /** Throws what has failed. */
+    static void throwFailure() {
+      for (Throwable failure : FAILURES) {
+        throw new AssertionError("failed in between", failure);
+      }
     }
   }
 
