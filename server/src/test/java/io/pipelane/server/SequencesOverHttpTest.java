@@ -149,6 +149,33 @@ class SequencesOverHttpTest {
   }
 
   @Test
+  void sequence_ofAnEnsemble_staysWithTheVersionOfItsModel() throws Exception {
+    String infer = "/v2/models/chain/infer";
+    String load = "/v2/repository/models/%s/load";
+    owned.text("chained/pipelane.yaml", "state: {t: s}\n");
+    owned.text(
+        "chain/pipelane.yaml",
+        "ensemble:\n  steps:\n    - {model: chained, inputs: {x: x}, outputs: {y: y}}\n");
+    content("chained", 1);
+    assertEquals(200, post(load.formatted("chained"), "").statusCode());
+    assertEquals(200, post(load.formatted("chain"), "").statusCode());
+    assertEquals(1, steps(post(infer, body("r", START))));
+    TestModels.write(
+        TestModels.recurrent(OwnedRepository.WIDTH, 2), owned.path("chained/2/model.onnx"));
+    assertEquals(200, post(load.formatted("chained"), "").statusCode());
+    assertEquals(2, steps(post(infer, body("r", ""))));
+    double next = number(post(infer, body("s", START + END)).body());
+    assertTrue(Math.abs(next - once) > 0.01, "it began with the next version");
+    assertEquals(3, steps(post(infer, body("r", END))));
+    checkRefused(400, "begin it with sequence_start", post(infer, body("r", "")));
+    for (String name : List.of("chain", "chained")) {
+      String unload = "/v2/repository/models/" + name + "/unload";
+      assertEquals(200, post(unload, "").statusCode());
+    }
+    awaitSequences(0);
+  }
+
+  @Test
   void sequence_ofAnEnsemble_isNoneOfItsModelsNorOfOtherEnsembles() throws Exception {
     String infer = "/v2/models/%s/infer";
     for (String name : List.of("one", "other")) {

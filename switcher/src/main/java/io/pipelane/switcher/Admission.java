@@ -166,6 +166,17 @@ final class Admission implements AutoCloseable {
     return new HeldVersion(service);
   }
 
+  /**
+   * Builds something of a version, which stays in service as long as that takes.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not in service; nothing is built
+   */
+  void build(ModelVersion version, Runnable work) {
+    if (!inService(version).build(work)) {
+      throw notRegistered(version);
+    }
+  }
+
   /** A version that counts its holder as one of its requests. */
   private final class HeldVersion implements Hold {
     private final InService service;

@@ -7,16 +7,19 @@ import java.util.function.Function;
 
 /**
  * A version that is in service, or on its way in or out, and how many of its requests and holders
- * there are: one that leaves answers those that it has taken. Safe for any thread.
+ * there are: one that leaves answers those that it has taken. What is built of it keeps it there.
+ * Safe for any thread.
  */
 final class InService {
   /*
    * A request is counted before it looks whether the version is open, and a version that leaves says
-   * so before it looks at the count: one of them sees the other.
+   * so before it looks at the count: one of them sees the other. So are builders, for whom there is
+   * no time limit: they use the addresses of its weights.
    */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
   private final AtomicInteger requests = new AtomicInteger();
+  private final AtomicInteger builders = new AtomicInteger();
   private final Runnable whenTold = this::ended;
   private volatile Phase phase = Phase.STARTING;
 
@@ -96,11 +99,35 @@ final class InService {
     requests.decrementAndGet();
   }
 
-  /** Waits until no request is under way, but not beyond a time; takes none of anybody's then. */
+  /**
+   * Builds something of it, which stays as long as that takes.
+   *
+   * @return false when it is not open; nothing is built then
+   */
+  boolean build(Runnable work) {
+    builders.incrementAndGet();
+    try {
+      boolean isOpen = isOpen();
+      if (isOpen) {
+        work.run();
+      }
+      return isOpen;
+    } finally {
+      builders.decrementAndGet();
+    }
+  }
+
+  /**
+   * Waits until no request is under way, but not beyond a time, and takes none of anybody's then;
+   * and until nothing is being built.
+   */
   void awaitNone(long endNanos) {
     while (requests.get() > 0 && System.nanoTime() - endNanos < 0) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
     phase = Phase.ENDED;
+    while (builders.get() > 0) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
   }
 }

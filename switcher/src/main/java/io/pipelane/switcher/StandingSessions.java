@@ -11,6 +11,8 @@ import io.pipelane.switcher.memory.WorkingMemory;
 import io.pipelane.switcher.worker.Worker;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,11 +23,13 @@ public final class StandingSessions {
   private final Worker worker;
   private final WorkingMemory working;
   private final MemoryDaemon daemon;
+  private final Admission admission;
 
-  StandingSessions(Worker worker, WorkingMemory working, MemoryDaemon daemon) {
+  StandingSessions(Worker worker, WorkingMemory working, MemoryDaemon daemon, Admission admission) {
     this.worker = worker;
     this.working = working;
     this.daemon = daemon;
+    this.admission = admission;
   }
 
   /** Whether sessions keep what first runs capture, and offline work has none of its own. */
@@ -100,26 +104,31 @@ public final class StandingSessions {
 
   /**
    * Builds the session of an announced model if there is room for it that nobody has to leave;
-   * blocks while it does. The caller sees to it that the model is not deregistered meanwhile.
+   * blocks while it does, and the model is not deregistered meanwhile.
    *
    * @return false when there was no room, or no lane to build it in; a request makes some
    * @throws StatusException {@link Status#NOT_FOUND} when it is not registered, {@link
    *     Status#INVALID_ARGUMENT} or {@link Status#INTERNAL} when ONNX Runtime refuses it
    */
   public boolean buildAhead(ModelVersion version) {
-    return worker.buildAhead(version);
+    return build(version, worker::buildAhead);
   }
 
   /**
    * Builds one more of a model's sessions, in a lane that has none, from working memory that is
-   * free; blocks a platform thread. The caller sees to it that the model is not deregistered
-   * meanwhile.
+   * free; blocks a platform thread, and the model is not deregistered meanwhile.
    *
    * @return false when there was no room, or no lane to build it in
    * @throws StatusException as {@link #buildAhead}
    */
   public boolean buildInAnotherLane(ModelVersion version) {
-    return worker.buildInAnotherLane(version);
+    return build(version, worker::buildInAnotherLane);
+  }
+
+  private boolean build(ModelVersion version, Predicate<ModelVersion> way) {
+    AtomicBoolean isThere = new AtomicBoolean();
+    admission.build(version, () -> isThere.set(way.test(version)));
+    return isThere.get();
   }
 
   /**

@@ -132,7 +132,6 @@ final class SwitcherParts implements AutoCloseable {
     laneMemory.borrowed().from(daemon.loans());
     daemon.loans().keptByStuckRuns(laneMemory.borrowed()::keptBytes);
     daemon.peers().lendWhile(() -> !sessions.isLost());
-    standing = new StandingSessions(worker, working, daemon);
     boolean comeAhead = settings.residency().config().prefetch();
     estimates =
         new Estimates(
@@ -164,6 +163,7 @@ final class SwitcherParts implements AutoCloseable {
     admission =
         new Admission(
             sequences, queue, execution, sharing.gate(), sharing.objectives(), fetchAhead, clock);
+    standing = new StandingSessions(worker, working, daemon, admission);
     registration =
         new Registration(
             settings.profiles(),

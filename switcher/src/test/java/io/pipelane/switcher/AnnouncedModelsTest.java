@@ -162,6 +162,28 @@ class AnnouncedModelsTest {
     assertTrue(sessions.built.get() <= 2, "one for each lane");
   }
 
+  /** The addresses of its weights must be its own as long as a session is built for them. */
+  @Test
+  void deregister_ofAModelThatIsBuiltAheadJustNow_waitsForThat() throws Exception {
+    ModelVersion model = announced(1);
+    CompletableFuture<Boolean> waits = new CompletableFuture<>();
+    CompletableFuture<Thread> leaving = new CompletableFuture<>();
+    sessions.inBuild =
+        any -> {
+          Thread thread = Thread.ofPlatform().start(() -> switcher.deregister(model));
+          while (!thread.getState().name().contains("WAITING")) {
+            Thread.onSpinWait();
+          }
+          waits.complete(!switcher.memory().weights().entries().isEmpty());
+          leaving.complete(thread);
+        };
+    assertTrue(switcher.standing().buildAhead(model));
+    assertTrue(waits.join(), "its addresses are there");
+    leaving.join().join();
+    assertEquals(0, sessions.open.get());
+    assertThrows(StatusException.class, () -> switcher.standing().buildAhead(model));
+  }
+
   @Test
   void buildAhead_ofARefusedModel_saysSoAndLeavesNothing() {
     ModelVersion model = announced(1);

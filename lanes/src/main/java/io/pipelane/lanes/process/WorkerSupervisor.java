@@ -219,14 +219,16 @@ final class WorkerSupervisor implements AutoCloseable {
 
   /** It finishes what it runs, beside its successor, and ends; its memory was one owner's. */
   private void leave(WorkerMember member) {
-    long now = System.nanoTime();
-    vacate(member, "worker %d belonged to others".formatted(member.worker.id()), now);
-    departures.relieve(member, WorkerProcess::retire, now);
-    startAfterHandOver();
+    vacate(member, "worker %d belonged to others".formatted(member.worker.id()), System.nanoTime());
+    departures.relieve(member, WorkerProcess::retire, System.nanoTime());
+    startAnother();
   }
 
-  private void startAfterHandOver() {
-    if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
+  /** For somebody who has gone; that no more could be started beside the last one says nothing. */
+  private void startAnother() {
+    if (!isSomebodyThere()) {
+      pauses.beginAnew(System.nanoTime());
+    } else if (members.stream().anyMatch(member -> member.is(WorkerState.STANDBY))) {
       pauses.handedOver(System.nanoTime());
     }
   }
@@ -274,10 +276,8 @@ final class WorkerSupervisor implements AutoCloseable {
     member.become(WorkerState.RETIRING);
     if (wasStarting) {
       startFailed(new StatusException(Status.UNAVAILABLE, loss));
-    } else if (isSomebodyThere()) {
-      startAfterHandOver();
-    } else { // That no more could be started beside it says nothing.
-      pauses.beginAnew(System.nanoTime());
+    } else {
+      startAnother();
     }
   }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
@@ -91,6 +92,28 @@ class NoWorkersTest {
       faults.disarm(Step.HELLO);
       workers.sessions.recycle(active.id()).get();
       assertArrayEquals(expected, workers.run(session, X));
+    }
+  }
+
+  /** Its worker leaves for the next owner, for whom one can be started whatever failed before. */
+  @Test
+  void ownersWorkerLeaves_startsBesideItHadFailed_theNextOwnersIsStartedAtOnce() throws Exception {
+    try (WorkerFixture owned =
+        new WorkerFixture(
+            new TestWorkers(1).program(FaultyWorker.class).switchOn(SwitchOn.MODEL))) {
+      var model = TestImports.of(TestModels.branches(1), "branches", folder);
+      try (ModelSession session = owned.gated(model, owned.filled(model))) {
+        float[] expected = owned.run(session, X, "first");
+        WorkersOverview.Entry standby = owned.await(WorkerState.STANDBY, 0);
+        faults.armAlways(Step.HELLO, Fault.EXIT);
+        long losses = owned.sessions.workers().lost() + 1 + StartPauses.FAILURES_UNTIL_HOPELESS;
+        Signals.send("KILL", standby.pid());
+        while (owned.sessions.workers().lost() < losses) {
+          LockSupport.parkNanos(1_000_000);
+        }
+        faults.disarm(Step.HELLO);
+        assertArrayEquals(expected, owned.run(session, X, "next"));
+      }
     }
   }
 }

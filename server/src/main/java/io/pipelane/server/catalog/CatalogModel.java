@@ -93,6 +93,10 @@ final class CatalogModel {
       ServedModel newest = ready.isEmpty() ? null : served.get(ready.getLast());
       return new Snapshot(problem, versions, Map.copyOf(served), newest, choice);
     }
+
+    boolean isEmpty() {
+      return versions.isEmpty() && problem.isEmpty();
+    }
   }
 
   void put(long version, VersionEntry entry) {
@@ -125,7 +129,7 @@ final class CatalogModel {
 
   /** Whether there is nothing to say of it. */
   boolean isEmpty() {
-    return snapshot.versions.isEmpty() && snapshot.problem.isEmpty();
+    return snapshot.isEmpty();
   }
 
   /** What stands for the configuration in its folder, since it came with the last load. */
@@ -184,6 +188,9 @@ final class CatalogModel {
   /** See {@link ModelCatalog#resolve}. */
   ServedModel resolve(String asked) {
     Snapshot now = snapshot;
+    if (now.isEmpty()) { // It is on its way in or out.
+      throw CatalogModels.unknown(name);
+    }
     String wanted = asked.isEmpty() ? now.choice.standard() : asked;
     if (wanted.isEmpty()) {
       if (now.newest == null) {

@@ -51,6 +51,7 @@ final class EnsembleRun implements InferenceService.Ticket {
    * chain is run once more from its inputs, which stay until the end, with nothing kept.
    */
   private final HeldSteps steps;
+  private final SequenceKeepers keepers;
   private final List<Member> members;
   private final InferenceRequest request;
   private final ResultHandler handler;
@@ -71,14 +72,17 @@ final class EnsembleRun implements InferenceService.Ticket {
    * A run that has not begun.
    *
    * @param steps held until the handler is told the end
+   * @param keepers of sequences that another version has than the steps name
    */
   EnsembleRun(
       HeldSteps steps,
+      SequenceKeepers keepers,
       InferenceRequest request,
       ResultHandler handler,
       InferenceStatistics statistics,
       TransferBuffers transfers) {
     this.steps = steps;
+    this.keepers = keepers;
     this.members = steps.members();
     this.request = request;
     this.handler = new PlacedOnce(handler);
@@ -110,21 +114,7 @@ final class EnsembleRun implements InferenceService.Ticket {
 
   private void submit() {
     int number = ++submissions;
-    Member member = members.get(position);
-    StepEnd end = new StepEnd(position, member);
-    InferenceService.Ticket next;
-    try {
-      InferenceRequest step = stepRequest(member, end);
-      end.account.decoded(
-          OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
-      next = steps.holds().get(end.position).submit(step, end);
-    } catch (StatusException e) {
-      end.account.failed(e.status());
-      throw steps.named(end.position, e);
-    } catch (RuntimeException | Error e) {
-      end.account.failed(Status.INTERNAL);
-      throw e;
-    }
+    InferenceService.Ticket next = submit(members.get(position), steps.holds().get(position));
     boolean withdraw;
     synchronized (this) {
       // A step may have ended, and the next be under way, before its submission returns.
@@ -136,6 +126,28 @@ final class EnsembleRun implements InferenceService.Ticket {
     }
     if (withdraw) {
       next.cancel();
+    }
+  }
+
+  /** Submits a step, of a sequence to the version that has it. */
+  private InferenceService.Ticket submit(Member member, InferenceService.Hold hold) {
+    StepEnd end = new StepEnd(position, member);
+    try {
+      InferenceRequest step = stepRequest(member, end);
+      end.account.decoded(
+          OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
+      return hold.submit(step, end);
+    } catch (StatusException e) {
+      Optional<Member> keeper = request.job().isEmpty() ? keepers.of(member, e) : Optional.empty();
+      if (keeper.isPresent()) {
+        end.account.withdrawn();
+        return submit(keeper.get(), keepers.models()::submit);
+      }
+      end.account.failed(e.status());
+      throw steps.named(end.position, e);
+    } catch (RuntimeException | Error e) {
+      end.account.failed(Status.INTERNAL);
+      throw e;
     }
   }
 

@@ -89,7 +89,8 @@ public final class EnsembleService implements InferenceService {
   }
 
   private EnsembleRun run(HeldSteps steps, InferenceRequest request, ResultHandler end) {
-    return new EnsembleRun(steps, request, end, statistics, transfers);
+    return new EnsembleRun(
+        steps, new SequenceKeepers(catalog, models), request, end, statistics, transfers);
   }
 
   /** The models that answer a request: its steps, and the plan that they are of. */

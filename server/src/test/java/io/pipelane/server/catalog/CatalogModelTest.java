@@ -112,4 +112,13 @@ class CatalogModelTest {
         List.of(new Entry("m", "1", State.LOADING, "it is being imported")),
         model.index().toList());
   }
+
+  @Test
+  void resolve_whileThereIsNoVersion_saysThatThereIsNoModel() {
+    for (String version : List.of("", "1")) {
+      StatusException error = assertThrows(StatusException.class, () -> model.resolve(version));
+      assertEquals(Status.NOT_FOUND, error.status());
+      assertEquals("there is no model \"m\"", error.getMessage());
+    }
+  }
 }
