@@ -162,7 +162,7 @@ public final class Loadgen implements Callable<Integer> {
               Build.current(),
               judged.objective,
               judged.classes(),
-              scenarioOptions.rowsPerRequest());
+              prepared.rowsPerRequest());
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
       if (experiment.steps().size() > 1
