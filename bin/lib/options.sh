@@ -1,4 +1,4 @@
-# What the Java virtual machine is told by every program; sourced by POSIX shells and by bash.
+# What the Java virtual machine is told by every program, and where none can lie; sourced by POSIX shells and by bash.
 #
 # Tensors and weights live outside the Java heap, which stays small: the collector that the JVM
 # picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
@@ -11,3 +11,13 @@
 java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
 --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
 -Dio.netty.leakDetection.level=disabled"
+
+# Ends a program that lies in folder $1 if a class path cannot name that.
+require_no_colon() {
+  case $1 in
+    *:*)
+      echo "Pipelane cannot run from $1: Java parts its class path at colons. Move it to a folder without one." >&2
+      exit 1
+      ;;
+  esac
+}

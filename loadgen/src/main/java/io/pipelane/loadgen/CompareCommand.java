@@ -126,7 +126,7 @@ public final class CompareCommand implements Subcommand {
       List<String> names = targets.stream().map(Target::toString).toList();
       RatioTable.print(spec.commandLine().getOut(), names, experiments, judged.objective);
       printFailures(names, experiments);
-      write(experiments, servers, started, machine);
+      write(experiments, prepared, servers, started, machine);
       return Loadgen.end(spec.commandLine(), ExitStatus.ofAll(experiments));
     } finally {
       clients.forEach(ServerClient::close);
@@ -160,6 +160,7 @@ public final class CompareCommand implements Subcommand {
   /** Writes what was measured; a server of which nothing was is left out. */
   private void write(
       List<Experiment> experiments,
+      List<ScenarioOptions.Prepared> prepared,
       List<ServerDescription> servers,
       Instant started,
       Machine machine)
@@ -185,7 +186,7 @@ public final class CompareCommand implements Subcommand {
               Build.current(),
               judged.objective,
               judged.classes(),
-              scenarioOptions.rowsPerRequest());
+              prepared.get(i).rowsPerRequest());
       trees.add(new ResultJson().tree(context, experiments.get(i)));
       if (json != null) {
         Path file = FileOptions.parent(json.resolve((i + 1) + ".json"));

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen;
 
+import io.pipelane.config.StandardOutput;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.experiment.Experiment;
@@ -78,7 +79,8 @@ public final class Loadgen implements Callable<Integer> {
 
   /** Runs and ends the process with the exit status. */
   public static void main(String[] arguments) {
-    System.exit(execute(arguments));
+    StandardOutput output = StandardOutput.install();
+    System.exit(output.exitStatus(execute(arguments), ExitStatus.OTHER.code()));
   }
 
   /**
@@ -162,7 +164,7 @@ public final class Loadgen implements Callable<Integer> {
               Build.current(),
               judged.objective,
               judged.classes(),
-              scenarioOptions.rowsPerRequest());
+              prepared.rowsPerRequest());
       Experiment experiment =
           Experiment.run(prepared.plan(), new Measurement(prepared.scenario(), client, observer));
       if (experiment.steps().size() > 1

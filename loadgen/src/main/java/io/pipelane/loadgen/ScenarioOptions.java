@@ -38,8 +38,12 @@ final class ScenarioOptions {
   private @Nullable Map<String, String> readThen;
   private @Nullable TracePlan trace;
 
-  /** A prepared measurement of one server. */
-  record Prepared(Scenario scenario, LoadPlan plan) {}
+  /**
+   * A prepared measurement of one server.
+   *
+   * @param rowsPerRequest on the average
+   */
+  record Prepared(Scenario scenario, LoadPlan plan, double rowsPerRequest) {}
 
   /**
    * Has {@link #prepare} fail unless it reads exactly the files of another test, unchanged.
@@ -96,11 +100,6 @@ final class ScenarioOptions {
     }
   }
 
-  /** Rows of a request, on the average. */
-  double rowsPerRequest() {
-    return trace == null ? Math.max(1, input.batch()) : trace.meanBatch();
-  }
-
   /** Asks a server for the inputs of all models. */
   List<ModelMetadata> metadata(ServerClient client) throws InterruptedException {
     List<String> names = model.models;
@@ -150,7 +149,17 @@ final class ScenarioOptions {
             window.seed,
             window.runs,
             input.tolerance == null ? ResponseCheck.NONE : generator.check(input.tolerance));
-    return new Prepared(scenario, load.plan(window.percentile, replayed()));
+    return new Prepared(
+        scenario,
+        load.plan(window.percentile, replayed()),
+        trace != null && input.isMade()
+            ? trace.meanBatch()
+            : generator.rowsPerRequest(shares(models.size())));
+  }
+
+  /** Of the requests that each model gets. */
+  private double[] shares(int models) {
+    return trace == null ? model.choice().shares(models) : trace.shares();
   }
 
   private static InputSettings.@Nullable Format prescribed(Endpoint endpoint, boolean isDjl) {

@@ -209,6 +209,28 @@ class LoadgenTest {
     assertTrue(out.toString().contains("100.00 % of [online] within"), out.toString());
   }
 
+  /** A proxy, and not the server, answers with a page. */
+  @Test
+  void shouldCountPagesAsErrors() throws Exception {
+    try (ScriptedServer server =
+        new ScriptedServer(
+            request ->
+                request.startLine().startsWith("GET")
+                    ? serve(request)
+                    : ScriptedServer.answer(
+                        200, "content-type: Text/HTML; charset=utf-8\r\n", "<h1>Sign in</h1>"))) {
+      int status =
+          execute(
+              ("-m m --concurrency 1 --request-count 5 --warmup 0s -u " + server.url())
+                  .split(" ", -1));
+
+      assertEquals(ExitStatus.ERRORS.code(), status, () -> out + "" + err);
+    }
+    assertTrue(
+        out.toString().contains("5 × HTTP 200 with an HTML page, the first: <h1>Sign in</h1>"),
+        out.toString());
+  }
+
   @ParameterizedTest
   @CsvSource({"10000, holds the limit: 100.0", "0.000001, not even the lowest load"})
   void shouldSearchForTheHighestRate(String limitMillis, String found) throws Exception {

@@ -67,6 +67,24 @@ class PerfAnalyzerFlagsTest {
   }
 
   @Test
+  void shapeOfSeveralRows_countsAsManyInferences() throws Exception {
+    Path csv = folder.resolve("r.csv");
+    Path json = folder.resolve("r.json");
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      console.loadgen(
+          "-m m --concurrency 1 --request-count 5 --warmup 0s --shape ids:8,4 -u %s -f %s --json %s"
+              .formatted(server.url(), csv, json));
+    }
+    String inferences = Files.readAllLines(csv).get(1).split(",", -1)[1];
+    double answers =
+        new ObjectMapper()
+            .readTree(json.toFile())
+            .at("/steps/0/summary/answers_per_second/mean")
+            .asDouble();
+    assertEquals(8 * answers, Double.parseDouble(inferences), 0.01, console::toString);
+  }
+
+  @Test
   void requestIntervals_areHeldAndTheirFileIsNamed() throws Exception {
     Path intervals = Files.writeString(folder.resolve("intervals"), "1000\n3000\n");
     Path json = folder.resolve("r.json");

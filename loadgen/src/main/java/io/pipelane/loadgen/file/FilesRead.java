@@ -2,6 +2,7 @@ package io.pipelane.loadgen.file;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -21,6 +22,8 @@ import java.util.TreeMap;
  * it again can tell whether it is the same test. One thread at a time.
  */
 public final class FilesRead {
+  private static final int BYTE_ORDER_MARK = 0xFEFF;
+
   private final SortedMap<String, String> digests = new TreeMap<>();
 
   /**
@@ -34,6 +37,21 @@ public final class FilesRead {
       in.transferTo(OutputStream.nullOutputStream());
     }
     digests.put(file.toString(), HexFormat.of().formatHex(digest.digest()));
+  }
+
+  /**
+   * Notes a text and opens it, behind the byte order mark that some editors begin it with.
+   *
+   * @throws IOException when it cannot be read
+   */
+  public BufferedReader open(Path text) throws IOException {
+    note(text);
+    BufferedReader reader = Files.newBufferedReader(text);
+    reader.mark(1);
+    if (reader.read() != BYTE_ORDER_MARK) {
+      reader.reset();
+    }
+    return reader;
   }
 
   /** SHA-256 in hexadecimal digits by path, as the paths were given. */

@@ -212,10 +212,9 @@ final class HttpConnection implements Connection {
       if (isLast) {
         forget();
       }
-      int status = decoder.status();
       listener.answered(
-          status,
-          status >= 200 && status <= 299 ? null : "HTTP " + status,
+          decoder.status(),
+          error(),
           decoder.jsonBytes(),
           decoder.warmth(),
           decoder.body(),
@@ -223,6 +222,15 @@ final class HttpConnection implements Connection {
       if (isLast) {
         open();
       }
+    }
+
+    /** A proxy before the server may put a page in the answer's place. */
+    private @Nullable String error() {
+      String status = "HTTP " + decoder.status();
+      if (decoder.isPage()) {
+        return status + " with an HTML page";
+      }
+      return decoder.status() >= 200 && decoder.status() <= 299 ? null : status;
     }
 
     private boolean isCurrent(ChannelHandlerContext context) {

@@ -10,7 +10,7 @@ import java.util.Locale;
 
 /**
  * A decoder of HTTP/1.1 responses (RFC 9112) from bytes that come in any pieces. It does as little
- * work as the load generator can do with: the status, five headers, and the body where somebody
+ * work as the load generator can do with: the status, six headers, and the body where somebody
  * wants it.
  */
 final class ResponseDecoder {
@@ -49,6 +49,7 @@ final class ResponseDecoder {
   private Warmth warmth = Warmth.UNTOLD;
   private boolean chunked;
   private boolean closing;
+  private boolean page;
 
   /**
    * Creates a decoder for one connection.
@@ -114,6 +115,11 @@ final class ResponseDecoder {
     return ByteBuffer.wrap(body, 0, bodyLength).slice();
   }
 
+  /** Whether the body is an HTML page, and so no answer of a model. */
+  boolean isPage() {
+    return page;
+  }
+
   /** Whether the server closes the connection after this response. */
   boolean isClosing() {
     return closing;
@@ -173,6 +179,7 @@ final class ResponseDecoder {
     remaining = -1;
     jsonBytes = -1;
     warmth = Warmth.UNTOLD;
+    page = false;
     bodyLength = 0;
     state = State.HEADER;
   }
@@ -186,6 +193,8 @@ final class ResponseDecoder {
             throw new MalformedResponseException("two different lengths are announced");
           }
           remaining = length;
+        } else if (startsWith("content-type:")) {
+          page = text(13).strip().startsWith("text/html");
         } else if (startsWith("connection:")) {
           String options = text(11);
           closing |= options.contains("close");
@@ -241,7 +250,7 @@ final class ResponseDecoder {
   /** Takes what is there of the announced bytes; true when that is all of them. */
   private boolean readBody(ByteBuf in) throws MalformedResponseException {
     int taken = (int) Math.min(in.readableBytes(), remaining);
-    boolean isError = status > 299;
+    boolean isError = status > 299 || page;
     if (keepBodies || isError) {
       int kept = keepBodies ? taken : Math.min(taken, ERROR_BODY_BYTES - bodyLength);
       if (kept > MAXIMUM_BODY_BYTES - bodyLength) {

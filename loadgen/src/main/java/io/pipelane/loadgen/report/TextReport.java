@@ -136,9 +136,13 @@ public final class TextReport {
   }
 
   private void printObjective(String whose, Objective held, Duration limit) {
+    Double attainment = held.attainment();
     print(
-        "objective    %.2f %% of %s within %s ms, goodput %.1f/s%n",
-        100 * held.attainment(), whose, millis(limit), held.goodput());
+        "objective    %s of %s within %s ms, goodput %.1f/s%n",
+        attainment == null ? "-" : String.format(Locale.ROOT, "%.2f %%", 100 * attainment),
+        whose,
+        millis(limit),
+        held.goodput());
   }
 
   private void printStability(@Nullable StabilityReport stability) {

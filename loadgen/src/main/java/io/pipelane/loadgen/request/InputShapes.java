@@ -43,10 +43,7 @@ public final class InputShapes {
    */
   public static void requireBatches(List<ModelMetadata> models, int batch) {
     for (ModelMetadata model : models) {
-      boolean open =
-          model.inputs().stream()
-              .anyMatch(input -> !input.shape().isEmpty() && input.shape().getFirst() < 0);
-      if (!open) {
+      if (model.inputs().stream().noneMatch(InputShapes::isBatched)) {
         throw new StatusException(
             Status.INVALID_ARGUMENT,
             "requests for \"%s\" cannot have %d rows: the first dimension of its inputs is fixed"
@@ -63,7 +60,7 @@ public final class InputShapes {
   static List<Long> concrete(
       Map<String, List<Long>> shapes, String model, TensorMetadata tensor, int batch) {
     List<Long> shape = new ArrayList<>(concrete(shapes, model, tensor));
-    if (batch > 0 && !shape.isEmpty() && tensor.shape().getFirst() < 0) {
+    if (batch > 0 && isBatched(tensor)) {
       shape.set(0, (long) batch);
     }
     return shape;
@@ -92,6 +89,22 @@ public final class InputShapes {
               .formatted(asked, tensor.name(), model, tensor.shape()));
     }
     return asked;
+  }
+
+  /** The first dimension of the first input that leaves its own open; 1 where none does. */
+  static long rows(ModelMetadata model, List<TensorValue> inputs) {
+    for (TensorValue input : inputs) {
+      for (TensorMetadata declared : model.inputs()) {
+        if (declared.name().equals(input.name()) && isBatched(declared)) {
+          return input.shape().getFirst();
+        }
+      }
+    }
+    return 1;
+  }
+
+  private static boolean isBatched(TensorMetadata input) {
+    return !input.shape().isEmpty() && input.shape().getFirst() < 0;
   }
 
   /** Whether a tensor may have a shape. */

@@ -12,6 +12,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +27,7 @@ public final class RequestGenerator {
   private final FilesRead read;
   private final SplittableRandom random;
   private final List<List<List<TensorValue>>> expected = new ArrayList<>();
+  private final List<Double> rows = new ArrayList<>();
   private long totalBytes;
 
   /** A generator whose requests depend on the settings and the order of models only. */
@@ -62,17 +64,29 @@ public final class RequestGenerator {
   public ModelRequests generate(ModelMetadata model, List<Integer> batches) {
     List<List<TensorValue>> outputs = new ArrayList<>();
     List<PreparedRequest> requests = new ArrayList<>();
+    List<Long> requestRows = new ArrayList<>();
     examples(model, batches)
         .forEach(
             example -> {
               outputs.add(example.expected());
+              requestRows.add(InputShapes.rows(model, example.inputs()));
               requests.add(counted(model, request(model, example)));
             });
     expected.add(outputs);
+    rows.add(requestRows.stream().mapToLong(count -> count).average().orElse(1));
     return switch (settings.format()) {
       case BINARY, JSON, GRPC -> ModelRequests.infer(model.name(), model.version(), requests);
       case DJL -> ModelRequests.prediction(model.name(), model.version(), requests);
     };
+  }
+
+  /**
+   * Rows of a request, on the average of those made so far.
+   *
+   * @param shares of the requests that each model gets, in the order in which they were made
+   */
+  public double rowsPerRequest(double[] shares) {
+    return IntStream.range(0, shares.length).mapToDouble(i -> shares[i] * rows.get(i)).sum();
   }
 
   /**

@@ -1,14 +1,16 @@
 package io.pipelane.loadgen.result;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The result of an objective for the response time.
  *
- * @param attainment share of all requests that were answered well within it; errors have missed it
+ * @param attainment share of all requests that were answered well within it; errors have missed it;
+ *     null without requests
  * @param goodput such answers per second
  */
-public record Objective(double attainment, double goodput) {
+public record Objective(@Nullable Double attainment, double goodput) {
   /** Of all models together. */
   public static Objective of(LoadReport report, Duration limit) {
     return of(report.total(), limit, report.window());
@@ -23,7 +25,7 @@ public record Objective(double attainment, double goodput) {
     long within = report.responseNanos().getCountBetweenValues(0, limit.toNanos());
     long all = report.answered() + report.errorCount();
     return new Objective(
-        all == 0 ? 0 : (double) within / all,
+        all == 0 ? null : Double.valueOf((double) within / all),
         window.isZero() ? 0 : within * 1e9 / window.toNanos());
   }
 }

@@ -6,7 +6,6 @@ import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.settings.ArrivalPattern;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,8 +27,7 @@ public final class IntervalsFile {
    */
   public static List<Duration> read(Path file, FilesRead read) {
     List<Duration> intervals = new ArrayList<>();
-    try (BufferedReader lines = Files.newBufferedReader(file)) {
-      read.note(file);
+    try (BufferedReader lines = read.open(file)) {
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;

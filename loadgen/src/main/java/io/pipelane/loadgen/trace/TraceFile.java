@@ -37,8 +37,7 @@ public final class TraceFile {
   public static List<TracedRequest> read(Path file, FilesRead read) {
     List<TracedRequest> requests = new ArrayList<>();
     Map<String, String> names = new HashMap<>();
-    try (BufferedReader lines = Files.newBufferedReader(file)) {
-      read.note(file);
+    try (BufferedReader lines = read.open(file)) {
       int number = 0;
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         number++;

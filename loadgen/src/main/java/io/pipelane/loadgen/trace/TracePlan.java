@@ -19,6 +19,15 @@ public record TracePlan(Map<String, List<Integer>> batches, Trace trace, double 
     return batches.values().stream().flatMap(List::stream).mapToInt(b -> b).max().orElse(1);
   }
 
+  /** Of the requests, those that each model gets. */
+  public double[] shares() {
+    double[] shares = new double[batches.size()];
+    for (int request = 0; request < trace.size(); request++) {
+      shares[trace.model(request)] += 1.0 / trace.size();
+    }
+    return shares;
+  }
+
   /** Plans the replay of requests that are sorted by time. */
   public static TracePlan of(List<TracedRequest> requests) {
     Map<String, List<Integer>> batches = new LinkedHashMap<>();

@@ -17,7 +17,7 @@ function number(value, digits) {
     : Math.abs(value) >= 10 ? 2 : 3);
   return value.toLocaleString("en", {minimumFractionDigits: places, maximumFractionDigits: places});
 }
-const percent = share => share === undefined ? "–" : number(100 * share, 2) + " %";
+const percent = share => Number.isFinite(share) ? number(100 * share, 2) + " %" : "–";
 
 function table(headings, rows) {
   const texts = headings.map(heading => heading.startsWith("<"));

@@ -135,7 +135,7 @@ function summary() {
     if (base) cells.push(step.load);
     cells.push(interval(s.answers_per_second, 1), ...keys.map(key => interval(s[key + "_us"], 1000)),
       number(errors, 0));
-    const mean = key => step.runs.reduce((sum, run) => sum + run.total[key], 0) / step.runs.length;
+    const mean = key => step.runs.reduce((sum, run) => sum + (run.total[key] ?? NaN), 0) / step.runs.length;
     if (slo) cells.push(...(result.objective_us === undefined ? ["–", "–"]
       : [percent(mean("attainment")), number(mean("goodput"))]));
     if (base) cells.push(...[total => total.answers_per_second,
@@ -171,7 +171,7 @@ function models(kind) {
     const r = m.response_time_us, cells = [named(item.index, m.model)];
     cells.push(number(m.answered, 0), number(m.errors, 0), number(m.answers_per_second),
       number(ms(r.mean)), number(ms(r.p50)), number(ms(r.p99)), number(ms(r["p99.9"])), number(ms(r.max)));
-    if (slo) cells.push(m.attainment === undefined ? "–" : percent(m.attainment));
+    if (slo) cells.push(percent(m.attainment));
     if (cold) {
       const c = m.cold_response_time_us, w = m.warm_response_time_us;
       cells.push(c ? percent(c.count / Math.max(1, c.count + w.count)) : "–",

@@ -11,6 +11,7 @@ import io.pipelane.loadgen.experiment.Step;
 import io.pipelane.loadgen.server.ServerDescription;
 import io.pipelane.loadgen.settings.LoadMode;
 import java.net.URI;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +33,7 @@ class ResultJsonTest {
             ServerDescription.UNKNOWN,
             Machine.current(),
             Build.current(),
-            null,
+            Duration.ofMillis(1),
             ModelClasses.NONE,
             1);
     Step step = new Step(new LoadMode.Closed(1), List.of(run));
@@ -53,6 +54,7 @@ class ResultJsonTest {
     }
     assertTrue(run.at("/total/response_time_us/mean").isNull(), run::toString);
     assertEquals("[]", run.at("/total/response_curve").toString());
+    assertTrue(run.at("/total/attainment").isNull(), run::toString);
   }
 
   @Test

@@ -45,6 +45,13 @@ class TraceFileTest {
   }
 
   @Test
+  void read_byteOrderMark_isPassedOver() throws Exception {
+    Files.writeString(file, "\uFEFF0.25,a\n");
+
+    assertEquals(List.of(new TracedRequest(0.25, "a", 1)), TraceFile.read(file, new FilesRead()));
+  }
+
+  @Test
   void write_thenRead_theSame() throws Exception {
     List<TracedRequest> requests =
         List.of(new TracedRequest(0, "a", 1), new TracedRequest(1.000001, "b", 32));

@@ -28,8 +28,6 @@ final class KeyFile {
   private static final int MAXIMUM_KEYS = 1_000;
   private static final int MAXIMUM_MODELS = 1_000;
   private static final String DIGEST = "[0-9a-fA-F]{64}";
-  private static final String NAME = "[A-Za-z0-9._ -]{1,64}";
-  private static final String MODELS = "[^*]+\\*?|\\*";
   private static final Set<String> MEMBERS =
       Stream.concat(Stream.of("name", "sha256", "roles", "models"), WrittenLimits.MEMBERS.stream())
           .collect(Collectors.toUnmodifiableSet());
@@ -74,8 +72,9 @@ final class KeyFile {
     Set<String> names = new HashSet<>();
     for (JsonNode key : keys) {
       String name = key.path("name").asText();
-      if (!name.matches(NAME) || !names.add(name)) {
-        throw refused("key %d needs a name of its own, %s".formatted(entries.size() + 1, NAME));
+      if (!name.matches(KeyText.NAME) || !names.add(name)) {
+        throw refused(
+            "key %d needs a name of its own, %s".formatted(entries.size() + 1, KeyText.NAME));
       }
       KeyRing.Entry entry = entry(name, key);
       if (!digests.add(entry.digest())) {
@@ -132,7 +131,7 @@ final class KeyFile {
     written.forEach(model -> models.add(model.asText()));
     if (!written.isArray()
         || models.size() > MAXIMUM_MODELS
-        || models.stream().anyMatch(model -> !model.matches(MODELS))) {
+        || models.stream().anyMatch(model -> !model.matches(KeyText.MODELS))) {
       throw refused(
           "key \"%s\": models must be a list of at most %d names, which may end with *"
               .formatted(name, MAXIMUM_MODELS));

@@ -10,6 +10,12 @@ public final class KeyText {
   private static final String PREFIX = "pl-";
   private static final int RANDOM_BYTES = 32;
 
+  /** What holders of keys may be called. */
+  public static final String NAME = "[A-Za-z0-9._ -]{1,64}";
+
+  /** What a key may be for: a model, those that begin alike, or all. */
+  public static final String MODELS = "[^*]+\\*?|\\*";
+
   private KeyText() {}
 
   /** A new key, of 256 random bits. */

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
@@ -115,17 +116,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    */
   public CompletableFuture<Void> start() {
     RepositoryScan scan = repository.scan();
-    Map<String, List<String>> problems =
-        scan.problems().stream()
-            .collect(
-                Collectors.groupingBy(
-                    Problem::model, Collectors.mapping(Problem::reason, Collectors.toList())));
-    problems.forEach(
-        (name, reasons) -> {
-          LOG.log(
-              System.Logger.Level.WARNING, "{0} cannot be registered: {1}", name, joined(reasons));
-          models.exclusively(name, model -> model.problem(joined(reasons)));
-        });
+    tell(scan.problems());
     IgnoredKeys.warn(scan.registered());
     scan.registered()
         .forEach(found -> models.exclusively(found.version().model(), announce(found)));
@@ -145,6 +136,30 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     }
     built = allOf(sessions);
     return allOf(imports);
+  }
+
+  /** A line for each reason, of all models that have it. */
+  private void tell(List<Problem> problems) {
+    Map<String, List<String>> reasons =
+        problems.stream()
+            .collect(
+                Collectors.groupingBy(
+                    Problem::model,
+                    TreeMap::new,
+                    Collectors.mapping(Problem::reason, Collectors.toList())));
+    Map<String, List<String>> names = new TreeMap<>();
+    reasons.forEach(
+        (name, all) -> {
+          models.exclusively(name, model -> model.problem(joined(all)));
+          names.computeIfAbsent(joined(all), _ -> new ArrayList<>()).add(name);
+        });
+    names.forEach(
+        (reason, all) ->
+            LOG.log(
+                System.Logger.Level.WARNING,
+                "{0} cannot be registered: {1}",
+                String.join(", ", all),
+                reason));
   }
 
   private static CompletableFuture<Void> allOf(List<CompletableFuture<Void>> all) {

@@ -58,6 +58,14 @@ final class ImportCommand implements Subcommand {
                     new ConfigException(
                         "repository.path is not set; name the folder of models with --repository"
                             + " DIR"));
+    VersionChoices choices = VersionChoices.of(root, config.repository().cache());
+    RepositoryScan scan = new Repository(root, config.repository().modelName(), choices::of).scan();
+    PrintWriter out = spec.commandLine().getOut();
+    if (names.isEmpty() && scan.problems().isEmpty() && scan.registered().isEmpty()) {
+      out.println("There are no models in " + root);
+      out.flush();
+      return 0;
+    }
     Path library = OrtLibrary.locate(config.runtime().library(), config.repository().cache());
     ImportTarget target = DeviceOpening.importTarget(config, library);
     String version;
@@ -67,9 +75,6 @@ final class ImportCommand implements Subcommand {
     Importer importer =
         Importer.open(
             config.repository().cache(), CatalogSettings.imports(config, library, version, target));
-    PrintWriter out = spec.commandLine().getOut();
-    VersionChoices choices = VersionChoices.of(root, config.repository().cache());
-    RepositoryScan scan = new Repository(root, config.repository().modelName(), choices::of).scan();
     int refused = 0;
     for (RepositoryScan.Problem problem : scan.problems()) {
       if (wanted(problem.model())) {

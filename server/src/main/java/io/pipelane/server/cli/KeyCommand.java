@@ -1,5 +1,6 @@
 package io.pipelane.server.cli;
 
+import com.fasterxml.jackson.databind.node.TextNode;
 import io.pipelane.server.access.KeyText;
 import io.pipelane.server.access.Role;
 import java.io.PrintWriter;
@@ -11,6 +12,7 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -38,6 +40,17 @@ final class KeyCommand implements Subcommand {
 
   @Override
   public Integer call() {
+    if (!name.matches(KeyText.NAME)) {
+      throw new ParameterException(
+          spec.commandLine(), "NAME \"%s\" is not %s".formatted(name, KeyText.NAME));
+    }
+    for (String model : models) {
+      if (!model.matches(KeyText.MODELS)) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "--model \"%s\" is no model's name, which may end with *".formatted(model));
+      }
+    }
     String key = KeyText.random(new SecureRandom());
     Set<Role> chosen = roles.isEmpty() ? EnumSet.of(Role.INFER) : roles;
     PrintWriter out = spec.commandLine().getOut();
@@ -47,17 +60,22 @@ final class KeyCommand implements Subcommand {
     out.println();
     out.println("Its entry, below \"keys:\" in the file:");
     out.println();
-    out.println("  - name: " + name);
+    out.println("  - name: " + quoted(name));
     out.println("    sha256: \"" + KeyText.digest(key) + "\"");
     out.println(
         "    roles: [" + chosen.stream().map(Role::text).collect(Collectors.joining(", ")) + "]");
     if (!models.isEmpty()) {
       out.println(
           "    models: ["
-              + models.stream().map(m -> '"' + m + '"').collect(Collectors.joining(", "))
+              + models.stream().map(KeyCommand::quoted).collect(Collectors.joining(", "))
               + "]");
     }
     out.flush();
     return 0;
+  }
+
+  /** As JSON has a text, which YAML reads alike. */
+  private static String quoted(String text) {
+    return TextNode.valueOf(text).toString();
   }
 }

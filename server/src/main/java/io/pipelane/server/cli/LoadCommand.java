@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -57,7 +58,7 @@ final class LoadCommand implements Subcommand {
     ObjectNode body = ServerClient.JSON.createObjectNode();
     ObjectNode parameters = ServerClient.JSON.createObjectNode();
     if (withinMillis != null) {
-      parameters.put("deadline", 1000 * withinMillis);
+      parameters.put("deadline", TimeUnit.MILLISECONDS.toMicros(withinMillis));
     }
     if (config != null || !versions.isEmpty()) {
       parameters.put("config", configuration().toString());

@@ -1,6 +1,7 @@
 package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigException;
+import io.pipelane.config.StandardOutput;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.observability.LastingLogManager;
 import java.io.PrintWriter;
@@ -48,6 +49,9 @@ public final class Pipelane implements Runnable {
   /** Read when the first of its classes is used. */
   private static final String LOG_MANAGER_PROPERTY = "java.util.logging.manager";
 
+  /** It serves on when nobody takes what it prints. */
+  private static final String SERVE = "serve";
+
   @Spec private CommandSpec spec = CommandSpec.create();
 
   /** One line a record: time, level, message, and the error where there is one. */
@@ -56,7 +60,11 @@ public final class Pipelane implements Runnable {
   public static void main(String[] arguments) {
     setUnlessSaid(LOG_FORMAT_PROPERTY, LOG_FORMAT);
     setUnlessSaid(LOG_MANAGER_PROPERTY, LastingLogManager.class.getName());
-    System.exit(commandLine().execute(arguments));
+    if (arguments.length > 0 && arguments[0].equals(SERVE)) {
+      System.exit(commandLine().execute(arguments));
+    }
+    StandardOutput output = StandardOutput.install();
+    System.exit(output.exitStatus(commandLine().execute(arguments), EXIT_FAILED));
   }
 
   private static void setUnlessSaid(String property, String value) {

@@ -2,9 +2,9 @@ package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigException;
 import io.pipelane.config.EffectiveConfig;
-import io.pipelane.config.LoggingConfig;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.observability.JsonLogFormatter;
+import io.pipelane.server.observability.TextLogFormatter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
@@ -25,8 +25,9 @@ final class ServeCommand implements Subcommand {
       throw new ConfigException(
           "repository.path is not set; name the folder of models with --repository DIR");
     }
-    if (effective.config().logging().format() == LoggingConfig.Format.JSON) {
-      JsonLogFormatter.install();
+    switch (effective.config().logging().format()) {
+      case TEXT -> TextLogFormatter.install();
+      case JSON -> JsonLogFormatter.install();
     }
     spec.commandLine().getOut().print(effective.toYaml());
     spec.commandLine().getOut().flush();

@@ -72,7 +72,9 @@ public final class LogSettings {
     @Override
     public String format(LogRecord record) {
       String time = record.getInstant().truncatedTo(ChronoUnit.MILLIS).toString();
-      String line = "%s %-7s %s%n".formatted(time, record.getLevel(), formatMessage(record));
+      String line =
+          "%s %-7s %s%n"
+              .formatted(time, record.getLevel(), TextLogFormatter.onALine(formatMessage(record)));
       return record.getThrown() == null ? line : line + trace(record);
     }
 

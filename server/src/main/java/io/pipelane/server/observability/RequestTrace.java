@@ -123,10 +123,28 @@ public final class RequestTrace {
     return parent.with(step);
   }
 
-  /** The request ended without an answer. */
+  /**
+   * The request ended without an answer. By OpenTelemetry's conventions a server's span is an error
+   * where the server is to blame, and not its caller.
+   */
   public void failed(Status status) {
     span.setAttribute("error.type", status.name());
-    span.setStatus(StatusCode.ERROR);
+    switch (status) {
+      case INVALID_ARGUMENT,
+          UNAUTHENTICATED,
+          PERMISSION_DENIED,
+          RATE_LIMITED,
+          NOT_FOUND,
+          TOO_LARGE,
+          CANCELLED -> {}
+      case UNAVAILABLE,
+          INSUFFICIENT_MEMORY,
+          DEADLINE_EXCEEDED,
+          UNIMPLEMENTED,
+          DEVICE_FAILURE,
+          INTERNAL ->
+          span.setStatus(StatusCode.ERROR);
+    }
     span.end();
   }
 

@@ -5,6 +5,7 @@ import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import java.lang.System.Logger.Level;
 import java.net.URI;
+import java.nio.channels.ClosedChannelException;
 import java.util.Collection;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Logger;
@@ -46,7 +47,7 @@ final class TellingExporter implements SpanExporter {
   }
 
   private void told(CompletableResultCode result) {
-    @Nullable Throwable reason = reason(result);
+    @Nullable String reason = reason(result);
     boolean fails = reason != null;
     if (failing.getAndSet(fails) == fails) {
       return;
@@ -65,13 +66,16 @@ final class TellingExporter implements SpanExporter {
   /**
    * What has kept the spans from arriving; null where they have, or were answered with an error.
    */
-  private static @Nullable Throwable reason(CompletableResultCode result) {
+  private static @Nullable String reason(CompletableResultCode result) {
     Throwable failure = result.getFailureThrowable();
     Throwable reason = failure == null ? null : failure.getCause();
     while (reason != null && reason.getCause() != null) {
       reason = reason.getCause();
     }
-    return reason;
+    if (reason instanceof ClosedChannelException) { // Java's client tries again on what it closed.
+      return "the connection was refused, or could not be made";
+    }
+    return reason == null ? null : reason.toString();
   }
 
   @Override

@@ -30,9 +30,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Filter;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -306,6 +309,31 @@ class RepositoryCatalogTest {
       }
       assertEquals(2, server.switcher().memory().weights().entries().size());
     }
+  }
+
+  @Test
+  void start_foldersWithoutModel_areToldInALine() throws Exception {
+    for (String empty : List.of("a", "b", "c")) {
+      Files.createDirectory(repository.resolve(empty));
+    }
+    Logger logger = Logger.getLogger(RepositoryCatalog.class.getName());
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Filter telling =
+        record -> {
+          lines.add(new SimpleFormatter().formatMessage(record));
+          return true;
+        };
+    logger.setFilter(telling);
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      assertEquals(State.UNAVAILABLE, entry(server, "b").state());
+    } finally {
+      logger.setFilter(null);
+    }
+    List<String> told = lines.stream().filter(line -> line.contains("cannot be reg")).toList();
+    assertEquals(1, told.size(), lines::toString);
+    assertTrue(
+        told.getFirst().startsWith("a, b, c cannot be registered: it has no"), told.getFirst());
   }
 
   /** Which models go into service, one after another. */

@@ -138,6 +138,9 @@ class ClientCommandsTest {
     assertEquals(
         "{\"max_batch_size\":8,\"version_policy\":{\"specific\":{\"versions\":[1,3]}}}",
         parameters.path("config").asText());
+    run("load", "encoder", "--within-ms", Long.toString(Long.MAX_VALUE));
+    parameters = ServerClient.JSON.readTree(bodies.getLast()).path("parameters");
+    assertEquals(Long.MAX_VALUE, parameters.path("deadline").asLong(), "the server refuses it");
     Files.writeString(config, "[]");
     Outcome wrong = run("load", "encoder", "--config", config.toString());
     assertEquals(1, wrong.exitCode());

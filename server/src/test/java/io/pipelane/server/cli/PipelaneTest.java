@@ -4,12 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import io.pipelane.config.ConfigTemplate;
 import io.pipelane.config.Settings;
 import io.pipelane.server.cli.CommandLineFixture.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +68,29 @@ class PipelaneTest {
   void subcommand_ofAnotherModule_isFoundAsService() {
     assertEquals("hello\n", CommandLineFixture.run("greet", "hello").out());
     assertTrue(CommandLineFixture.run("greet", "--help").out().startsWith("Usage: pipelane greet"));
+  }
+
+  @Test
+  void key_entry_isWhatKeyFilesHave() throws IOException {
+    Outcome outcome = CommandLineFixture.run("key", "1.0", "--model", "a\"b*");
+
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    String entry = outcome.out().substring(outcome.out().indexOf("  - name"));
+    JsonNode key = new ObjectMapper(new YAMLFactory()).readTree("keys:\n" + entry).at("/keys/0");
+    assertTrue(key.path("name").isTextual(), entry);
+    assertEquals("a\"b*", key.at("/models/0").asText());
+    for (String wrong : List.of("", "a:b", "a\nb")) {
+      assertEquals(2, CommandLineFixture.run("key", wrong).exitCode());
+    }
+    assertEquals(2, CommandLineFixture.run("key", "a", "--model", "").exitCode());
+  }
+
+  @Test
+  void import_ofEmptyFolder_saysSo(@TempDir Path folder) {
+    Outcome outcome = CommandLineFixture.run("import", "--repository", folder.toString());
+
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertEquals("There are no models in " + folder, outcome.out().strip());
   }
 
   @Test

@@ -150,6 +150,16 @@ class RequestTracingTest {
   }
 
   @Test
+  void request_thatItsCallerIsToBlameFor_isNoErrorOfTheServer() {
+    try (Tracings traces = new Tracings(1)) {
+      new InferenceStatistics(traces.tracing).begin(MODEL, _ -> null).failed(Status.NOT_FOUND);
+      SpanData request = traces.span("infer");
+      assertEquals(StatusCode.UNSET, request.getStatus().getStatusCode());
+      assertTrue(attributes(request).contains("NOT_FOUND"));
+    }
+  }
+
+  @Test
   void begin_asTheCallerHasDecided_whateverTheRatio() {
     try (Tracings traces = new Tracings(0)) {
       assertNotNull(traces.tracing.begin(MODEL, traceparent("01")));

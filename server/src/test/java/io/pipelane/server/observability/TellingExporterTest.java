@@ -7,10 +7,14 @@ import io.opentelemetry.sdk.common.CompletableResultCode;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -56,6 +60,23 @@ class TellingExporterTest {
     @Override
     public CompletableResultCode shutdown() {
       return CompletableResultCode.ofSuccess();
+    }
+  }
+
+  @Test
+  void collectorThatNobodyListensFor_isSaidToBeThat() throws Exception {
+    URI nobody;
+    try (ServerSocket closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      nobody = URI.create("http://127.0.0.1:" + closed.getLocalPort() + "/v1/traces");
+    }
+    Handler handler = new Lines();
+    LOG.addHandler(handler);
+    SpanCollector collector = new SpanCollector(nobody, Optional.empty(), Optional.empty());
+    try (SpanExporter exporter = collector.exporter()) {
+      exporter.export(List.of()).join(10, TimeUnit.SECONDS);
+      assertTrue(lines.getFirst().contains("the connection was refused"), lines::toString);
+    } finally {
+      LOG.removeHandler(handler);
     }
   }
 
