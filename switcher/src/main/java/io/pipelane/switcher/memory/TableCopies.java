@@ -71,7 +71,8 @@ final class TableCopies {
 
   private static boolean canGiveWay(Residency residency) {
     TableCopy copy = residency.inPlace.copy();
-    return !copy.pages().isEmpty() && !copy.leaves() && residency.canLoseTable();
+    boolean hasPagesToGo = copy.landed() > 0 || (copy.isArriving() && !copy.leaves());
+    return hasPagesToGo && residency.canLoseTable();
   }
 
   /** Has a model's copy leave, now or once what is on its way has come, unless runs may read it. */

@@ -23,8 +23,9 @@ final class TablesAhead {
   /*
    * A run that reads a table in place takes some tenths of a millisecond longer than one that reads
    * its copy. The copy costs as much as a switch, and each of some shapes a capture of 25 ms. So it
-   * pays after some hundred runs, if nobody else has a use for the memory. Runs are counted anew
-   * when a copy has left: it leaves for others, who may want the room again.
+   * pays after some hundred runs, if nobody else has a use for the memory; what is asked for is a
+   * multiple of that. Runs fade, so half of them are enough for the rest of a copy that has begun.
+   * They are counted anew when a copy has left: it leaves for others, who may want the room again.
    */
   private final ReentrantLock lock;
   private final Device device;
@@ -104,7 +105,7 @@ final class TablesAhead {
     long slots = copy.slots(memory.pageBytes());
     long missing = slots - copy.pages().size();
     return missing > 0
-        && copy.usesAt(nowNanos) >= hotRuns
+        && copy.usesAt(nowNanos) >= (copy.pages().isEmpty() ? hotRuns : hotRuns / 2)
         && isWanted(residency)
         && missing * memory.pageBytes() <= memory.freeBytes();
   }

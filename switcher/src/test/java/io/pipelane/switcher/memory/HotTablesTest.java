@@ -321,6 +321,34 @@ class HotTablesTest extends DaemonTest {
   }
 
   @Test
+  void deregister_aPageThatFollowedWasNotTakenBack_goesWithTheModel() throws Exception {
+    ImportedModel model = hot("hot");
+    assertTrue(fetchAhead());
+    device.completeAll();
+    assertTrue(fetchAhead());
+    Future<?> leaving = threads.submit(() -> daemon.evictions().evict(model.version(), 0));
+    await(() -> copied(model) == PAGE);
+    device.failToUnmap(true);
+    device.completeAll();
+    device.failToUnmap(false);
+    leaving.get();
+    assertEquals(PAGE, copied(model));
+    daemon.deregister(model.version());
+    daemon.ledger().verify();
+    assertEquals(0, daemon.ledger().lentBytes());
+  }
+
+  @Test
+  void fetchAhead_runsFadeWhileATableComes_itComesAllTheSame() {
+    ImportedModel model = hot("hot");
+    assertTrue(fetchAhead());
+    device.completeAll();
+    clock.addAndGet(Duration.ofMillis(100).toNanos());
+    assertEquals(TABLE_PAGES - 1, fetchAll());
+    requireOnDevice(model);
+  }
+
+  @Test
   void variants_eachShowItsOwnTable() {
     ImportedModel one = register(models.withLargeTable("one", "shared", 3));
     ImportedModel two = register(models.withLargeTable("two", "shared", 3));
