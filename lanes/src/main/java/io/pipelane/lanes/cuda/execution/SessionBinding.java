@@ -82,6 +82,7 @@ final class SessionBinding implements AutoCloseable {
     if (address == inPlaceAddress) {
       return;
     }
+    inPlaceAddress = 0; // Should one of them fail, the next run binds all of them.
     for (InPlaceWeight weight : inPlace) {
       OrtTensor tensor =
           OrtTensor.over(
