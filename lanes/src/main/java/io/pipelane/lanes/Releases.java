@@ -29,11 +29,11 @@ public final class Releases implements AutoCloseable {
 
   @Override
   public void close() {
-    RuntimeException failure = null;
+    Throwable failure = null;
     while (!releases.isEmpty()) {
       try {
         releases.pop().run();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         if (failure == null) {
           failure = e;
         } else {
@@ -41,8 +41,10 @@ public final class Releases implements AutoCloseable {
         }
       }
     }
-    if (failure != null) {
-      throw failure;
+    switch (failure) {
+      case RuntimeException e -> throw e;
+      case Error e -> throw e;
+      case null, default -> {}
     }
   }
 

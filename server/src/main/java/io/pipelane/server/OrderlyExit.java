@@ -97,11 +97,13 @@ final class OrderlyExit {
   private boolean leave() {
     try {
       Optional<PipelaneServer> server = start.get(patience.toNanos(), TimeUnit.NANOSECONDS);
-      boolean finished = server.map(PipelaneServer::drain).orElse(true);
-      // Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. Runs
-      // that are left over end at their next gate: nobody waits for them.
-      awaitInBackground("pipelane-close", parts::close, LONGEST_CLOSE);
-      return finished;
+      try {
+        return server.map(PipelaneServer::drain).orElse(true);
+      } finally {
+        // Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. Runs
+        // that are left over end at their next gate: nobody waits for them.
+        awaitInBackground("pipelane-close", parts::close, LONGEST_CLOSE);
+      }
     } catch (InterruptedException | ExecutionException | TimeoutException e) {
       return false;
     }

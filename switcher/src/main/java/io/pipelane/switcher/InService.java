@@ -122,12 +122,22 @@ final class InService {
    * and until nothing is being built.
    */
   void awaitNone(long endNanos) {
+    boolean interrupted = false;
     while (requests.get() > 0 && System.nanoTime() - endNanos < 0) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      interrupted |= paused();
     }
     phase = Phase.ENDED;
     while (builders.get() > 0) {
-      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+      interrupted |= paused();
     }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Returns whether the thread was interrupted, which would keep it from pausing again. */
+  private static boolean paused() {
+    LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    return Thread.interrupted();
   }
 }

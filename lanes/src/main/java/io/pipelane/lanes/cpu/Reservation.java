@@ -42,13 +42,15 @@ final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Unmaps the addresses and all that lies under them.
+   * Unmaps the addresses and all that lies under them; may be tried again where that failed.
    *
    * @throws IllegalStateException while somebody accesses the memory
    */
   @Override
   public void close() {
-    arena.close();
+    if (arena.scope().isAlive()) {
+      arena.close();
+    }
     LibC.munmap(base, reservedBytes);
   }
 }
