@@ -47,11 +47,16 @@ public final class FilesRead {
   public BufferedReader open(Path text) throws IOException {
     note(text);
     BufferedReader reader = Files.newBufferedReader(text);
-    reader.mark(1);
-    if (reader.read() != BYTE_ORDER_MARK) {
-      reader.reset();
+    try {
+      reader.mark(1);
+      if (reader.read() != BYTE_ORDER_MARK) {
+        reader.reset();
+      }
+      return reader;
+    } catch (IOException e) {
+      reader.close();
+      throw e;
     }
-    return reader;
   }
 
   /** SHA-256 in hexadecimal digits by path, as the paths were given. */

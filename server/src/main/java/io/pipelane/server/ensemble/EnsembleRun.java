@@ -129,7 +129,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     }
   }
 
-  /** Submits a step, of a sequence to the version that has it. */
+  /** Submits a step, of a sequence to the version that has it, which moves once at most. */
   private InferenceService.Ticket submit(Member member, InferenceService.Hold hold) {
     StepEnd end = new StepEnd(position, member);
     try {
@@ -138,7 +138,8 @@ final class EnsembleRun implements InferenceService.Ticket {
           OptionalLong.empty(), BatchRows.of(member.model().inputs(), step.inputs()));
       return hold.submit(step, end);
     } catch (StatusException e) {
-      Optional<Member> keeper = request.job().isEmpty() ? keepers.of(member, e) : Optional.empty();
+      boolean mayMove = request.job().isEmpty() && member.equals(members.get(position));
+      Optional<Member> keeper = mayMove ? keepers.of(member, e) : Optional.empty();
       if (keeper.isPresent()) {
         end.account.withdrawn();
         return submit(keeper.get(), keepers.models()::submit);
