@@ -87,6 +87,7 @@ class SchedulingProgramsTest {
                 "--inference=ppocr-cls",
                 "--isolation=THREAD",
                 "--runs=6",
+                "--sessions=3",
                 "--starts=0")
             .at("/cases");
 
