@@ -6,6 +6,9 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,20 +17,38 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class StandardOutput extends OutputStream {
-  private static final String CLOSED_PIPE = "Broken pipe";
+  private static final Path WHAT_IT_IS = Path.of("/proc/self/fd/1");
 
   private final OutputStream to;
+  private final BooleanSupplier isPipe;
   private volatile @Nullable String failure;
 
-  StandardOutput(OutputStream to) {
+  /**
+   * All of it is written so far.
+   *
+   * @param isPipe whether others read it, who have gone when it cannot be written
+   */
+  StandardOutput(OutputStream to, BooleanSupplier isPipe) {
     this.to = to;
+    this.isPipe = isPipe;
   }
 
   /** Has all that this process prints from here on go through one. */
   public static StandardOutput install() {
-    StandardOutput output = new StandardOutput(new FileOutputStream(FileDescriptor.out));
+    StandardOutput output =
+        new StandardOutput(new FileOutputStream(FileDescriptor.out), StandardOutput::isPipe);
     System.setOut(new PrintStream(new BufferedOutputStream(output), true, System.out.charset()));
     return output;
+  }
+
+  /** The system's word for a closed pipe is of the user's language. */
+  private static boolean isPipe() {
+    try {
+      String kind = Files.readSymbolicLink(WHAT_IT_IS).toString();
+      return kind.startsWith("pipe:") || kind.startsWith("socket:");
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   /**
@@ -55,7 +76,7 @@ public final class StandardOutput extends OutputStream {
     try {
       to.write(bytes, offset, length);
     } catch (IOException e) {
-      if (!CLOSED_PIPE.equals(e.getMessage())) {
+      if (!isPipe.getAsBoolean()) {
         failure = String.valueOf(e.getMessage());
       }
       throw e;
