@@ -25,9 +25,6 @@ public final class ConfigLoader {
   /** What such a variable's value is, where it is one. */
   private static final Pattern FOREIGN_ADDRESS = Pattern.compile("(?s)(tcp|udp|sctp)://.*");
 
-  /** Of a URL; a password may have any characters in it. */
-  private static final Pattern USER_INFORMATION = Pattern.compile("(?s)://.*@");
-
   private static final Pattern REFERENCE = Pattern.compile("\\$\\{(\\w+)(?::-([^}]*))?}");
 
   private final Map<String, String> environment;
@@ -136,14 +133,10 @@ public final class ConfigLoader {
     } catch (IllegalArgumentException e) {
       throw new ConfigException(
           "%s: %s = \"%s\" is not allowed; allowed is %s"
-              .formatted(value.origin(), setting.key(), shown(value.text()), setting.allowed()),
+              .formatted(
+                  value.origin(), setting.key(), QuotedUrl.of(value.text()), setting.allowed()),
           e);
     }
-  }
-
-  /** A value without what may name who asks, and by which password, in the URLs in it. */
-  private static String shown(String text) {
-    return USER_INFORMATION.matcher(text).replaceAll("://...@");
   }
 
   /** Replaces {@code ${NAME:-otherwise}} and a leading {@code ~} as a shell would. */

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.settings;
 
+import io.pipelane.config.QuotedUrl;
 import java.net.URI;
 import java.util.Map;
 
@@ -25,7 +26,7 @@ public record Endpoint(URI url, Trust trust, Map<String, String> headers) {
     if (url.getScheme() == null || !PORTS.containsKey(url.getScheme()) || url.getHost() == null) {
       throw new IllegalArgumentException(
           "\""
-              + url
+              + QuotedUrl.of(url.toString())
               + "\" is not a server's address; write http://host:port, https, grpc or grpcs");
     }
     if (url.getPort() > MAXIMUM_PORT) {

@@ -1,5 +1,6 @@
 package io.pipelane.server.cli;
 
+import io.pipelane.config.QuotedUrl;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
@@ -80,7 +81,9 @@ final class ServerAddress {
     }
     throw new StatusException(
         Status.INVALID_ARGUMENT,
-        "\"" + url + "\" is no address of a server; write it like http://127.0.0.1:8000");
+        "\""
+            + QuotedUrl.of(url)
+            + "\" is no address of a server; write it like http://127.0.0.1:8000");
   }
 
   private static String key(Path file) {

@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.protocol.QuotedText;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -56,9 +57,7 @@ final class UriPath {
   }
 
   static String shorten(String target) {
-    return target.length() <= MAXIMUM_QUOTED_LENGTH
-        ? target
-        : target.substring(0, MAXIMUM_QUOTED_LENGTH) + "...";
+    return QuotedText.shorten(target, MAXIMUM_QUOTED_LENGTH);
   }
 
   private static String decode(String segment) {

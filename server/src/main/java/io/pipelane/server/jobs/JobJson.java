@@ -13,6 +13,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.protocol.QuotedText;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
@@ -72,7 +73,7 @@ final class JobJson {
   }
 
   static String shorten(String text) {
-    return text.length() <= LONGEST_QUOTED ? text : text.substring(0, LONGEST_QUOTED) + "...";
+    return QuotedText.shorten(text, LONGEST_QUOTED);
   }
 
   /** A text as it stands between the quotes of a JSON string, with them. */

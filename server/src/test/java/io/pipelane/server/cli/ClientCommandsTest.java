@@ -421,6 +421,10 @@ class ClientCommandsTest {
               + " --api-key-file\n",
           outcome.err());
     }
+    for (String url : new String[] {"http://name:s/ecret@a", "http://name:s ecret@a"}) {
+      String error = CommandLineFixture.run("models", "--url", url).err();
+      assertTrue(error.contains("\"http://...@a\" is no address"), error);
+    }
   }
 
   @Test
