@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -18,6 +19,10 @@ import java.util.concurrent.TimeoutException;
  */
 final class OrderlyExit {
   private static final System.Logger LOG = System.getLogger(OrderlyExit.class.getName());
+
+  /** Of a drain beyond its time, in which jobs and devices end. */
+  private static final Duration LONGEST_OVERRUN = Duration.ofSeconds(5);
+
   private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
   private static final Duration LONGEST_LAST_WORDS = Duration.ofSeconds(1);
 
@@ -38,7 +43,7 @@ final class OrderlyExit {
    * From now on the process ends so.
    *
    * @param parts of a server that starts
-   * @param patience how long a start may take to end
+   * @param patience how long a start may take to end, and requests of a server that is there
    */
   static OrderlyExit from(OpenParts parts, Duration patience) {
     OrderlyExit exit = new OrderlyExit(parts, patience);
@@ -98,7 +103,7 @@ final class OrderlyExit {
     try {
       Optional<PipelaneServer> server = start.get(patience.toNanos(), TimeUnit.NANOSECONDS);
       try {
-        return server.map(PipelaneServer::drain).orElse(true);
+        return server.isEmpty() || drain(server.get());
       } finally {
         // Devices and processes are left in order (MuxFlow §4.2), unless that takes too long. Runs
         // that are left over end at their next gate: nobody waits for them.
@@ -106,6 +111,17 @@ final class OrderlyExit {
       }
     } catch (InterruptedException | ExecutionException | TimeoutException e) {
       return false;
+    }
+  }
+
+  /** It ends by itself in time, unless it writes to a log that nobody reads. */
+  private boolean drain(PipelaneServer server) throws InterruptedException, TimeoutException {
+    FutureTask<Boolean> drain = new FutureTask<>(server::drain);
+    Thread _ = Thread.ofPlatform().daemon().name("pipelane-drain").start(drain);
+    try {
+      return drain.get(patience.plus(LONGEST_OVERRUN).toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the server did not finish its requests", e.getCause());
     }
   }
 
