@@ -8,84 +8,31 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.TestDevices;
-import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaHostMemory;
-import io.pipelane.lanes.cuda.ExecutionSettings;
-import io.pipelane.lanes.cuda.driver.CudaDriver;
-import io.pipelane.lanes.cuda.driver.GpuTests;
-import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Variants with embedding tables take turns on a GPU; their tables stay in the host tier. */
-@Tag("gpu")
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class GpuReadingInPlaceTest {
-  private static final int LAYERS = 4;
+class GpuReadingInPlaceTest extends TablesOnAGpu {
   private static final int TABLE = 64 << 10;
   private static final int VARIANTS = 3;
-  private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
 
-  /** A page for each of two variants. */
-  private static final ByteSize WEIGHTS = ByteSize.ofMebibytes(4);
-
-  @TempDir Path folder;
-  private CudaDriver driver;
-
-  @BeforeEach
-  void requireGpu() {
-    driver = GpuTests.driverOrSkip();
-  }
-
-  private Switcher open(CudaDevice device, HostTier tier, boolean inWorkers) {
-    DeviceMemory memory = new DeviceMemory(device.persistent());
-    SessionFactory sessions =
-        inWorkers
-            ? TestDevices.workers(
-                device, new TestWorkers(0).lanes(2).hangTimeout(Duration.ofSeconds(30)))
-            : new CudaSessionFactory(
-                TestDevices.library(), device, memory, ExecutionSettings.DEFAULT);
+  private static Switcher open(CudaDevice device, HostTier tier, boolean inWorkers) {
     SwitcherSettings settings =
         new SwitcherSettings(
             WEIGHTS.bytes(), 4L << 30, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1));
-    return new Switcher(device, memory, sessions, settings, tier);
-  }
-
-  private CudaDevice device(boolean inWorkers) {
-    return inWorkers
-        ? CudaDevice.openForWorkers(driver, 0, WEIGHTS, PAGE)
-        : CudaDevice.open(driver, 0, WEIGHTS, PAGE);
-  }
-
-  private static float[] infer(Switcher switcher, ImportedModel model) {
-    Random random = new Random(11);
-    float[] x = new float[TestModels.WIDTH];
-    for (int i = 0; i < x.length; i++) {
-      x[i] = (float) random.nextGaussian();
-    }
-    Call call = new Call();
-    switcher.submit(Call.request(model.version(), x), call);
-    return call.await();
+    return open(device, tier, inWorkers, settings);
   }
 
   @ParameterizedTest(name = "in worker processes: {0}")
