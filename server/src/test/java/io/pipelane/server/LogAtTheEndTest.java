@@ -6,15 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.process.Signals;
-import io.pipelane.modelstore.ChildJvm;
-import io.pipelane.server.cli.Pipelane;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -37,30 +34,18 @@ class LogAtTheEndTest {
 
   @Test
   void serve_requestOutlastsTheDrain_logSaysSoAndItExitsWithOne() throws Exception {
-    Path repository = Files.createDirectories(folder.resolve("repository"));
     Process server =
-        ChildJvm.program(
-                "exec \"$@\"",
-                List.of(),
-                List.of("-Xmx256m"),
-                Pipelane.class,
-                List.of(
-                    "serve",
-                    "--repository.path=" + repository,
-                    "--repository.cache=" + folder.resolve("cache"),
-                    "--repository.upload=true",
-                    "--server.http-port=0",
-                    "--server.grpc-port=-1",
-                    "--server.drain-timeout=300ms",
-                    "--device.memory=16MiB"))
-            .redirectOutput(folder.resolve("server.log").toFile())
-            .start();
+        ServeProgram.start(
+            folder,
+            "--repository.upload=true",
+            "--server.grpc-port=-1",
+            "--server.drain-timeout=300ms");
     try {
       patience.awaitTrue("it listens", () -> LISTENS.matcher(log()).find());
       try (Socket client = connect()) {
         String head = "PUT /v2/repository/models/m/versions/1 HTTP/1.1\r\nHost: localhost\r\n";
         client.getOutputStream().write((head + "Content-Length: 9\r\n\r\nm").getBytes(US_ASCII));
-        patience.awaitTrue("the upload has begun", () -> !isEmpty(repository));
+        patience.awaitTrue("the upload has begun", () -> !isEmpty(folder.resolve("repository")));
 
         Signals.send("TERM", server.pid());
         assertTrue(server.waitFor(40, TimeUnit.SECONDS), "it ends");

@@ -4,11 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.process.Signals;
-import io.pipelane.modelstore.ChildJvm;
-import io.pipelane.server.cli.Pipelane;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -30,24 +26,12 @@ class StoppedStartTest {
   private long worker;
 
   private void start(String drainTimeout) throws Exception {
-    Path repository = Files.createDirectories(folder.resolve("repository"));
     process =
-        ChildJvm.program(
-                "exec \"$@\"",
-                List.of(),
-                List.of("-Xmx256m"),
-                Pipelane.class,
-                List.of(
-                    "serve",
-                    "--repository.path=" + repository,
-                    "--repository.cache=" + folder.resolve("cache"),
-                    "--server.http-port=0",
-                    "--server.drain-timeout=" + drainTimeout,
-                    "--device.kind=cpu",
-                    "--device.memory=16MiB",
-                    "--workers.isolation=process"))
-            .redirectOutput(folder.resolve("server.log").toFile())
-            .start();
+        ServeProgram.start(
+            folder,
+            "--server.drain-timeout=" + drainTimeout,
+            "--device.kind=cpu",
+            "--workers.isolation=process");
     patience.awaitTrue("a worker is started", () -> server().children().findAny().isPresent());
     worker = server().children().findAny().orElseThrow().pid();
     Signals.stop(worker);

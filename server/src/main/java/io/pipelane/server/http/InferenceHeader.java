@@ -29,10 +29,10 @@ final class InferenceHeader {
    *     the body, or promises a tensor where there is no body
    */
   static int jsonLength(HttpHeaders headers, int bodyLength) {
-    if (!headers.contains(NAME)) {
+    String value = FieldLines.joined(headers, NAME);
+    if (value == null) {
       return bodyLength;
     }
-    String value = String.join(", ", headers.getAll(NAME));
     long length = areDigits(value) ? Long.parseLong(value) : -1;
     if (length < 0 || length > bodyLength) {
       throw new StatusException(

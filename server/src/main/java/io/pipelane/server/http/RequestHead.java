@@ -52,14 +52,7 @@ record RequestHead(
         keepsAlive,
         old,
         old ? null : headers.get(HttpHeaderNames.EXPECT),
-        encoding(headers));
-  }
-
-  /** The codings of all its lines, which are one list (RFC 9110, section 5.3). */
-  private static @Nullable String encoding(HttpHeaders headers) {
-    return headers.contains(HttpHeaderNames.CONTENT_ENCODING)
-        ? String.join(", ", headers.getAll(HttpHeaderNames.CONTENT_ENCODING))
-        : null;
+        FieldLines.joined(headers, HttpHeaderNames.CONTENT_ENCODING));
   }
 
   boolean isHead() {

@@ -1,0 +1,20 @@
+package io.pipelane.server.http;
+
+import io.netty.handler.codec.http.HttpHeaders;
+import java.util.Iterator;
+import org.jspecify.annotations.Nullable;
+
+/** The lines of one field of a head, which are one list (RFC 9110, section 5.3). */
+final class FieldLines {
+  private FieldLines() {}
+
+  /** The values of all of them with commas between them; null where there is none. */
+  static @Nullable String joined(HttpHeaders headers, CharSequence name) {
+    Iterator<String> lines = headers.valueStringIterator(name);
+    if (!lines.hasNext()) {
+      return null;
+    }
+    String only = lines.next();
+    return lines.hasNext() ? String.join(", ", headers.getAll(name)) : only;
+  }
+}
