@@ -44,9 +44,14 @@ final class BorrowedLinks implements AutoCloseable {
     links.add(link);
   }
 
-  /** Whether a piece may be sent now. */
+  /** Whether a piece may be sent now; allocates nothing, as who waits for it asks in a loop. */
   boolean anyIdle() {
-    return links.stream().anyMatch(LentLink::isIdle);
+    for (int i = 0; i < links.size(); i++) {
+      if (links.get(i).isIdle()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
