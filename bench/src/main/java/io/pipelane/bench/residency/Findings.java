@@ -2,6 +2,7 @@ package io.pipelane.bench.residency;
 
 import io.pipelane.config.ResidencyConfig;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The findings of a run of the benchmark. */
 record Findings(
@@ -63,8 +64,12 @@ record Findings(
    */
   record PrefixRow(String structure, List<PrefixStall> stalls, double shareWithoutStall) {}
 
-  /** A run with a share of the weights there. */
-  record PrefixStall(double percent, double predicted, double measured) {}
+  /**
+   * A run with a share of the weights there.
+   *
+   * @param measured null where nobody has measured it
+   */
+  record PrefixStall(double percent, double predicted, @Nullable Double measured) {}
 
   /** A density, with or without what transfers and remapping cost beyond the pipeline. */
   record DensityRow(boolean asMeasured, int stallTargetMicros, Density density) {}

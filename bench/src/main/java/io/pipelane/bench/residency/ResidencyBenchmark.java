@@ -150,13 +150,11 @@ final class ResidencyBenchmark {
     List<PrefixRow> rows = new ArrayList<>();
     for (RecordedPlans.Structure structure : plans.structures()) {
       SimulatedModel model = structure.model();
-      double warm = structure.measuredMillis().getOrDefault(100.0, 0.0);
       List<PrefixStall> stalls = new ArrayList<>();
       for (double percent : RESIDENT_PERCENT) {
         long resident = residentBytes(model, percent / 100);
         double predicted = SimulatedDevice.stallNanos(model, resident) / 1e6;
-        double measured = structure.measuredMillis().getOrDefault(percent, 0.0) - warm;
-        stalls.add(new PrefixStall(percent, predicted, measured));
+        stalls.add(new PrefixStall(percent, predicted, structure.measuredStall(percent)));
       }
       rows.add(new PrefixRow(structure.name(), stalls, shareWithoutStall(model)));
     }

@@ -58,6 +58,13 @@ public final class ResidencyCommand implements Callable<Integer> {
   private String pageSize = "16MiB";
 
   @Option(
+      names = "--links",
+      paramLabel = "N",
+      description =
+          "That weights come over, of which all but one are other GPUs' (${DEFAULT-VALUE}).")
+  private int links = 1;
+
+  @Option(
       names = "--half-life",
       paramLabel = "S",
       description = "Seconds after which a request counts half (${DEFAULT-VALUE}).")
@@ -82,7 +89,7 @@ public final class ResidencyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    RecordedPlans plans = RecordedPlans.h200();
+    RecordedPlans plans = RecordedPlans.h200(links);
     SimulatedDevice device =
         new SimulatedDevice(ByteSize.parse(pageSize).bytes(), 1, Duration.ofSeconds(halfLife), 0);
     ResidencyBenchmark benchmark =
@@ -111,6 +118,7 @@ public final class ResidencyCommand implements Callable<Integer> {
     values.put("requests per second", Double.toString(rate));
     values.put("trace", seconds + " s, seed " + seed);
     values.put("page", pageSize);
+    values.put("links", Integer.toString(links));
     values.put("half-life of requests", halfLife + " s");
     Map<String, String> now = Provenance.now("");
     values.put("date", String.valueOf(now.get("date")));

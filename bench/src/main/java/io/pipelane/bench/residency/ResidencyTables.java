@@ -104,7 +104,9 @@ final class ResidencyTables {
     for (PrefixRow row : rows) {
       List<String> line = new ArrayList<>(List.of(row.structure()));
       for (PrefixStall stall : row.stalls()) {
-        line.add(millis(stall.predicted()) + " (" + millis(stall.measured()) + ")");
+        String predicted = millis(stall.predicted());
+        Double measured = stall.measured();
+        line.add(measured == null ? predicted : predicted + " (" + millis(measured) + ")");
       }
       line.add(percent(row.shareWithoutStall()));
       table.add(line);
