@@ -125,7 +125,7 @@ public final class ResidencyCommand implements Callable<Integer> {
     values.put("commit", String.valueOf(now.get("commit")));
     values.put(
         "command",
-        "bin/loadgen "
+        "bin/loadgen bench "
             + String.join(" ", spec.root().commandLine().getParseResult().originalArgs()));
     return values;
   }

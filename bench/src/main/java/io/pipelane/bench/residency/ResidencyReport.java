@@ -19,7 +19,7 @@ final class ResidencyReport {
   static final String TITLE = "Residency";
   private static final List<String> NOTES =
       List.of(
-          "Simulated: one link, first come, first served; one run at a time, requests in their"
+          "Simulated: all links as one, first come, first served; one run at a time, requests in their"
               + " order; the classes that decide are the server's.",
           "Stall: what a run takes longer than with all its weights there. Up to 0.08 ms counts as"
               + " none.",
