@@ -325,6 +325,17 @@ class ForwardedRequestTest {
     }
   }
 
+  /** What has no status that a client could read, or speaks another protocol from then on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"099 Low", "1000 High", "101 Switching Protocols"})
+  void answerThatIsNone_comesFromAnotherHost(String status) throws Exception {
+    bothHave("far", false);
+    first.then(status, OK);
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    assertEquals(1, counted(first, "lost"));
+  }
+
   @Test
   void hostThatCannotBeReached_isSuspect_andNobodyElseMeans503() throws Exception {
     try (ClosedPort closed = new ClosedPort()) {
