@@ -354,6 +354,26 @@ class ForwardedRequestTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void hostThatHasAsManyAsItMay_isWhatTheClientIsTold(boolean keepsState) throws Exception {
+    registry.has(first.url(), "far", 1, keepsState, Duration.ZERO);
+    CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
+    List<CompletableFuture<HttpResponse<String>>> underWay = new ArrayList<>();
+    for (int i = 0; i < FakeRegistry.CONNECTIONS; i++) {
+      first.then(BareHost.silent(asked, new CountDownLatch(1)));
+      underWay.add(client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString()));
+    }
+    asked.await();
+    HttpResponse<String> answer = ask("far");
+    assertEquals(503, answer.statusCode());
+    assertTrue(answer.body().contains("as hosts.connections allows"), answer::body);
+    registry.gone(first.url());
+    for (CompletableFuture<HttpResponse<String>> each : underWay) {
+      assertEquals(503, each.get().statusCode());
+    }
+  }
+
   @Test
   void registryThatIsBackAndKnowsNobody_leavesWhatOthersHadSaid() throws Exception {
     bothHave("far", false);
