@@ -214,19 +214,22 @@ class HostsServingTest {
                   return asked;
                 }));
       }
-      patience.awaitTrue(
-          "the third host answers some",
-          () -> forwardedTo(urls.get(2), "answered") > 100 || ended(clients));
-      Signals.send("KILL", processes.get(2).pid());
-      int before = answered.get();
-      patience.awaitTrue(
-          "the others go on without it",
-          () ->
-              (answered.get() > before + 500
-                      && metric(urls.getFirst(), "pipelane_hosts") == 1
-                      && metric(urls.get(1), "pipelane_hosts") == 1)
-                  || ended(clients));
-      ending.set(true);
+      try {
+        patience.awaitTrue(
+            "the third host answers some",
+            () -> forwardedTo(urls.get(2), "answered") > 100 || ended(clients));
+        Signals.send("KILL", processes.get(2).pid());
+        int before = answered.get();
+        patience.awaitTrue(
+            "the others go on without it",
+            () ->
+                (answered.get() > before + 500
+                        && metric(urls.getFirst(), "pipelane_hosts") == 1
+                        && metric(urls.get(1), "pipelane_hosts") == 1)
+                    || ended(clients));
+      } finally { // Or they ask for ever, and nobody is told what went wrong.
+        ending.set(true);
+      }
       for (Future<Integer> client : clients) {
         assertTrue(client.get() > 0);
       }

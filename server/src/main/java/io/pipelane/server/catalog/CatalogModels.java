@@ -2,6 +2,7 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -14,8 +15,11 @@ import java.util.stream.Stream;
  * for any thread.
  */
 final class CatalogModels {
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
   private final Map<String, CatalogModel> models = new ConcurrentSkipListMap<>();
   private final Function<String, CatalogModel> making;
+  private volatile boolean scanned;
 
   /**
    * None yet.
@@ -24,6 +28,33 @@ final class CatalogModels {
    */
   CatalogModels(Function<String, CatalogModel> making) {
     this.making = making;
+  }
+
+  /** All that the repository has have come. */
+  void scanned() {
+    scanned = true;
+  }
+
+  boolean isScanned() {
+    return scanned;
+  }
+
+  /**
+   * The version that answers for a name.
+   *
+   * @throws StatusException as {@link ModelCatalog#resolve}
+   */
+  ServedModel resolve(String name, String version) {
+    boolean allHaveCome = scanned; // What comes while it is looked for does not count.
+    try {
+      return known(name).resolve(version);
+    } catch (StatusException e) {
+      if (allHaveCome || e.status() != Status.NOT_FOUND) {
+        throw e;
+      }
+      throw StatusException.unavailable(
+          "the repository is still being scanned, and so far " + e.getMessage(), RETRY_AFTER, e);
+    }
   }
 
   /** All of them, by name. */

@@ -41,7 +41,7 @@ public interface ModelCatalog {
    *     picks what its owner has chosen, or else the highest that is READY
    * @throws StatusException {@link Status#NOT_FOUND} for an unknown name, version or label and for
    *     one out of service (with the reason), {@link Status#UNAVAILABLE} with a time to retry while
-   *     it is being imported
+   *     it is being imported, or may still be found by the scan
    */
   ServedModel resolve(String name, String version);
 

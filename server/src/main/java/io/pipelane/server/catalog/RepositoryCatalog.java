@@ -64,7 +64,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final CatalogModels models;
   private final CatalogLoads loads;
   private final IdleContents idle = new IdleContents(this::endIdle);
-  private volatile boolean scanned;
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
   /**
@@ -120,7 +119,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     IgnoredKeys.warn(scan.registered());
     scan.registered()
         .forEach(found -> models.exclusively(found.version().model(), announce(found)));
-    scanned = true;
+    models.scanned();
     threads.nowAndThen(this::keepPopularity);
     threads.nowAndThen(() -> devices.besideIdle().forEach(idle::leaveBeside));
     Map<ModelVersion, Double> uses = popularity.all();
@@ -200,7 +199,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public boolean isReady() {
-    return scanned;
+    return models.isScanned();
   }
 
   @Override
@@ -210,7 +209,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public ServedModel resolve(String name, String version) {
-    return models.known(name).resolve(version);
+    return models.resolve(name, version);
   }
 
   private static long number(String version) {
@@ -383,7 +382,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public void stop() {
     threads.stop();
     builds.stop();
-    if (scanned) {
+    if (isReady()) {
       keepPopularity();
     }
   }

@@ -46,7 +46,7 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext context, Object message) {
     try {
       if (message instanceof HttpResponse response) {
-        if (attempt == null || response.decoderResult().isFailure()) {
+        if (attempt == null || isNoAnswer(response)) {
           context.close();
           return;
         }
@@ -70,6 +70,13 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
     } finally {
       ReferenceCountUtil.release(message);
     }
+  }
+
+  /** Whether it is nothing that a client could be told, or after which no HTTP comes. */
+  private static boolean isNoAnswer(HttpResponse response) {
+    return response.decoderResult().isFailure()
+        || response.status().codeClass() == HttpStatusClass.UNKNOWN
+        || response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS);
   }
 
   private void end(ChannelHandlerContext context, HttpResponse response) {

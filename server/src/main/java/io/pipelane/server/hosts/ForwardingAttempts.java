@@ -1,5 +1,7 @@
 package io.pipelane.server.hosts;
 
+import static io.pipelane.config.StatusException.unavailable;
+
 import io.pipelane.config.StatusException;
 import io.pipelane.server.hosts.Forward.Answer;
 import io.pipelane.server.hosts.Forward.Failure;
@@ -54,15 +56,22 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
+    StatusException why =
+        unavailable("the hosts that have this model cannot be reached at present");
     for (host = left.poll(); host != null; host = left.poll()) {
       if (hosts.mayAsk(host)) {
         attempt = hosts.send(host, request, this);
         return;
       }
-      if (once && hosts.isFull(host)) { // Its sequences are nowhere else.
-        attempt = null;
-        end(host + " has as many requests of this one as hosts.connections allows");
-        return;
+      if (hosts.isFull(host)) {
+        why =
+            unavailable(
+                "host " + host + " has as many requests of this one as hosts.connections allows");
+        if (once) { // Its sequences are nowhere else.
+          attempt = null;
+          end.failed(why);
+          return;
+        }
       }
     }
     attempt = null;
@@ -74,9 +83,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
     } else if (last != null) {
       end.answered(last);
     } else {
-      end.failed(
-          StatusException.unavailable(
-              "the hosts that have this model cannot be reached at present"));
+      end.failed(why);
     }
   }
 
@@ -116,7 +123,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private void end(String message) {
     release(refusal);
     refusal = null;
-    end.failed(StatusException.unavailable("host " + message));
+    end.failed(unavailable("host " + message));
   }
 
   /** Gives the request up; nobody is told anything any more. */

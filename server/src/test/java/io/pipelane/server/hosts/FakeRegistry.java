@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A registry that says what the test says. */
 public final class FakeRegistry implements HostRegistry {
+  /** Requests that another host is given at a time. */
+  public static final int CONNECTIONS = 16;
+
   private static final Duration LONG = Duration.ofMinutes(1);
 
   private @Nullable Listener listener;
@@ -40,7 +43,7 @@ public final class FakeRegistry implements HostRegistry {
             Duration.ofMillis(1),
             Duration.ofSeconds(10),
             answerTimeout,
-            64,
+            CONNECTIONS,
             tls,
             tls);
     return new Hosts(settings, _ -> this, System::nanoTime);

@@ -325,6 +325,17 @@ class ForwardedRequestTest {
     }
   }
 
+  /** What has no status that a client could read, or speaks another protocol from then on. */
+  @ParameterizedTest
+  @ValueSource(strings = {"099 Low", "1000 High", "101 Switching Protocols"})
+  void answerThatIsNone_comesFromAnotherHost(String status) throws Exception {
+    bothHave("far", false);
+    first.then(status, OK);
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    assertEquals(1, counted(first, "lost"));
+  }
+
   @Test
   void hostThatCannotBeReached_isSuspect_andNobodyElseMeans503() throws Exception {
     try (ClosedPort closed = new ClosedPort()) {
@@ -340,6 +351,26 @@ class ForwardedRequestTest {
       registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
       second.then("200 OK", OK);
       assertEquals(OK, ask("far").body());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void hostThatHasAsManyAsItMay_isWhatTheClientIsTold(boolean keepsState) throws Exception {
+    registry.has(first.url(), "far", 1, keepsState, Duration.ZERO);
+    CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
+    List<CompletableFuture<HttpResponse<String>>> underWay = new ArrayList<>();
+    for (int i = 0; i < FakeRegistry.CONNECTIONS; i++) {
+      first.then(BareHost.silent(asked, new CountDownLatch(1)));
+      underWay.add(client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString()));
+    }
+    asked.await();
+    HttpResponse<String> answer = ask("far");
+    assertEquals(503, answer.statusCode());
+    assertTrue(answer.body().contains("as hosts.connections allows"), answer::body);
+    registry.gone(first.url());
+    for (CompletableFuture<HttpResponse<String>> each : underWay) {
+      assertEquals(503, each.get().statusCode());
     }
   }
 
