@@ -38,7 +38,8 @@ public record Batching(Verdict verdict, String detail) {
   public String toString() {
     return switch (verdict) {
       case AGREES -> "requests may run together: " + detail;
-      case CHANGES_ANSWERS -> "requests run alone, as running together changes answers: " + detail;
+      case CHANGES_ANSWERS ->
+          "running together changes answers, so only batching.mode always allows it: " + detail;
       case NOT_APPLICABLE -> "requests run alone: " + detail;
     };
   }

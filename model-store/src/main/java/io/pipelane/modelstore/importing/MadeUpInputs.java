@@ -1,6 +1,8 @@
 package io.pipelane.modelstore.importing;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
@@ -71,7 +73,7 @@ final class MadeUpInputs {
       Shape shape = Shape.of(dimensions);
       MemorySegment data = allocate(spec, shape);
       long rowBytes = data.byteSize() / batch;
-      MadeUpNumbers.fill(spec.type(), data.asSlice(0, rows * rowBytes), random);
+      fillRows(spec.type(), data.asSlice(0, rows * rowBytes), rows, random);
       for (int row = rows; row < batch; row++) {
         MemorySegment.copy(data, (rows - 1) * rowBytes, data, row * rowBytes, rowBytes);
       }
@@ -106,7 +108,7 @@ final class MadeUpInputs {
       long[] dimensions = closed(spec.shape(), openDimension).toArray();
       dimensions[0] = rows;
       MemorySegment data = allocate(spec, Shape.of(dimensions));
-      MadeUpNumbers.fill(spec.type(), data, random);
+      fillRows(spec.type(), data, rows, random);
       long rowBytes = data.byteSize() / rows;
       for (int row = 0; row < rows; row++) {
         enlarge(spec.type(), data.asSlice(row * rowBytes, rowBytes), row + 1);
@@ -116,6 +118,28 @@ final class MadeUpInputs {
       inputs.put(spec.name(), tensor(spec, Shape.of(dimensions), part));
     }
     return inputs;
+  }
+
+  /** Fills rows so that each differs from the one before it. */
+  private static void fillRows(TensorType type, MemorySegment data, int rows, Random random) {
+    MadeUpNumbers.fill(type, data, random);
+    long rowBytes = data.byteSize() / rows;
+    switch (type) {
+      case FP16, FP32, FP64 -> {}
+      case BF16 -> fillBfloat16(data, random);
+      case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL, UINT32, UINT64, BYTES -> {
+        for (int row = 0; row < rows && rowBytes > 0; row++) {
+          data.set(JAVA_BYTE, row * rowBytes, (byte) (row % 2));
+        }
+      }
+    }
+  }
+
+  private static void fillBfloat16(MemorySegment data, Random random) {
+    for (long i = 0; i < data.byteSize() / Short.BYTES; i++) {
+      int bits = Float.floatToRawIntBits((float) random.nextGaussian());
+      data.setAtIndex(JAVA_SHORT, i, (short) (bits >>> Short.SIZE));
+    }
   }
 
   private static void enlarge(TensorType type, MemorySegment row, int factor) {

@@ -175,14 +175,22 @@ final class ModelOptionsFile {
       throw refused(
           "batching.max-queue-delay is \"%s\"; allowed are 0us to 1s".formatted(delay.asText()));
     }
-    return new BatchingOptions(
-        mode(node.path("mode")),
-        sizes("batching.preferred-sizes", node.path("preferred-sizes")),
-        maximum,
-        yesOrNo("batching.preserve-order", node.path("preserve-order"), false),
+    List<Integer> preferred = sizes("batching.preferred-sizes", node.path("preferred-sizes"));
+    Optional<Integer> maxRows =
         Optional.of(node.path("max-rows"))
             .filter(rows -> !rows.isMissingNode())
-            .map(rows -> integer("batching.max-rows", rows, MAXIMUM_BATCH)));
+            .map(rows -> integer("batching.max-rows", rows, MAXIMUM_BATCH));
+    if (!preferred.isEmpty() && preferred.getLast() > maxRows.orElse(MAXIMUM_BATCH)) {
+      throw refused(
+          "batching.preferred-sizes has %d, batching.max-rows is %d"
+              .formatted(preferred.getLast(), maxRows.get()));
+    }
+    return new BatchingOptions(
+        mode(node.path("mode")),
+        preferred,
+        maximum,
+        yesOrNo("batching.preserve-order", node.path("preserve-order"), false),
+        maxRows);
   }
 
   private static BatchingOptions.Mode mode(JsonNode node) {

@@ -10,6 +10,7 @@ import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,6 +18,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(60)
 class BatchingCheckTest {
@@ -44,6 +47,13 @@ class BatchingCheckTest {
   @Test
   void of_largestOfTheBatchIsTakenOff_changesAnswers() throws IOException {
     assertEquals(Verdict.CHANGES_ANSWERS, check(RowGraphs.less("ReduceMax")).verdict());
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"INT64", "BOOL", "UINT8", "BF16"})
+  void of_meanOfAColumn_changesAnswers(TensorType type) throws IOException {
+    Batching batching = check(RowGraphs.lessMeanOf(type));
+    assertEquals(Verdict.CHANGES_ANSWERS, batching.verdict(), batching.toString());
   }
 
   @Test

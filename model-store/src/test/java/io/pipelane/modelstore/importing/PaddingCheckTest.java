@@ -10,6 +10,7 @@ import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,6 +18,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(60)
 class PaddingCheckTest {
@@ -37,6 +40,13 @@ class PaddingCheckTest {
     Padding padding = check(RowGraphs.less("ReduceMean"));
     assertEquals(Verdict.CHANGES_ANSWERS, padding.verdict(), padding.toString());
     assertTrue(padding.detail().startsWith("relative error"), padding.detail());
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"INT64", "BOOL", "UINT8", "BF16"})
+  void of_meanOfAColumn_changesAnswers(TensorType type) throws IOException {
+    Padding padding = check(RowGraphs.lessMeanOf(type));
+    assertEquals(Verdict.CHANGES_ANSWERS, padding.verdict(), padding.toString());
   }
 
   @Test

@@ -3,6 +3,8 @@ package io.pipelane.modelstore.importing;
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import ai.onnx.proto.OnnxMl.TensorProto.DataType;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import java.util.List;
@@ -33,15 +35,36 @@ final class RowGraphs {
     return TestModels.model(
         GraphProto.newBuilder()
             .addInput(TestModels.batch("x", 8))
-            .addNode(
-                TestModels.node(reduction, List.of("x"), "all")
-                    .addAttribute(
-                        AttributeProto.newBuilder()
-                            .setName("axes")
-                            .setType(AttributeProto.AttributeType.INTS)
-                            .addInts(0)))
+            .addNode(reduction(reduction, "x"))
             .addNode(TestModels.node("Sub", List.of("x", "all"), "y"))
             .addOutput(TestModels.batch("y", 8)));
+  }
+
+  /** Takes off the mean of another input's column, of a type that is cast to numbers. */
+  static ModelProto lessMeanOf(TensorType type) {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 8))
+            .addInput(TestModels.value("column", type, -1, 1))
+            .addNode(
+                TestModels.node("Cast", List.of("column"), "numbers")
+                    .addAttribute(
+                        AttributeProto.newBuilder()
+                            .setName("to")
+                            .setType(AttributeProto.AttributeType.INT)
+                            .setI(DataType.FLOAT.getNumber())))
+            .addNode(reduction("ReduceMean", "numbers"))
+            .addNode(TestModels.node("Sub", List.of("x", "all"), "y"))
+            .addOutput(TestModels.batch("y", 8)));
+  }
+
+  private static NodeProto.Builder reduction(String operator, String input) {
+    return TestModels.node(operator, List.of(input), "all")
+        .addAttribute(
+            AttributeProto.newBuilder()
+                .setName("axes")
+                .setType(AttributeProto.AttributeType.INTS)
+                .addInts(0));
   }
 
   /** One output for all rows. */

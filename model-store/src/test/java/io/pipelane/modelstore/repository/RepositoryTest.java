@@ -129,6 +129,7 @@ class RepositoryTest {
         "buckets: [1]\nbuckets: [4]",
         "buckets: [0]",
         "batching: {max-rows: 0}",
+        "batching: {max-rows: 4, preferred-sizes: [4, 8]}",
         "buckets: many",
         "priority: urgent",
         "warm-up: maybe",

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.worker;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.modelstore.ImportedModel;
@@ -107,8 +109,19 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
     return request.patienceNanos();
   }
 
+  /**
+   * An output's place, cut to the request's rows.
+   *
+   * @throws StatusException {@link Status#INTERNAL} for one that has not a row for each
+   */
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    if (shape.rank() == 0 || shape.dimension(0) != bucket) {
+      throw new StatusException(
+          Status.INTERNAL,
+          "output \"%s\" of %d rows, filled up to %d, is %s; leave the model's buckets out"
+              .formatted(name, rows, bucket, shape));
+    }
     long wantedBytes = byteSize / bucket * rows;
     MemorySegment filled = arena.allocate(byteSize, ALIGNMENT);
     cuts.add(new Cut(filled, request.placeOfCut(name, type, withRows(shape, rows), wantedBytes)));

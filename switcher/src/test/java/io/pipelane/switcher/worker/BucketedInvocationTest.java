@@ -2,8 +2,11 @@ package io.pipelane.switcher.worker;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
@@ -62,6 +65,21 @@ class BucketedInvocationTest {
       answer.copyFrom(MemorySegment.ofArray(new float[] {7, 8, 9, 9, 9}));
       filled.cut();
       assertArrayEquals(new float[] {7, 8, 9}, THREE_ROWS.output());
+    }
+  }
+
+  /** How many rows there are may follow from the values, which import's were others than these. */
+  @Test
+  void place_anOutputWithoutARowForEach_isRefused() {
+    try (BucketedInvocation filled =
+        BucketedInvocation.of(THREE_ROWS, model(HARMLESS, 5)).orElseThrow()) {
+      for (Shape shape : List.of(Shape.of(4, 1), Shape.of(1, 4), Shape.of())) {
+        long bytes = shape.elements() * Float.BYTES;
+        StatusException refusal =
+            assertThrows(
+                StatusException.class, () -> filled.place("y", TensorType.FP32, shape, bytes));
+        assertEquals(Status.INTERNAL, refusal.status());
+      }
     }
   }
 

@@ -56,8 +56,9 @@ public final class RunKey {
   /** Rows that all inputs have along their first axis; 0 where they have none in common. */
   public long rows() {
     long rows = 0;
-    for (Shape shape : shapes) {
-      if (shape.rank() == 0 || (rows != 0 && shape.dimension(0) != rows)) {
+    for (int i = 0; i < shapes.size(); i++) {
+      Shape shape = shapes.get(i);
+      if (shape.rank() == 0 || (i > 0 && shape.dimension(0) != rows)) {
         return 0;
       }
       rows = shape.dimension(0);
