@@ -49,6 +49,7 @@ final class InferRun implements ResultHandler {
   private final Executor codecs;
   private final PlacedOutputs outputs;
   private InferenceService.@Nullable Ticket ticket;
+  private long jsonBytes; // written as the outputs are
   private boolean ended;
 
   private InferRun(Exchange exchange, InferCall call, RequestAccount account, Executor codecs) {
@@ -100,6 +101,10 @@ final class InferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    if (isJson(name)) {
+      jsonBytes += byteSize;
+      InferResponseWriter.checkJsonSize(jsonBytes);
+    }
     return outputs.place(name, type, shape, byteSize);
   }
 
@@ -138,7 +143,7 @@ final class InferRun implements ResultHandler {
       if (error != null) {
         exchange.answer(error);
       }
-    } else if (jsonBytes() <= CodecThreads.LARGEST_ON_LOOP) {
+    } else if (jsonBytes <= CodecThreads.LARGEST_ON_LOOP) {
       exchange.answer(encode());
     } else {
       try {
@@ -152,16 +157,9 @@ final class InferRun implements ResultHandler {
     }
   }
 
-  private long jsonBytes() {
-    long bytes = 0;
-    List<String> wanted = call.request().outputs();
-    for (OutputTensor output : outputs.tensors()) {
-      int position = wanted.indexOf(output.name());
-      if (position >= 0 && !call.isBinary(position) && call.region(position) == null) {
-        bytes += output.data().readableBytes();
-      }
-    }
-    return bytes;
+  private boolean isJson(String output) {
+    int position = call.request().outputs().indexOf(output);
+    return position >= 0 && !call.isBinary(position) && call.region(position) == null;
   }
 
   private void encodeElsewhere() {
