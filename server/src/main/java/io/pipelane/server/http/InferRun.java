@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.DirectMemory;
 import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferResponseWriter;
@@ -48,6 +49,7 @@ final class InferRun implements ResultHandler {
   private final Executor codecs;
   private final PlacedOutputs outputs;
   private InferenceService.@Nullable Ticket ticket;
+  private long jsonBytes; // written as the outputs are
   private boolean ended;
 
   private InferRun(Exchange exchange, InferCall call, RequestAccount account, Executor codecs) {
@@ -99,6 +101,10 @@ final class InferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+    if (isJson(name)) {
+      jsonBytes += byteSize;
+      InferResponseWriter.checkJsonSize(jsonBytes);
+    }
     return outputs.place(name, type, shape, byteSize);
   }
 
@@ -137,7 +143,7 @@ final class InferRun implements ResultHandler {
       if (error != null) {
         exchange.answer(error);
       }
-    } else if (jsonBytes() <= CodecThreads.LARGEST_ON_LOOP) {
+    } else if (jsonBytes <= CodecThreads.LARGEST_ON_LOOP) {
       exchange.answer(encode());
     } else {
       try {
@@ -151,16 +157,9 @@ final class InferRun implements ResultHandler {
     }
   }
 
-  private long jsonBytes() {
-    long bytes = 0;
-    List<String> wanted = call.request().outputs();
-    for (OutputTensor output : outputs.tensors()) {
-      int position = wanted.indexOf(output.name());
-      if (position >= 0 && !call.isBinary(position) && call.region(position) == null) {
-        bytes += output.data().readableBytes();
-      }
-    }
-    return bytes;
+  private boolean isJson(String output) {
+    int position = call.request().outputs().indexOf(output);
+    return position >= 0 && !call.isBinary(position) && call.region(position) == null;
   }
 
   private void encodeElsewhere() {
@@ -183,7 +182,11 @@ final class InferRun implements ResultHandler {
     } catch (StatusException e) {
       body.release();
       return failure(e);
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (OutOfMemoryError e) {
+      long bytes = body.capacity() + body.capacity() / 2L;
+      body.release();
+      return failure(DirectMemory.refused(bytes, e));
+    } catch (RuntimeException e) {
       body.release();
       return failure(account.traced(() -> ServerFault.of(e)));
     } finally {

@@ -3,6 +3,7 @@ package io.pipelane.server.net;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -34,10 +35,14 @@ public final class TransferBuffers {
     return stretch == null ? null : new TransferBuffer(copies, stretch).clear();
   }
 
-  /** The same, of ordinary memory where there is no other. */
+  /**
+   * The same, of ordinary memory where there is no other.
+   *
+   * @throws StatusException when there is none of that either, see {@link DirectMemory}
+   */
   public ByteBuf take(int bytes, ByteBufAllocator ordinary) {
     ByteBuf found = find(bytes, ordinary);
-    return found == null ? ordinary.directBuffer(bytes) : found;
+    return found == null ? DirectMemory.take(bytes, ordinary) : found;
   }
 
   private final class TransferBuffer extends UnpooledDirectByteBuf {

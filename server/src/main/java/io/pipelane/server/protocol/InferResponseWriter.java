@@ -14,7 +14,25 @@ import org.jspecify.annotations.Nullable;
  * The writer of the answer to an inference request: JSON, and which outputs follow it as they are.
  */
 public final class InferResponseWriter {
+  /** At most six times as much is text: a buffer can hold that. */
+  private static final long MOST_JSON_BYTES = 256L << 20;
+
   private InferResponseWriter() {}
+
+  /**
+   * Checks what all outputs of one answer come to that are to be JSON.
+   *
+   * @throws StatusException {@link Status#TOO_LARGE} when that is too much
+   */
+  public static void checkJsonSize(long bytes) {
+    if (bytes > MOST_JSON_BYTES) {
+      throw new StatusException(
+          Status.TOO_LARGE,
+          "the outputs that JSON is wanted of have %d bytes or more, the limit is %d; ask for less,"
+                  .formatted(bytes, MOST_JSON_BYTES)
+              + " or for binary data (binary_data_output) where that is possible");
+    }
+  }
 
   /**
    * Appends the JSON part to {@code target}.

@@ -91,7 +91,7 @@ final class Json {
 
   /** Appends one JSON text to a buffer. */
   static void write(ByteBuf target, Writing writing) {
-    try (OutputStream stream = new ByteBufOutputStream(target);
+    try (OutputStream stream = new TextStream(target);
         JsonGenerator generator = FACTORY.createGenerator(stream)) {
       writing.write(generator);
     } catch (IOException e) {
@@ -174,6 +174,26 @@ final class Json {
     int second = length > 1 ? bytes.getUnsignedByte(bytes.readerIndex() + 1) : ' ';
     if (first == 0 || second == 0 || first >= 0xEF) {
       throw invalid("JSON must be UTF-8 without a byte order mark");
+    }
+  }
+
+  /**
+   * A stream into a buffer that grows by half of what it holds: of their own, large ones grow by 4
+   * MiB, and each time all that is there may be copied.
+   */
+  private static final class TextStream extends ByteBufOutputStream {
+    TextStream(ByteBuf target) {
+      super(target);
+    }
+
+    @Override
+    public void write(byte[] text, int offset, int length) throws IOException {
+      ByteBuf target = buffer();
+      if (length > target.writableBytes()) {
+        int most = target.maxCapacity() - target.writerIndex();
+        target.ensureWritable(Math.max(length, Math.min(most, target.writerIndex() / 2)));
+      }
+      super.write(text, offset, length);
     }
   }
 }

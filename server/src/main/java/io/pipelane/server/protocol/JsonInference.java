@@ -20,9 +20,6 @@ import java.util.List;
  * thread after another; closed once its request has ended.
  */
 public final class JsonInference implements AutoCloseable {
-  /** All outputs of one inference together. */
-  private static final long MOST_OUTPUT_BYTES = 256L << 20;
-
   private final InferCall call;
   private final List<OutputTensor> outputs = new ArrayList<>();
   private long outputBytes;
@@ -65,12 +62,7 @@ public final class JsonInference implements AutoCloseable {
    */
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     outputBytes += byteSize;
-    if (outputBytes > MOST_OUTPUT_BYTES) {
-      throw new StatusException(
-          Status.TOO_LARGE,
-          "the outputs have %d bytes and more, the limit is %d"
-              .formatted(outputBytes, MOST_OUTPUT_BYTES));
-    }
+    InferResponseWriter.checkJsonSize(outputBytes);
     int size = (int) byteSize;
     ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, size)).writerIndex(size);
     outputs.add(new OutputTensor(name, type, shape, data));
@@ -80,12 +72,20 @@ public final class JsonInference implements AutoCloseable {
   /**
    * The protocol's answer, one JSON object in one line.
    *
-   * @throws StatusException when an output has no JSON form
+   * @throws StatusException when an output has no JSON form, or the text no room in Java's heap
    */
   public byte[] answer() {
     ByteBuf target = Unpooled.buffer();
-    InferResponseWriter.write(call, outputs, target);
-    return ByteBufUtil.getBytes(target);
+    try {
+      InferResponseWriter.write(call, outputs, target);
+      return ByteBufUtil.getBytes(target);
+    } catch (OutOfMemoryError e) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "the outputs have %d bytes, and their JSON finds no room in Java's heap of %d (-Xmx)"
+              .formatted(outputBytes, Runtime.getRuntime().maxMemory()),
+          e);
+    }
   }
 
   @Override

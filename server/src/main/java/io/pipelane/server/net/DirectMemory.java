@@ -1,0 +1,45 @@
+package io.pipelane.server.net;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.util.internal.PlatformDependent;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+
+/**
+ * The memory outside Java's heap that requests and answers take, which is as large as the JVM says.
+ */
+public final class DirectMemory {
+  private DirectMemory() {}
+
+  /**
+   * An empty buffer.
+   *
+   * @throws StatusException when there is no room for it: see {@link #refused}
+   */
+  public static ByteBuf take(int bytes, ByteBufAllocator allocator) {
+    try {
+      return allocator.directBuffer(bytes);
+    } catch (OutOfMemoryError e) {
+      throw refused(bytes, e);
+    }
+  }
+
+  /**
+   * What a request is told for whose tensors or text there is no room.
+   *
+   * @return {@link Status#INSUFFICIENT_MEMORY} where there could never be, else {@link
+   *     Status#UNAVAILABLE}
+   */
+  public static StatusException refused(long bytes, OutOfMemoryError cause) {
+    long most = PlatformDependent.maxDirectMemory();
+    String message =
+        "there is no room for %d bytes of a request or its answer: of %d bytes outside Java's heap"
+                .formatted(bytes, most)
+            + " %d are in use; ask for less, or raise -XX:MaxDirectMemorySize"
+                .formatted(Math.max(0, PlatformDependent.usedDirectMemory()));
+    return bytes > most
+        ? new StatusException(Status.INSUFFICIENT_MEMORY, message, cause)
+        : StatusException.unavailable(message, cause);
+  }
+}
