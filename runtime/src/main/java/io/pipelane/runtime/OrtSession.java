@@ -259,7 +259,7 @@ public final class OrtSession implements AutoCloseable {
         if (tensor == 0) {
           throw new StatusException(
               Status.UNIMPLEMENTED,
-              "\"" + text + "\" is a sequence or map; only tensors can be served");
+              "\"" + text + "\" is a sequence, a map or optional; only tensors can be served");
         }
         return new TensorSpec(text, type(api, tensor), shape(api, tensor, arena));
       } finally {

@@ -3,6 +3,7 @@ package io.pipelane.modelstore.importing;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.Batching;
@@ -107,6 +108,7 @@ final class ImportJob {
     try (OrtEnvironment environment =
             OrtEnvironment.open(runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
+      requireNames(source.graph());
       requireDistinct(plain.outputs());
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
@@ -119,7 +121,26 @@ final class ImportJob {
     deleteWithData(CHANNELS_LAST);
   }
 
+  /** ONNX Runtime's API ends a name where its first zero is, and knows none by what is left. */
+  private static void requireNames(GraphProto graph) {
+    Stream.concat(graph.getInputList().stream(), graph.getOutputList().stream())
+        .map(ValueInfoProto::getName)
+        .filter(name -> name.indexOf(0) >= 0)
+        .findFirst()
+        .ifPresent(
+            name -> {
+              throw new StatusException(
+                  Status.INVALID_ARGUMENT,
+                  "the name \"%s\" of an input or output has a zero character; rename it"
+                      .formatted(name.replace("\0", "\\0")));
+            });
+  }
+
   private static void requireDistinct(List<TensorSpec> outputs) {
+    if (outputs.isEmpty()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT, "it has no outputs, so there is nothing to ask it for");
+    }
     Set<String> names = new HashSet<>();
     for (TensorSpec output : outputs) {
       if (!names.add(output.name())) {

@@ -122,6 +122,21 @@ class HostileModelsTest {
   }
 
   @Test
+  void run_outputsThatCannotBeAskedFor_isRefused() throws IOException {
+    GraphProto.Builder none =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 32))
+            .addNode(TestModels.node("Relu", List.of("x"), "y"));
+    assertRefused(TestModels.model(none).toByteArray(), "it has no outputs");
+    GraphProto.Builder zero =
+        GraphProto.newBuilder()
+            .addInput(TestModels.batch("x", 32))
+            .addNode(TestModels.node("Relu", List.of("x"), "y\0z"))
+            .addOutput(TestModels.batch("y\0z", 32));
+    assertRefused(TestModels.model(zero).toByteArray(), "\"y\\0z\"");
+  }
+
+  @Test
   void run_bodiesNestedTenThousandDeep_isRefused() throws IOException {
     ByteString graph = ByteString.EMPTY;
     for (int depth = 0; depth < 10_000; depth++) {
@@ -185,6 +200,10 @@ class HostileModelsTest {
   }
 
   private void assertRefused(byte[] model) throws IOException {
+    assertRefused(model, "");
+  }
+
+  private void assertRefused(byte[] model, String reason) throws IOException {
     Path file = Files.write(folder.resolve("model.onnx"), model);
     Path out = Files.createTempDirectory(folder, "out");
     ImportJob job =
@@ -196,6 +215,7 @@ class HostileModelsTest {
             CutSettings.DEFAULT,
             ImportTarget.processor());
     StatusException error = assertThrows(StatusException.class, job::run);
-    assertTrue(!String.valueOf(error.getMessage()).isBlank());
+    String message = String.valueOf(error.getMessage());
+    assertTrue(!message.isBlank() && message.contains(reason), message);
   }
 }
