@@ -17,9 +17,13 @@ public final class BinaryTensors {
 
   /** The readable bytes of a direct buffer as native memory; valid as long as the buffer. */
   static MemorySegment segment(ByteBuf buffer) {
-    return buffer.isReadable()
-        ? MemorySegment.ofBuffer(buffer.nioBuffer(buffer.readerIndex(), buffer.readableBytes()))
-        : MemorySegment.NULL;
+    if (!buffer.isReadable()) {
+      return MemorySegment.NULL;
+    }
+    int length = buffer.readableBytes();
+    return buffer.hasMemoryAddress()
+        ? MemorySegment.ofAddress(buffer.memoryAddress() + buffer.readerIndex()).reinterpret(length)
+        : MemorySegment.ofBuffer(buffer.nioBuffer(buffer.readerIndex(), length));
   }
 
   /**
