@@ -75,10 +75,9 @@ public record ServedModel(
    * Checks how many rows a request brings in an input, which lie along its first dimension where
    * the model leaves that open.
    *
-   * @param label what the input is called in error messages
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the model takes fewer
    */
-  public void checkRows(String label, TensorSpec declared, Shape shape) {
+  public void checkRows(TensorSpec declared, Shape shape) {
     Optional<Integer> most = options.batching().maxRows();
     if (most.isPresent()
         && shape.rank() > 0
@@ -86,8 +85,9 @@ public record ServedModel(
         && shape.dimension(0) > most.get()) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
-          "%s: shape %s has %d rows, model %s takes at most %d (max_batch_size, batching.max-rows)"
-              .formatted(label, shape, shape.dimension(0), version, most.get()));
+          "input \"%s\": shape %s has %d rows, model %s takes at most %d"
+                  .formatted(declared.name(), shape, shape.dimension(0), version, most.get())
+              + " (max_batch_size, batching.max-rows)");
     }
   }
 

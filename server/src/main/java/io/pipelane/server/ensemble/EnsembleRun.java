@@ -157,8 +157,7 @@ final class EnsembleRun implements InferenceService.Ticket {
     for (TensorSpec spec : member.model().inputs()) {
       InputTensor tensor =
           tensors.get(Objects.requireNonNull(member.step().inputs().get(spec.name())));
-      TensorShapes.check(
-          member.model(), "input \"" + spec.name() + "\"", spec, tensor.type(), tensor.shape());
+      TensorShapes.check(member.model(), spec, tensor.type(), tensor.shape());
       inputs.add(
           new InputTensor(
               spec.name(), tensor.type(), tensor.shape(), tensor.data(), tensor.onDevice()));

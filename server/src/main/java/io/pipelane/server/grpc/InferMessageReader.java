@@ -242,15 +242,14 @@ final class InferMessageReader {
     String label = "input \"" + spec.name() + '"';
     checkParameters(label, input.getParametersMap());
     Shape shape = shape(input, label);
-    TensorShapes.check(model, label, spec, type(input, label), shape);
+    TensorShapes.check(model, spec, type(input, label), shape);
     RegionPart region = RegionParameters.of(label, input.getParametersMap());
     if (region != null && input.hasContents()) {
       throw invalid(label + " has both contents and a shared_memory_region; leave one out");
     }
     if (region != null) {
       MemorySegment bytes = OutputTensor.memory(shared(region));
-      BinaryTensors.check(
-          label, "shared_memory_byte_size is", spec.type(), shape, shape.elements(), bytes);
+      BinaryTensors.check(spec, "shared_memory_byte_size is", shape, bytes);
       return new InputTensor(spec.name(), spec.type(), shape, bytes);
     }
     if (raw && input.hasContents()) {
@@ -262,8 +261,7 @@ final class InferMessageReader {
             : ContentsReader.read(label, spec.type(), shape, input.getContents(), this::buffer);
     MemorySegment bytes = OutputTensor.memory(data);
     if (raw) {
-      BinaryTensors.check(
-          label, "the size of its raw contents is", spec.type(), shape, shape.elements(), bytes);
+      BinaryTensors.check(spec, "the size of its raw contents is", shape, bytes);
     }
     return new InputTensor(spec.name(), spec.type(), shape, bytes);
   }

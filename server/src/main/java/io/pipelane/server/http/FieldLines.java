@@ -10,10 +10,10 @@ final class FieldLines {
 
   /** The values of all of them with commas between them; null where there is none. */
   static @Nullable String joined(HttpHeaders headers, CharSequence name) {
-    Iterator<String> lines = headers.valueStringIterator(name);
-    if (!lines.hasNext()) {
+    if (!headers.contains(name)) {
       return null;
     }
+    Iterator<String> lines = headers.valueStringIterator(name);
     String only = lines.next();
     return lines.hasNext() ? String.join(", ", headers.getAll(name)) : only;
   }

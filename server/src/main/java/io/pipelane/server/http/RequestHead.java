@@ -112,9 +112,11 @@ record RequestHead(
 
   /** How the body is wrapped if that is not by chunks alone. */
   @Nullable String unknownTransferCoding() {
-    String coding = String.join(", ", headers.getAll(HttpHeaderNames.TRANSFER_ENCODING));
+    String coding = FieldLines.joined(headers, HttpHeaderNames.TRANSFER_ENCODING);
     boolean isKnown =
-        coding.isEmpty() || HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding.strip());
+        coding == null
+            || coding.isEmpty()
+            || HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(coding.strip());
     return isKnown ? null : coding;
   }
 

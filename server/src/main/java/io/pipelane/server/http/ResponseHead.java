@@ -86,11 +86,7 @@ final class ResponseHead {
 
   private void putField(byte[] name, long value) {
     put(LINE_END);
-    long rest = value;
-    do {
-      buffer.setByte(--start, '0' + (int) (rest % 10));
-      rest /= 10;
-    } while (rest > 0);
+    put(bytes(Long.toString(value)));
     put(name);
   }
 

@@ -3,8 +3,8 @@ package io.pipelane.server.protocol;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.server.protocol.InputReader.Input;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -17,98 +17,88 @@ public final class BinaryTensors {
 
   /** The readable bytes of a direct buffer as native memory; valid as long as the buffer. */
   static MemorySegment segment(ByteBuf buffer) {
-    return buffer.isReadable()
-        ? MemorySegment.ofBuffer(buffer.nioBuffer(buffer.readerIndex(), buffer.readableBytes()))
-        : MemorySegment.NULL;
+    if (!buffer.isReadable()) {
+      return MemorySegment.NULL;
+    }
+    int length = buffer.readableBytes();
+    return buffer.hasMemoryAddress()
+        ? MemorySegment.ofAddress(buffer.memoryAddress() + buffer.readerIndex()).reinterpret(length)
+        : MemorySegment.ofBuffer(buffer.nioBuffer(buffer.readerIndex(), length));
   }
 
   /**
-   * Checks that the bytes are exactly the input's elements.
+   * Checks that the bytes are exactly an input's elements.
    *
+   * @param declared the input, of its type
+   * @param sizeIs what error messages say before the number of its bytes
    * @throws StatusException when the number of bytes, the walk over BYTES elements or a BOOL's
    *     value does not fit
    */
-  static void check(Input input, MemorySegment bytes) {
-    check(input, "binary_data_size is", bytes);
-  }
-
-  /** The same, with what error messages say before the number of its bytes. */
-  static void check(Input input, String sizeIs, MemorySegment bytes) {
-    String label = "input \"" + input.spec().name() + '"';
-    check(label, sizeIs, input.spec().type(), input.shape(), input.elements(), bytes);
-  }
-
-  /**
-   * The same.
-   *
-   * @param label what the tensor is called in error messages
-   * @param sizeIs what they say before the number of its bytes
-   * @param elements of the shape
-   */
-  public static void check(
-      String label,
-      String sizeIs,
-      TensorType type,
-      Shape shape,
-      long elements,
-      MemorySegment bytes) {
-    if (type == TensorType.BYTES) {
-      checkStrings(label, sizeIs, elements, bytes);
+  public static void check(TensorSpec declared, String sizeIs, Shape shape, MemorySegment bytes) {
+    if (declared.type() == TensorType.BYTES) {
+      checkStrings(declared, sizeIs, shape.elements(), bytes);
       return;
     }
-    long expected = elements * type.byteWidth();
+    long expected = shape.elements() * declared.type().byteWidth();
     if (bytes.byteSize() != expected) {
       throw Json.invalid(
           "%s: %s %d, shape %s of %s needs %d"
-              .formatted(label, sizeIs, bytes.byteSize(), shape, type, expected));
+              .formatted(
+                  TensorShapes.label(declared),
+                  sizeIs,
+                  bytes.byteSize(),
+                  shape,
+                  declared.type(),
+                  expected));
     }
-    if (type == TensorType.BOOL) {
-      checkBooleans(label, bytes);
+    if (declared.type() == TensorType.BOOL) {
+      checkBooleans(declared, bytes);
     }
   }
 
   private static void checkStrings(
-      String label, String sizeIs, long elements, MemorySegment bytes) {
+      TensorSpec declared, String sizeIs, long elements, MemorySegment bytes) {
     long at = 0;
     for (long element = 0; element < elements; element++) {
       long left = bytes.byteSize() - at;
       if (left < Integer.BYTES) {
         throw Json.invalid(
             "%s: its %d binary bytes end before element %d of %d"
-                .formatted(label, bytes.byteSize(), element, elements));
+                .formatted(TensorShapes.label(declared), bytes.byteSize(), element, elements));
       }
       long length = Integer.toUnsignedLong(bytes.get(Wire.INT, at));
       if (length > left - Integer.BYTES) {
         throw Json.invalid(
             "%s: element %d says it has %d bytes, %d are left"
-                .formatted(label, element, length, left - Integer.BYTES));
+                .formatted(TensorShapes.label(declared), element, length, left - Integer.BYTES));
       }
       at += Integer.BYTES + length;
     }
     if (at != bytes.byteSize()) {
       throw Json.invalid(
           "%s: its %d elements take %d binary bytes, %s %d"
-              .formatted(label, elements, at, sizeIs, bytes.byteSize()));
+              .formatted(TensorShapes.label(declared), elements, at, sizeIs, bytes.byteSize()));
     }
   }
 
-  private static void checkBooleans(String label, MemorySegment bytes) {
+  private static void checkBooleans(TensorSpec declared, MemorySegment bytes) {
     long whole = bytes.byteSize() & -Long.BYTES;
     for (long at = 0; at < whole; at += Long.BYTES) {
       if ((bytes.get(Wire.LONG, at) & ANY_BUT_LOWEST_BIT_OF_EACH_BYTE) != 0) {
-        throw notBoolean(label, at, Long.BYTES);
+        throw notBoolean(declared, at, Long.BYTES);
       }
     }
     for (long at = whole; at < bytes.byteSize(); at++) {
       if ((bytes.get(ValueLayout.JAVA_BYTE, at) & 0xFE) != 0) {
-        throw notBoolean(label, at, 1);
+        throw notBoolean(declared, at, 1);
       }
     }
   }
 
-  private static StatusException notBoolean(String label, long at, int bytes) {
+  private static StatusException notBoolean(TensorSpec declared, long at, int bytes) {
     return Json.invalid(
-        label + ": a BOOL at bytes " + at + " to " + (at + bytes - 1) + " is neither 0 nor 1");
+        "%s: a BOOL at bytes %d to %d is neither 0 nor 1"
+            .formatted(TensorShapes.label(declared), at, at + bytes - 1));
   }
 
   /** Little-endian values of any alignment. */

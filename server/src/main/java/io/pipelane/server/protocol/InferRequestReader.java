@@ -10,6 +10,7 @@ import io.pipelane.server.shared.RegionOutputs;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -127,27 +128,23 @@ public final class InferRequestReader {
           "the inputs' binary_data_size add up to %d bytes, %d follow the JSON of %d bytes"
               .formatted(promised, end - at, json.readableBytes()));
     }
-    ByteBuf binary = promised == 0 ? body : directBinary(at, end - at);
-    int offset = 0;
+    MemorySegment binary = binary(at, end - at);
+    long offset = 0;
     InputTensor[] tensors = new InputTensor[inputs.size()];
     for (Input input : inputs) {
-      ByteBuf bytes = input.data();
-      RegionPart region = input.region();
-      if (region != null) {
-        bytes = shared(region);
-        BinaryTensors.check(input, "shared_memory_byte_size is", BinaryTensors.segment(bytes));
-      } else if (bytes == null) {
-        int size = (int) input.binaryDataSize();
-        bytes = binary.slice(binary.readerIndex() + offset, size);
-        offset += size;
-        BinaryTensors.check(input, BinaryTensors.segment(bytes));
+      MemorySegment data;
+      if (input.data() != null) {
+        data = BinaryTensors.segment(input.data());
+      } else if (input.region() != null) {
+        data = BinaryTensors.segment(shared(input.region()));
+        BinaryTensors.check(input.spec(), "shared_memory_byte_size is", input.shape(), data);
+      } else {
+        data = binary.asSlice(offset, input.binaryDataSize());
+        offset += input.binaryDataSize();
+        BinaryTensors.check(input.spec(), "binary_data_size is", input.shape(), data);
       }
       tensors[input.declaration()] =
-          new InputTensor(
-              input.spec().name(),
-              input.spec().type(),
-              input.shape(),
-              BinaryTensors.segment(bytes));
+          new InputTensor(input.spec().name(), input.spec().type(), input.shape(), data);
     }
     return List.of(tensors);
   }
@@ -163,13 +160,16 @@ public final class InferRequestReader {
   }
 
   /** The body's binary part as one stretch of native memory; copied only where it is not. */
-  private ByteBuf directBinary(int at, int length) {
+  private MemorySegment binary(int at, int length) {
+    if (length == 0) {
+      return MemorySegment.NULL;
+    }
     if (body.isDirect() && body.nioBufferCount() == 1) {
       buffers.add(body.retain());
-      return body.slice(at, length);
+      return BinaryTensors.segment(body.slice(at, length));
     }
     ByteBuf copy = allocator.directBuffer(length, length);
     buffers.add(copy);
-    return copy.writeBytes(body, at, length);
+    return BinaryTensors.segment(copy.writeBytes(body, at, length));
   }
 }

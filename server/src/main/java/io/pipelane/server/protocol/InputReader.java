@@ -31,7 +31,7 @@ final class InputReader {
   private final ByteBuf json;
   private final ByteBufAllocator allocator;
   private final List<ByteBuf> buffers;
-  private final String place;
+  private final int index;
 
   private @Nullable String name;
   private @Nullable TensorType type;
@@ -57,7 +57,7 @@ final class InputReader {
     this.json = json;
     this.allocator = allocator;
     this.buffers = buffers;
-    this.place = "inputs[" + index + "]";
+    this.index = index;
   }
 
   /**
@@ -72,7 +72,6 @@ final class InputReader {
       int declaration,
       TensorSpec spec,
       Shape shape,
-      long elements,
       @Nullable ByteBuf data,
       long binaryDataSize,
       @Nullable RegionPart region) {}
@@ -80,7 +79,7 @@ final class InputReader {
   /** Reads the object at the parser's current token. */
   Input read(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_OBJECT) {
-      throw Json.wrong(parser, place, "an object");
+      throw Json.wrong(parser, place(), "an object");
     }
     for (String member = parser.nextFieldName(); member != null; member = parser.nextFieldName()) {
       readMember(parser, member, parser.nextToken());
@@ -103,8 +102,8 @@ final class InputReader {
         shape = readShape(parser);
       }
       case "parameters" -> {
-        parameters.requireNone(place + ".parameters");
-        parameters = Parameters.read(parser, place, Parameters.OF_INPUT);
+        parameters.requireNone(place() + ".parameters");
+        parameters = Parameters.read(parser, place(), Parameters.OF_INPUT);
       }
       case "data" -> {
         if (token != JsonToken.VALUE_NULL) {
@@ -119,13 +118,13 @@ final class InputReader {
     try {
       return TensorType.ofName(text);
     } catch (StatusException e) {
-      throw e.saying(place + ": " + e.getMessage());
+      throw e.saying(place() + ": " + e.getMessage());
     }
   }
 
   private void readData(JsonParser parser) throws IOException {
     if (dataSeen) {
-      throw Json.duplicate(place + ".data");
+      throw Json.duplicate(place() + ".data");
     }
     dataSeen = true;
     if (name != null && type != null && shape != null) {
@@ -141,15 +140,15 @@ final class InputReader {
 
   private Input check() {
     if (name == null) {
-      throw Json.invalid(place + " has no name");
+      throw Json.invalid(place() + " has no name");
     }
     int declaration = declaration(name);
     TensorSpec spec = model.inputs().get(declaration);
     if (type == null) {
-      throw Json.invalid(label(spec) + " has no datatype; the model declares " + spec.type());
+      throw fault(spec, " has no datatype; the model declares " + spec.type());
     }
     if (shape == null) {
-      throw Json.invalid(label(spec) + " has no shape; the model declares " + spec.shape());
+      throw fault(spec, " has no shape; the model declares " + spec.shape());
     }
     TensorType theType = type;
     Shape theShape = shape;
@@ -164,44 +163,42 @@ final class InputReader {
                 return readTensor(parser, spec, theType, theShape);
               });
     }
-    TensorShapes.check(model, label(spec), spec, theType, theShape);
+    if (data == null) {
+      TensorShapes.check(model, spec, theType, theShape);
+    }
     long size = parameters.binaryDataSize();
     if (data != null && size >= 0) {
-      throw Json.invalid(label(spec) + " has both data and binary_data_size; leave one out");
+      throw fault(spec, " has both data and binary_data_size; leave one out");
     }
-    RegionPart region = parameters.region(label(spec));
+    RegionPart region = parameters.region("input", spec.name());
     if (region != null && (data != null || size >= 0)) {
-      throw Json.invalid(label(spec) + " has both data and a shared_memory_region; leave one out");
+      throw fault(spec, " has both data and a shared_memory_region; leave one out");
     }
     if (data == null && size < 0 && region == null) {
-      throw Json.invalid(label(spec) + " has neither data nor the parameter binary_data_size");
+      throw fault(spec, " has neither data nor the parameter binary_data_size");
     }
-    return new Input(declaration, spec, theShape, theShape.elements(), data, size, region);
+    return new Input(declaration, spec, theShape, data, size, region);
   }
 
   private ByteBuf readTensor(JsonParser parser, TensorSpec spec, TensorType type, Shape shape)
       throws IOException {
-    TensorShapes.check(model, label(spec), spec, type, shape);
+    TensorShapes.check(model, spec, type, shape);
     if (type == TensorType.BF16) {
-      throw Json.invalid(label(spec) + ": BF16 has no JSON form; send it with binary_data_size");
+      throw fault(spec, ": BF16 has no JSON form; send it with binary_data_size");
     }
     long elements = shape.elements();
     if (elements > json.readableBytes()) {
-      throw Json.invalid(
-          label(spec)
-              + ": shape "
-              + shape
-              + " needs "
-              + elements
-              + " elements, more than the request's JSON of "
-              + json.readableBytes()
-              + " bytes holds");
+      throw fault(
+          spec,
+          ": shape %s needs %d elements, more than the request's JSON of %d bytes holds"
+              .formatted(shape, elements, json.readableBytes()));
     }
     long capacity = Math.max(1, elements * Math.max(Integer.BYTES, type.byteWidth()));
     if (capacity > Integer.MAX_VALUE) {
       throw new StatusException(
           Status.TOO_LARGE,
-          label(spec) + ": its " + capacity + " bytes are more than the limit of 2147483647");
+          "%s: its %d bytes are more than the limit of 2147483647"
+              .formatted(TensorShapes.label(spec), capacity));
     }
     ByteBuf target = allocator.directBuffer((int) capacity);
     buffers.add(target);
@@ -211,13 +208,13 @@ final class InputReader {
 
   private Shape readShape(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
-      throw Json.wrong(parser, place + ".shape", "an array of integers");
+      throw Json.wrong(parser, place() + ".shape", "an array of integers");
     }
     long[] dimensions = new long[MAXIMUM_RANK];
     int rank = 0;
     while (parser.nextToken() != JsonToken.END_ARRAY) {
       if (rank == MAXIMUM_RANK) {
-        throw Json.invalid(place + ".shape has more than " + MAXIMUM_RANK + " dimensions");
+        throw Json.invalid(place() + ".shape has more than " + MAXIMUM_RANK + " dimensions");
       }
       dimensions[rank] = dimension(parser, rank);
       rank++;
@@ -232,21 +229,21 @@ final class InputReader {
             && parser.getLongValue() >= 0;
     if (!fits) {
       throw Json.wrong(
-          parser, place + ".shape[" + axis + "]", "an integer within 0 to " + Long.MAX_VALUE);
+          parser, place() + ".shape[" + axis + "]", "an integer within 0 to " + Long.MAX_VALUE);
     }
     return parser.getLongValue();
   }
 
   private String string(JsonParser parser, String member) throws IOException {
     if (parser.currentToken() != JsonToken.VALUE_STRING) {
-      throw Json.wrong(parser, place + "." + member, "a string");
+      throw Json.wrong(parser, place() + "." + member, "a string");
     }
     return parser.getText();
   }
 
   private void refuseSecond(@Nullable Object first, String member) {
     if (first != null) {
-      throw Json.duplicate(place + "." + member);
+      throw Json.duplicate(place() + "." + member);
     }
   }
 
@@ -258,14 +255,18 @@ final class InputReader {
       }
     }
     throw Json.invalid(
-        place
+        place()
             + ": the model has no input \""
             + Json.shorten(wanted)
             + "\"; its inputs are "
             + specs.stream().map(TensorSpec::name).collect(Collectors.joining(", ", "[", "]")));
   }
 
-  private static String label(TensorSpec spec) {
-    return "input \"" + spec.name() + '"';
+  private static StatusException fault(TensorSpec spec, String what) {
+    return Json.invalid(TensorShapes.label(spec) + what);
+  }
+
+  private String place() {
+    return "inputs[" + index + "]";
   }
 }

@@ -16,18 +16,20 @@ import org.jspecify.annotations.Nullable;
 
 /** The outputs that a request wants, in which order, and what it says of their form. */
 final class OutputWishes {
-  private final List<TensorSpec> specs = new ArrayList<>();
-  private final List<String> names = new ArrayList<>();
+  private final List<TensorSpec> specs;
+
+  /** By position in {@code specs}; empty where nothing is said of any, as {@code regions} is. */
   private final List<@Nullable Boolean> binary = new ArrayList<>();
+
   private final List<@Nullable RegionPart> regions = new ArrayList<>();
 
-  private OutputWishes() {}
+  private OutputWishes(List<TensorSpec> specs) {
+    this.specs = specs;
+  }
 
   /** Every output, in the order of the model's declaration. */
   static OutputWishes all(ServedModel model) {
-    OutputWishes wishes = new OutputWishes();
-    model.outputs().forEach(spec -> wishes.add(spec, null, null));
-    return wishes;
+    return new OutputWishes(model.outputs());
   }
 
   /** Reads the array at the parser's current token; an empty one wants every output. */
@@ -35,7 +37,7 @@ final class OutputWishes {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       throw Json.wrong(parser, "outputs", "an array");
     }
-    OutputWishes wishes = new OutputWishes();
+    OutputWishes wishes = new OutputWishes(new ArrayList<>());
     Set<String> seen = new HashSet<>();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
       wishes.readOne(parser, model, seen);
@@ -75,17 +77,9 @@ final class OutputWishes {
     if (!seen.add(name)) {
       throw Json.duplicate("output \"" + Json.shorten(name) + '"');
     }
-    add(
-        declaration(model, name, place),
-        parameters.binaryData(),
-        parameters.region("output \"" + name + '"'));
-  }
-
-  private void add(TensorSpec spec, @Nullable Boolean wanted, @Nullable RegionPart region) {
-    specs.add(spec);
-    names.add(spec.name());
-    binary.add(wanted);
-    regions.add(region);
+    specs.add(declaration(model, name, place));
+    binary.add(parameters.binaryData());
+    regions.add(parameters.region("output", name));
   }
 
   private static TensorSpec declaration(ServedModel model, String name, String place) {
@@ -104,10 +98,14 @@ final class OutputWishes {
 
   /** The names wanted, in the order wanted. */
   List<String> names() {
-    return names;
+    String[] names = new String[specs.size()];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = specs.get(i).name();
+    }
+    return List.of(names);
   }
 
-  /** Where in shared memory each output goes, null for those that are sent. */
+  /** Where in shared memory each output goes, null for those that are sent; empty where all are. */
   List<@Nullable RegionPart> regions() {
     return regions;
   }
@@ -119,10 +117,10 @@ final class OutputWishes {
    * @throws StatusException when an output has no JSON form and is not wanted as binary
    */
   List<Boolean> binary(ServedModel model, boolean otherwise) {
-    List<Boolean> resolved = new ArrayList<>(specs.size());
-    for (int i = 0; i < specs.size(); i++) {
-      Boolean wanted = binary.get(i);
-      boolean isSent = regions.get(i) == null;
+    Boolean[] resolved = new Boolean[specs.size()];
+    for (int i = 0; i < resolved.length; i++) {
+      Boolean wanted = binary.isEmpty() ? null : binary.get(i);
+      boolean isSent = regions.isEmpty() || regions.get(i) == null;
       boolean asBinary = isSent && (wanted == null ? otherwise : wanted);
       if (isSent && !asBinary && specs.get(i).type() == TensorType.BF16) {
         throw Json.invalid(
@@ -132,8 +130,8 @@ final class OutputWishes {
                 + model.version()
                 + " is BF16 and has no JSON form; ask for binary_data");
       }
-      resolved.add(asBinary);
+      resolved[i] = asBinary;
     }
-    return resolved;
+    return List.of(resolved);
   }
 }

@@ -144,14 +144,15 @@ final class Parameters {
   /**
    * Where in shared memory an input or output lies; null where nothing was said.
    *
-   * @param owner as error messages name it
+   * @param kind what it is, as error messages say
    */
-  @Nullable RegionPart region(String owner) {
+  @Nullable RegionPart region(String kind, String name) {
     if (region == null && regionSize < 0) {
       return null;
     }
     if (region == null || regionSize < 0) {
-      throw Json.invalid(owner + " needs both " + REGION + " and " + REGION_SIZE);
+      throw Json.invalid(
+          "%s \"%s\" needs both %s and %s".formatted(kind, name, REGION, REGION_SIZE));
     }
     return new RegionPart(region, regionOffset, regionSize);
   }

@@ -46,9 +46,9 @@ final class RawTensor {
 
   private InferDescription describe() {
     Shape shape = spec.type() == TensorType.BYTES ? single() : shape();
-    model.checkRows("input \"" + spec.name() + '"', spec, shape);
+    model.checkRows(spec, shape);
     int size = spec.type() == TensorType.BYTES ? Integer.BYTES + bodyLength : bodyLength;
-    Input input = new Input(0, spec, shape, shape.elements(), null, size, null);
+    Input input = new Input(0, spec, shape, null, size, null);
     List<String> outputs = model.outputs().stream().map(TensorSpec::name).toList();
     return new InferDescription(
         model,

@@ -17,25 +17,30 @@ public final class TensorShapes {
 
   private TensorShapes() {}
 
+  /** What an input is called in error messages. */
+  static String label(TensorSpec declared) {
+    return "input \"" + declared.name() + '"';
+  }
+
   /**
    * Checks type, rank, every dimension, the number of rows, and that the tensor's size can be
    * counted.
    *
    * @param model whose input it is
-   * @param label what the tensor is called in error messages
+   * @param declared names the tensor in error messages
    * @throws StatusException when one of them does not fit
    */
-  public static void check(
-      ServedModel model, String label, TensorSpec declared, TensorType type, Shape shape) {
+  public static void check(ServedModel model, TensorSpec declared, TensorType type, Shape shape) {
     if (type != declared.type()) {
       throw Json.invalid(
-          label + ": datatype is " + type + ", the model declares " + declared.type());
+          "%s: datatype is %s, the model declares %s"
+              .formatted(label(declared), type, declared.type()));
     }
     if (shape.rank() != declared.shape().rank()) {
       throw Json.invalid(
           "%s: shape %s has rank %d, the model declares %s of rank %d%s"
               .formatted(
-                  label,
+                  label(declared),
                   shape,
                   shape.rank(),
                   declared.shape(),
@@ -47,23 +52,24 @@ public final class TensorShapes {
       if (wanted >= 0 && wanted != shape.dimension(axis)) {
         throw Json.invalid(
             "%s: dimension %d of shape %s is %d, the model declares %s"
-                .formatted(label, axis, shape, shape.dimension(axis), declared.shape()));
+                .formatted(label(declared), axis, shape, shape.dimension(axis), declared.shape()));
       }
     }
-    model.checkRows(label, declared, shape);
+    model.checkRows(declared, shape);
     try {
       Math.multiplyExact(shape.elements(), (long) Math.max(1, type.byteWidth()));
     } catch (ArithmeticException e) {
       throw Json.invalid(
-          label + ": shape " + shape + " has more elements than 63 bits of bytes can hold");
+          "%s: shape %s has more elements than 63 bits of bytes can hold"
+              .formatted(label(declared), shape));
     }
     if (shape.elements() == 0) {
-      checkEmpty(label, shape);
+      checkEmpty(declared, shape);
     }
   }
 
   /** Operators count along the other dimensions too, of which no bytes vouch for any. */
-  private static void checkEmpty(String label, Shape shape) {
+  private static void checkEmpty(TensorSpec declared, Shape shape) {
     long rest = MOST_OF_EMPTY;
     for (int axis = 0; axis < shape.rank(); axis++) {
       rest /= Math.max(1, shape.dimension(axis));
@@ -71,7 +77,7 @@ public final class TensorShapes {
     if (rest == 0) {
       throw Json.invalid(
           "%s: shape %s is empty, its other dimensions come to more than %d elements"
-              .formatted(label, shape, MOST_OF_EMPTY));
+              .formatted(label(declared), shape, MOST_OF_EMPTY));
     }
   }
 }

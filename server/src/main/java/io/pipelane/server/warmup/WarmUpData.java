@@ -76,7 +76,7 @@ final class WarmUpData {
   private InputTensor tensor(TensorSpec declared, Input input) {
     String label = "input \"" + input.name() + "\"";
     TensorType type = input.type().orElse(declared.type());
-    TensorShapes.check(model, label, declared, type, input.shape());
+    TensorShapes.check(model, declared, type, input.shape());
     long elements = input.shape().elements();
     MemorySegment data =
         switch (input.data()) {
@@ -92,7 +92,7 @@ final class WarmUpData {
     if (input.data() instanceof Zeros && type != TensorType.BYTES) {
       data = data.asSlice(0, elements * type.byteWidth());
     }
-    BinaryTensors.check(label, "its data have", type, input.shape(), elements, data);
+    BinaryTensors.check(declared, "its data have", input.shape(), data);
     return new InputTensor(input.name(), type, input.shape(), data);
   }
 
