@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param how it was recorded, in words
  */
 public record RecordedPlans(String device, String how, List<Structure> structures) {
-  /** A copy's first bytes, which a GPU's own link carries alone. */
+  /** A copy's first bytes, which a GPU's own link carries alone ({@code InFlight} of lanes). */
   private static final long ALONE_BYTES = 4L << 20;
 
   /**
@@ -56,6 +56,9 @@ public record RecordedPlans(String device, String how, List<Structure> structure
    * borrowed and as fast as its own. Only with one link are there latencies that were measured.
    */
   public static RecordedPlans h200(int links) throws IOException {
+    if (links < 1) {
+      throw new IllegalArgumentException("%d links; the least is 1".formatted(links));
+    }
     try (InputStream resource = RecordedPlans.class.getResourceAsStream("h200.json")) {
       return read(new ObjectMapper().readTree(Objects.requireNonNull(resource)), links);
     }

@@ -95,7 +95,7 @@ final class ResidencyTables {
 
   static List<List<String>> prefixes(List<PrefixRow> rows) {
     List<List<String>> table = new ArrayList<>();
-    List<String> head = new ArrayList<>(List.of("stall, ms: predicted (measured)"));
+    List<String> head = new ArrayList<>(List.of("stall, ms: predicted (measured, if it was)"));
     for (PrefixStall stall : rows.getFirst().stalls()) {
       head.add(number(stall.percent()) + " %");
     }
