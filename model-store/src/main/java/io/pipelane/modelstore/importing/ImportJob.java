@@ -108,8 +108,9 @@ final class ImportJob {
     try (OrtEnvironment environment =
             OrtEnvironment.open(runtimeLibrary, TensorMemory.HOST, target.provider(), memory);
         OrtSession plain = environment.open(modelFile, optimizing(false))) {
-      requireNames(source.graph());
-      requireDistinct(plain.outputs());
+      requireNames(source.graph().getInputList());
+      requireNames(source.graph().getOutputList());
+      requireOutputs(plain.outputs());
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
           || !Convolutions.isIn(source.graph())
@@ -122,21 +123,18 @@ final class ImportJob {
   }
 
   /** ONNX Runtime's API ends a name where its first zero is, and knows none by what is left. */
-  private static void requireNames(GraphProto graph) {
-    Stream.concat(graph.getInputList().stream(), graph.getOutputList().stream())
-        .map(ValueInfoProto::getName)
-        .filter(name -> name.indexOf(0) >= 0)
-        .findFirst()
-        .ifPresent(
-            name -> {
-              throw new StatusException(
-                  Status.INVALID_ARGUMENT,
-                  "the name \"%s\" of an input or output has a zero character; rename it"
-                      .formatted(name.replace("\0", "\\0")));
-            });
+  private static void requireNames(List<ValueInfoProto> values) {
+    for (ValueInfoProto value : values) {
+      if (value.getName().indexOf(0) >= 0) {
+        throw new StatusException(
+            Status.INVALID_ARGUMENT,
+            "the name \"%s\" of an input or output has a zero character; rename it"
+                .formatted(value.getName().replace("\0", "\\0")));
+      }
+    }
   }
 
-  private static void requireDistinct(List<TensorSpec> outputs) {
+  private static void requireOutputs(List<TensorSpec> outputs) {
     if (outputs.isEmpty()) {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "it has no outputs, so there is nothing to ask it for");

@@ -73,7 +73,8 @@ final class MadeUpInputs {
       Shape shape = Shape.of(dimensions);
       MemorySegment data = allocate(spec, shape);
       long rowBytes = data.byteSize() / batch;
-      fillRows(spec.type(), data.asSlice(0, rows * rowBytes), rows, random);
+      MemorySegment madeUp = data.asSlice(0, rows * rowBytes);
+      fillRows(spec.type(), inputs.size(), madeUp, rows, random);
       for (int row = rows; row < batch; row++) {
         MemorySegment.copy(data, (rows - 1) * rowBytes, data, row * rowBytes, rowBytes);
       }
@@ -108,7 +109,7 @@ final class MadeUpInputs {
       long[] dimensions = closed(spec.shape(), openDimension).toArray();
       dimensions[0] = rows;
       MemorySegment data = allocate(spec, Shape.of(dimensions));
-      fillRows(spec.type(), data, rows, random);
+      fillRows(spec.type(), inputs.size(), data, rows, random);
       long rowBytes = data.byteSize() / rows;
       for (int row = 0; row < rows; row++) {
         enlarge(spec.type(), data.asSlice(row * rowBytes, rowBytes), row + 1);
@@ -120,8 +121,14 @@ final class MadeUpInputs {
     return inputs;
   }
 
-  /** Fills rows so that each differs from the one before it. */
-  private static void fillRows(TensorType type, MemorySegment data, int rows, Random random) {
+  /**
+   * Fills rows so that not all are alike; those of one input and the next differ otherwise: what is
+   * computed of both is not the same in all rows.
+   *
+   * @param place which input it is
+   */
+  private static void fillRows(
+      TensorType type, int place, MemorySegment data, int rows, Random random) {
     MadeUpNumbers.fill(type, data, random);
     long rowBytes = data.byteSize() / rows;
     switch (type) {
@@ -129,7 +136,7 @@ final class MadeUpInputs {
       case BF16 -> fillBfloat16(data, random);
       case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL, UINT32, UINT64, BYTES -> {
         for (int row = 0; row < rows && rowBytes > 0; row++) {
-          data.set(JAVA_BYTE, row * rowBytes, (byte) (row % 2));
+          data.set(JAVA_BYTE, row * rowBytes, (byte) (row >> place % 2 & 1));
         }
       }
     }

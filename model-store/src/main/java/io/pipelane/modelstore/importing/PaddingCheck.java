@@ -11,15 +11,15 @@ import java.util.List;
 
 /** The check whether a batch may be filled up by repeating its last row. */
 final class PaddingCheck {
-  /** Two different rows: repeating one of them moves a mean over the batch. */
-  private static final int ROWS = 2;
+  /** Rows that are not all alike: repeating the last of them moves a mean over the batch. */
+  private static final int ROWS = 3;
 
   private static final int PADDED_ROWS = 4;
 
   private PaddingCheck() {}
 
   /**
-   * Compares two rows' answers with theirs in a padded batch.
+   * Compares rows' answers with theirs in a padded batch.
    *
    * @param openDimension stands in for open dimensions other than the first
    * @param tolerance the relative error up to which answers are equal

@@ -86,13 +86,16 @@ final class ModelOptionsFile {
         root,
         "",
         Set.of("buckets", "warm-up", "tenant", "priority", "limits", "batching", "state"));
+    List<Integer> buckets = sizes("buckets", root.path("buckets"));
+    BatchingOptions batching = batching(root.path("batching"));
+    requireWithin(batching.maxRows(), "buckets", buckets);
     return new ModelOptions(
-        sizes("buckets", root.path("buckets")),
+        buckets,
         warmUp(root.path("warm-up")),
         tenant(root.path("tenant")),
         priority(root.path("priority")),
         limits(root.path("limits")),
-        batching(root.path("batching")),
+        batching,
         state(root.path("state")),
         WarmUpOptions.of(root.path("warm-up")));
   }
@@ -180,17 +183,20 @@ final class ModelOptionsFile {
         Optional.of(node.path("max-rows"))
             .filter(rows -> !rows.isMissingNode())
             .map(rows -> integer("batching.max-rows", rows, MAXIMUM_BATCH));
-    if (!preferred.isEmpty() && preferred.getLast() > maxRows.orElse(MAXIMUM_BATCH)) {
-      throw refused(
-          "batching.preferred-sizes has %d, batching.max-rows is %d"
-              .formatted(preferred.getLast(), maxRows.get()));
-    }
+    requireWithin(maxRows, "batching.preferred-sizes", preferred);
     return new BatchingOptions(
         mode(node.path("mode")),
         preferred,
         maximum,
         yesOrNo("batching.preserve-order", node.path("preserve-order"), false),
         maxRows);
+  }
+
+  private static void requireWithin(Optional<Integer> maxRows, String key, List<Integer> sizes) {
+    int most = maxRows.orElse(MAXIMUM_BATCH);
+    if (!sizes.isEmpty() && sizes.getLast() > most) {
+      throw refused("%s has %d, batching.max-rows is %d".formatted(key, sizes.getLast(), most));
+    }
   }
 
   private static BatchingOptions.Mode mode(JsonNode node) {

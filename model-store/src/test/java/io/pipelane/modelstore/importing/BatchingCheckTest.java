@@ -57,6 +57,12 @@ class BatchingCheckTest {
   }
 
   @Test
+  void of_meanDifferenceOfTwoColumns_changesAnswers() throws IOException {
+    Batching batching = check(RowGraphs.lessMeanDifference());
+    assertEquals(Verdict.CHANGES_ANSWERS, batching.verdict(), batching.toString());
+  }
+
+  @Test
   void of_outputWithoutRows_isNotApplicable() throws IOException {
     Batching batching = check(RowGraphs.outputWithoutRows());
     assertEquals(Verdict.NOT_APPLICABLE, batching.verdict());

@@ -50,6 +50,12 @@ class PaddingCheckTest {
   }
 
   @Test
+  void of_meanDifferenceOfTwoColumns_changesAnswers() throws IOException {
+    Padding padding = check(RowGraphs.lessMeanDifference());
+    assertEquals(Verdict.CHANGES_ANSWERS, padding.verdict(), padding.toString());
+  }
+
+  @Test
   void of_dynamicQuantisation_isHarmlessBecauseARealRowIsRepeated() throws IOException {
     assertEquals(Verdict.HARMLESS, check(RowGraphs.dynamicQuantisation()).verdict());
   }

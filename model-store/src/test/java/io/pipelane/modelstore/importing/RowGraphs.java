@@ -46,16 +46,33 @@ final class RowGraphs {
         GraphProto.newBuilder()
             .addInput(TestModels.batch("x", 8))
             .addInput(TestModels.value("column", type, -1, 1))
-            .addNode(
-                TestModels.node("Cast", List.of("column"), "numbers")
-                    .addAttribute(
-                        AttributeProto.newBuilder()
-                            .setName("to")
-                            .setType(AttributeProto.AttributeType.INT)
-                            .setI(DataType.FLOAT.getNumber())))
+            .addNode(toFloat("column"))
             .addNode(reduction("ReduceMean", "numbers"))
             .addNode(TestModels.node("Sub", List.of("x", "all"), "y"))
             .addOutput(TestModels.batch("y", 8)));
+  }
+
+  /** Takes off the mean of what two columns of integers differ by. */
+  static ModelProto lessMeanDifference() {
+    return TestModels.model(
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("one", TensorType.INT32, -1, 1))
+            .addInput(TestModels.value("other", TensorType.INT32, -1, 1))
+            .addInput(TestModels.batch("x", 8))
+            .addNode(TestModels.node("Sub", List.of("one", "other"), "difference"))
+            .addNode(toFloat("difference"))
+            .addNode(reduction("ReduceMean", "numbers"))
+            .addNode(TestModels.node("Sub", List.of("x", "all"), "y"))
+            .addOutput(TestModels.batch("y", 8)));
+  }
+
+  private static NodeProto.Builder toFloat(String input) {
+    return TestModels.node("Cast", List.of(input), "numbers")
+        .addAttribute(
+            AttributeProto.newBuilder()
+                .setName("to")
+                .setType(AttributeProto.AttributeType.INT)
+                .setI(DataType.FLOAT.getNumber()));
   }
 
   private static NodeProto.Builder reduction(String operator, String input) {

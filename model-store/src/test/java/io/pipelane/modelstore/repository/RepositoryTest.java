@@ -130,6 +130,7 @@ class RepositoryTest {
         "buckets: [0]",
         "batching: {max-rows: 0}",
         "batching: {max-rows: 4, preferred-sizes: [4, 8]}",
+        "buckets: [4, 8]\nbatching: {max-rows: 4}",
         "buckets: many",
         "priority: urgent",
         "warm-up: maybe",

@@ -89,20 +89,19 @@ final class FetchAhead {
     List<Residency> wished = wishes.open(nowNanos).stream().filter(may).toList();
     List<Residency> urgent = wishes.urgent(nowNanos).stream().filter(may).toList();
     asked.forEach(residency -> residency.lodged = false);
+    Set<Residency> waiting = Set.copyOf(asked);
     if (isLinkIdle) {
-      Set<Residency> spared = union(asked, wished);
+      Set<Residency> spared = union(waiting, wished);
       boolean sent;
       int awaitedDisk;
       do { // Who is found to wait for the disk is passed over.
         awaitedDisk = ahead.awaitingDisk();
-        sent = fetchFirst(asked, Set.copyOf(asked)) || fetchFirst(urgent, spared);
+        sent = fetchFirst(asked, waiting) || fetchFirst(urgent, spared);
         if (!sent && !pacing.holdsBack(runs, nowNanos)) {
           sent = fetchFirst(wished, spared);
           if (!sent && !offlineWaits) {
             sent =
-                fetchPlanned(Set.copyOf(asked), nowNanos)
-                    || fetchLodger(spared)
-                    || tables.sendNext(nowNanos);
+                fetchPlanned(waiting, nowNanos) || fetchLodger(spared) || tables.sendNext(nowNanos);
           }
         }
       } while (!sent && ahead.awaitingDisk() > awaitedDisk);
@@ -110,7 +109,7 @@ final class FetchAhead {
         pacing.sent(nowNanos);
       }
     }
-    fetchBehind(asked);
+    fetchBehind(asked, waiting);
     return !ahead.isEmpty() || !tables.isEmpty();
   }
 
@@ -132,10 +131,10 @@ final class FetchAhead {
   }
 
   /** Sends for the first queued model's next page behind the one that is on its way. */
-  private void fetchBehind(List<Residency> asked) {
+  private void fetchBehind(List<Residency> asked, Set<Residency> spared) {
     boolean isNextRuns = !asked.isEmpty() && ahead.endsWith(asked.getFirst());
     if (isNextRuns && lacksAnotherPage(asked.getFirst())) {
-      fetchWanted(asked.getFirst(), Set.copyOf(asked));
+      fetchWanted(asked.getFirst(), spared);
     }
   }
 
@@ -173,7 +172,10 @@ final class FetchAhead {
     peers.forget(residency);
   }
 
-  private static Set<Residency> union(List<Residency> first, List<Residency> second) {
+  private static Set<Residency> union(Set<Residency> first, List<Residency> second) {
+    if (second.isEmpty()) {
+      return first;
+    }
     Set<Residency> all = new HashSet<>(first);
     all.addAll(second);
     return all;

@@ -79,6 +79,9 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   @Override
   public List<DeviceEvent> before(int segment) {
+    if (handedOut == arrivals.size()) {
+      return List.of();
+    }
     long end = endOf(segment);
     List<DeviceEvent> events = new ArrayList<>();
     while (handedOut < arrivals.size() && arrivals.get(handedOut).begin() < end) {

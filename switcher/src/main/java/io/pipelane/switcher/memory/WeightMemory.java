@@ -384,17 +384,15 @@ final class WeightMemory {
   /** Bytes of the pages that nobody holds but some. */
   long bytesHeldBy(Predicate<Residency> some) {
     int[] held = new int[pages.total()];
-    residencies.values().stream()
-        .filter(some)
-        .flatMap(residency -> residency.pages.stream())
-        .forEach(page -> held[page.index()]++);
-    return residencies.values().stream()
-            .filter(some)
-            .flatMap(residency -> residency.pages.stream())
-            .distinct()
-            .filter(page -> held[page.index()] == shared.holders(page))
-            .count()
-        * pages.pageBytes();
+    long whole = 0;
+    for (Residency residency : residencies.values()) {
+      if (some.test(residency)) {
+        for (Page page : residency.pages) {
+          whole += ++held[page.index()] == shared.holders(page) ? 1 : 0;
+        }
+      }
+    }
+    return whole * pages.pageBytes();
   }
 
   /** As {@link #makeRoom}, for lanes. */

@@ -100,6 +100,9 @@ final class Wishes {
 
   /** Those of the {@link #open open} ones that have to be fulfilled at once. */
   List<Residency> urgent(long nowNanos) {
+    if (wishes.isEmpty()) {
+      return List.of(); // As mostly, and it is asked for each page that comes.
+    }
     return wishes.stream()
         .filter(wish -> wish.saysWhen && wish.endNanos - nowNanos < urgentNanos(wish))
         .map(Wish::residency)
@@ -113,6 +116,9 @@ final class Wishes {
 
   /** Those that are not fulfilled; where the time is over, there is time. */
   List<Residency> open(long nowNanos) {
+    if (wishes.isEmpty()) {
+      return List.of();
+    }
     wishes.removeIf(wish -> isFulfilled(wish) || (!wish.saysWhen && wish.isOver(nowNanos)));
     wishes.replaceAll(
         wish ->

@@ -14,6 +14,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request whose batch is filled up to a bucket by repeating its last row, so that one capture
@@ -30,12 +32,43 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   private final Arena arena = Arena.ofConfined();
   private final List<InputTensor> inputs;
   private final List<Cut> cuts = new ArrayList<>();
+  private boolean lacksRows;
 
   private BucketedInvocation(Invocation request, long rows, long bucket) {
     this.request = request;
     this.rows = rows;
     this.bucket = bucket;
     this.inputs = request.inputs().stream().map(this::filled).toList();
+  }
+
+  /**
+   * Runs a request, filled up where {@link #of} does so; as it came, too, where an output turns out
+   * not to have a row for each.
+   *
+   * @param run of the one or the other
+   * @return rows that nobody had asked for
+   */
+  static long run(Invocation request, ImportedModel model, Consumer<Invocation> run) {
+    try (@Nullable BucketedInvocation filled = of(request, model).orElse(null)) {
+      if (filled != null && filled.isServed(run)) {
+        return filled.bucket - filled.rows;
+      }
+    }
+    run.accept(request);
+    return 0;
+  }
+
+  private boolean isServed(Consumer<Invocation> run) {
+    try {
+      run.accept(this);
+      cut();
+      return true;
+    } catch (StatusException e) {
+      if (!lacksRows) {
+        throw e;
+      }
+      return false;
+    }
   }
 
   /**
@@ -61,11 +94,6 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
         .findFirst()
         .filter(bucket -> bucket > rows)
         .map(bucket -> new BucketedInvocation(request, rows, bucket));
-  }
-
-  /** Rows that nobody has asked for. */
-  long addedRows() {
-    return bucket - rows;
   }
 
   private static boolean isString(TensorSpec spec) {
@@ -112,15 +140,16 @@ final class BucketedInvocation implements Invocation, AutoCloseable {
   /**
    * An output's place, cut to the request's rows.
    *
-   * @throws StatusException {@link Status#INTERNAL} for one that has not a row for each
+   * @throws StatusException {@link Status#INTERNAL} for one that has not a row for each; how many
+   *     there are may follow from values, and import's were others
    */
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     if (shape.rank() == 0 || shape.dimension(0) != bucket) {
+      lacksRows = true;
       throw new StatusException(
           Status.INTERNAL,
-          "output \"%s\" of %d rows, filled up to %d, is %s; leave the model's buckets out"
-              .formatted(name, rows, bucket, shape));
+          "output \"%s\" of %d rows, filled up to %d, is %s".formatted(name, rows, bucket, shape));
     }
     long wantedBytes = byteSize / bucket * rows;
     MemorySegment filled = arena.allocate(byteSize, ALIGNMENT);

@@ -338,7 +338,15 @@ public final class SessionWorker implements Worker {
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
-        runFilledUp(session.session(), model, invocation, lane, request, lease);
+        long padded =
+            BucketedInvocation.run(
+                invocation,
+                model,
+                rows -> {
+                  lease.begin();
+                  run(session.session(), rows, lane, request, lease);
+                });
+        paddedRows.add(padded);
       } else {
         run(session.session(), invocation, lane, request, lease);
       }
@@ -358,25 +366,6 @@ public final class SessionWorker implements Worker {
           "no session of %s stands ready in the lane".formatted(model.version()));
     }
     return session;
-  }
-
-  private void runFilledUp(
-      ModelSession session,
-      ImportedModel model,
-      Invocation invocation,
-      LaneLease lane,
-      InferenceRequest request,
-      Lease lease) {
-    Optional<BucketedInvocation> bucketed = BucketedInvocation.of(invocation, model);
-    if (bucketed.isEmpty()) {
-      run(session, invocation, lane, request, lease);
-      return;
-    }
-    try (BucketedInvocation filledUp = bucketed.get()) {
-      paddedRows.add(filledUp.addedRows());
-      run(session, filledUp, lane, request, lease);
-      filledUp.cut();
-    }
   }
 
   private PooledSession take(ImportedModel model, Lease lease, LaneLease lane, Priority priority) {

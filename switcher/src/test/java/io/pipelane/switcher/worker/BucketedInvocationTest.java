@@ -2,12 +2,14 @@ package io.pipelane.switcher.worker;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.modelstore.Batching;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
@@ -20,6 +22,7 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -81,6 +84,44 @@ class BucketedInvocationTest {
         assertEquals(Status.INTERNAL, refusal.status());
       }
     }
+  }
+
+  @Test
+  void run_anOutputWithoutARowForEach_runsAsItCame() {
+    List<Long> ran = new ArrayList<>();
+    long padded =
+        BucketedInvocation.run(
+            THREE_ROWS,
+            model(HARMLESS, 5),
+            invocation -> {
+              long rows = invocation.inputs().getFirst().shape().dimension(0);
+              ran.add(rows);
+              invocation
+                  .place("y", TensorType.FP32, Shape.of(rows == 5 ? 4 : 3, 1), 4 * rows)
+                  .copyFrom(MemorySegment.ofArray(new float[] {rows, 8, 9}));
+            });
+    assertEquals(List.of(5L, 3L), ran);
+    assertEquals(0, padded);
+    assertArrayEquals(new float[] {3, 8, 9}, THREE_ROWS.output());
+  }
+
+  @Test
+  void run_whatFailsOtherwise_failsOnce() {
+    List<Invocation> ran = new ArrayList<>();
+    StatusException failure = new StatusException(Status.INTERNAL, "it fails");
+    assertSame(
+        failure,
+        assertThrows(
+            StatusException.class,
+            () ->
+                BucketedInvocation.run(
+                    THREE_ROWS,
+                    model(HARMLESS, 5),
+                    invocation -> {
+                      ran.add(invocation);
+                      throw failure;
+                    })));
+    assertEquals(1, ran.size());
   }
 
   @Test
