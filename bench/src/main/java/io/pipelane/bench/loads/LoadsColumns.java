@@ -25,7 +25,7 @@ final class LoadsColumns {
           "Medians over rounds. In each round every scene has its turn with the same requests at the"
               + " same times (Poisson), for a model that stays on the device; ratios to quiet are"
               + " taken within rounds; aimed at: p99 at most 1.1 times quiet.",
-          "One server in this process, without HTTP for the requests, on the CPU, with one lane; the"
+          "One server in this process, without HTTP for the requests, with one lane; the"
               + " rate is --load of what the lane can do. Memory has room for all, so nobody loses"
               + " anything to a load.",
           "ahead of requests: the ten are taken off the device and wished for, as POST"

@@ -8,8 +8,8 @@ import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
+import io.pipelane.config.DeviceSelection;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
     name = "loads",
     description =
         "Latencies of a model that is on the device while ten others load, beside the "
-            + "same without, on the CPU.",
+            + "same without.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class LoadsCommand implements Callable<Integer> {
@@ -32,6 +32,7 @@ public final class LoadsCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
+  @Mixin private AcceleratorOptions accelerator = new AcceleratorOptions(1);
 
   @Option(
       names = "--resident",
@@ -66,16 +67,19 @@ public final class LoadsCommand implements Callable<Integer> {
       throw new IllegalArgumentException("--load must be above 0 and below 1: " + load);
     }
     Path work = options.work();
-    AskedModels models = new AskedModels(work, new AcceleratorOptions(1), null);
+    AskedModels models = new AskedModels(work, accelerator, null);
     AskedModel resident = models.find(residentName);
     AskedModel other = models.find(otherName);
     Path repository =
         models.repository("loads-" + resident.model() + "-" + other.model(), List.of(resident));
     List<String> others = ModelCopies.write(repository, other.file(), other.model(), OTHERS);
-    Map<String, String> settings = new HashMap<>();
+    Map<String, String> settings = accelerator.serverSettings(work);
+    settings.put("workers.isolation", "thread");
     settings.put("device.lanes", "1");
     settings.put("device.memory", "4GiB");
-    settings.put("link.bandwidth", link);
+    if (accelerator.device() instanceof DeviceSelection.Cpu) {
+      settings.put("link.bandwidth", link);
+    }
     settings.put("queue.max-requests", "1000000");
     Results results = new Results(LoadsColumns.TITLE, LoadsColumns.ALL, LoadsColumns.NOTES);
     Scene[] loaded = Scene.values();
@@ -92,7 +96,13 @@ public final class LoadsCommand implements Callable<Integer> {
           spec,
           results,
           server.runtimeVersion(),
-          Map.of("resident", resident.name(), "others", OTHERS + " of " + other.name()));
+          Map.of(
+              "device",
+              accelerator.device().toString(),
+              "resident",
+              resident.name(),
+              "others",
+              OTHERS + " of " + other.name()));
     }
     return 0;
   }
