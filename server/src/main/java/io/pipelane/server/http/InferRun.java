@@ -101,11 +101,11 @@ final class InferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    if (isJson(name)) {
-      jsonBytes += byteSize;
-      InferResponseWriter.checkJsonSize(jsonBytes);
-    }
-    return outputs.place(name, type, shape, byteSize);
+    long sum = isJson(name) ? jsonBytes + byteSize : jsonBytes;
+    InferResponseWriter.checkJsonSize(sum);
+    MemorySegment place = outputs.place(name, type, shape, byteSize);
+    jsonBytes = sum; // Not before: what is refused a place may be asked for again.
+    return place;
   }
 
   @Override

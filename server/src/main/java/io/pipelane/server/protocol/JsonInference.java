@@ -61,11 +61,11 @@ public final class JsonInference implements AutoCloseable {
    * @throws StatusException {@link Status#TOO_LARGE} when there are too many bytes of them
    */
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    outputBytes += byteSize;
-    InferResponseWriter.checkJsonSize(outputBytes);
+    InferResponseWriter.checkJsonSize(outputBytes + byteSize);
     int size = (int) byteSize;
-    ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, size)).writerIndex(size);
-    outputs.add(new OutputTensor(name, type, shape, data));
+    ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, size));
+    outputs.add(new OutputTensor(name, type, shape, data.writerIndex(size)));
+    outputBytes += byteSize;
     return OutputTensor.memory(data);
   }
 
