@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The writer of the answer to an inference request: JSON, and which outputs follow it as they are.
  */
 public final class InferResponseWriter {
-  /** At most six times as much is text: a buffer can hold that. */
+  /** Less than eight times as much is text: a buffer can hold that. */
   private static final long MOST_JSON_BYTES = 256L << 20;
 
   private InferResponseWriter() {}
