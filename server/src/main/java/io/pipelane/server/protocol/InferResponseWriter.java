@@ -39,7 +39,8 @@ public final class InferResponseWriter {
    *
    * @param outputs every output wanted, in any order; they stay the caller's
    * @return the outputs to send after the JSON, in this order
-   * @throws StatusException when an output is missing or has no JSON form
+   * @throws StatusException when an output is missing or has no JSON form, or there is no room for
+   *     the text
    */
   public static List<OutputTensor> write(
       InferCall call, List<OutputTensor> outputs, ByteBuf target) {
