@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.internal.PlatformDependent;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The memory outside Java's heap that requests and answers take, which is as large as the JVM says.
@@ -58,5 +59,13 @@ public final class DirectMemory {
     return bytes > most
         ? new StatusException(Status.INSUFFICIENT_MEMORY, message, cause)
         : StatusException.unavailable(message, cause);
+  }
+
+  /**
+   * Whether a lack of this, or of the heap, is what has led to an error, in whatever words that
+   * says it by now.
+   */
+  public static boolean isBehind(@Nullable Throwable error) {
+    return error != null && (error instanceof OutOfMemoryError || isBehind(error.getCause()));
   }
 }

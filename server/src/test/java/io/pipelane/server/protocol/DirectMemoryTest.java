@@ -1,6 +1,7 @@
 package io.pipelane.server.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,6 +24,8 @@ class DirectMemoryTest {
     assertEquals(Status.UNAVAILABLE, refusal.status());
     String message = String.valueOf(refusal.getMessage());
     assertTrue(message.startsWith("there is no room for 1001 bytes of a request"), message);
+    assertTrue(DirectMemory.isBehind(refusal.saying("in other words")));
+    assertFalse(DirectMemory.isBehind(StatusException.unavailable("of another memory")));
     buffer.release();
   }
 
