@@ -45,9 +45,13 @@ final class CatalogModels {
    * @throws StatusException as {@link ModelCatalog#resolve}
    */
   ServedModel resolve(String name, String version) {
+    return found(name, model -> model.resolve(version));
+  }
+
+  private <T> T found(String name, Function<CatalogModel, T> look) {
     boolean allHaveCome = scanned; // What comes while it is looked for does not count.
     try {
-      return known(name).resolve(version);
+      return look.apply(find(name).orElseThrow(() -> unknown(name)));
     } catch (StatusException e) {
       if (allHaveCome || e.status() != Status.NOT_FOUND) {
         throw e;
@@ -69,10 +73,11 @@ final class CatalogModels {
   /**
    * A model that there is.
    *
-   * @throws StatusException {@link Status#NOT_FOUND} for any other
+   * @throws StatusException {@link Status#NOT_FOUND} for any other, {@link Status#UNAVAILABLE} with
+   *     a time to retry while it may still be found by the scan
    */
   CatalogModel known(String name) {
-    return find(name).orElseThrow(() -> unknown(name));
+    return found(name, model -> model);
   }
 
   static StatusException unknown(String name) {

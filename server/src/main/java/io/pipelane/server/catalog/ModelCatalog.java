@@ -48,7 +48,8 @@ public interface ModelCatalog {
   /**
    * What is chosen of a model's versions.
    *
-   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name
+   * @throws StatusException {@link Status#NOT_FOUND} for an unknown name, {@link
+   *     Status#UNAVAILABLE} with a time to retry while it may still be found by the scan
    */
   default VersionChoice choice(String name) {
     ServedModel _ = resolve(name, "");

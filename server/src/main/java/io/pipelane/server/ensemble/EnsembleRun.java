@@ -12,6 +12,7 @@ import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.ensemble.EnsemblePlan.Member;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.DirectMemory;
 import io.pipelane.server.protocol.TensorShapes;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -250,7 +251,8 @@ final class EnsembleRun implements InferenceService.Ticket {
   }
 
   /**
-   * What is kept may be the reason, or be lost: without it the chain may succeed.
+   * What is kept may be the reason, or be lost: without it the chain may succeed, unless the host
+   * lacks memory, of which it would take more.
    *
    * @param wasTaken whether the step failed behind the queue: one that is refused by a full queue
    *     would be so again
@@ -262,7 +264,7 @@ final class EnsembleRun implements InferenceService.Ticket {
           case UNAVAILABLE -> wasTaken;
           default -> false;
         };
-    if (mayBeOfKeeping && tensors.device().isPresent()) {
+    if (mayBeOfKeeping && !DirectMemory.isBehind(error) && tensors.device().isPresent()) {
       tensors.forget();
       mayKeep = false;
       position = 0;

@@ -22,6 +22,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private final Forward.Request request;
   private final End end;
   private @Nullable RemoteHost host;
+  private @Nullable RemoteHost full;
   private @Nullable ForwardAttempt attempt;
   private @Nullable Answer refusal;
 
@@ -56,20 +57,16 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
-    StatusException why =
-        unavailable("the hosts that have this model cannot be reached at present");
     for (host = left.poll(); host != null; host = left.poll()) {
       if (hosts.mayAsk(host)) {
         attempt = hosts.send(host, request, this);
         return;
       }
       if (hosts.isFull(host)) {
-        why =
-            unavailable(
-                "host " + host + " has as many requests of this one as hosts.connections allows");
+        full = host;
         if (once) { // Its sequences are nowhere else.
           attempt = null;
-          end.failed(why);
+          end.failed(unanswered());
           return;
         }
       }
@@ -83,8 +80,15 @@ public final class ForwardingAttempts implements Forward.Receiver {
     } else if (last != null) {
       end.answered(last);
     } else {
-      end.failed(why);
+      end.failed(unanswered());
     }
+  }
+
+  private StatusException unanswered() {
+    return unavailable(
+        full == null
+            ? "the hosts that have this model cannot be reached at present"
+            : "host " + full + " has as many requests of this one as hosts.connections allows");
   }
 
   private static void release(@Nullable Answer answer) {

@@ -7,6 +7,7 @@ import io.netty.buffer.ByteBufOutputStream;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.GzipMembers;
+import io.pipelane.server.protocol.DirectMemory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -115,10 +116,10 @@ enum Compression {
    * What a body stands for; the body stays the caller's.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is not of this coding, {@link
-   *     Status#TOO_LARGE} when there is more than the limit
+   *     Status#TOO_LARGE} when there is more than the limit; and what {@link DirectMemory} throws
    */
   ByteBuf decompress(ByteBuf body, BodyLimit limit, ByteBufAllocator allocator) {
-    ByteBuf target = allocator.directBuffer(likelyBytes(body.readableBytes(), limit.bytes()));
+    ByteBuf target = DirectMemory.take(likelyBytes(body.readableBytes(), limit.bytes()), allocator);
     boolean done = false;
     try (InputStream stream = reading(new ByteBufInputStream(body.duplicate()))) {
       byte[] piece = new byte[PIECE];
@@ -126,6 +127,7 @@ enum Compression {
         if (bytes > limit.bytes() - target.readableBytes()) {
           throw limit.tooLarge("the decompressed body is");
         }
+        DirectMemory.makeRoom(target, bytes);
         target.writeBytes(piece, 0, bytes);
       }
       done = true;

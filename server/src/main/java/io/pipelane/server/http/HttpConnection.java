@@ -244,18 +244,27 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       updateReading();
       return;
     }
-    RequestBody body = exchange.body();
-    BodyLimit limit = exchange.bodyLimit();
-    if (content.content().readableBytes() > limit.bytes() - body.length()) {
+    try {
+      add(exchange, content.content());
+    } catch (StatusException e) {
       receiving = exchange;
-      refuse(Response.error(limit.tooLarge("the body is"), allocator()));
+      refuse(Response.error(e, allocator()));
       return;
     }
-    body.add(content.content());
     Route route = receivingRoute;
     if (last && route != null) {
       api.handle(exchange, route);
     }
+  }
+
+  /** Adds a piece to a request's body, unless it is too large, or there is no room for it. */
+  private static void add(Exchange exchange, ByteBuf piece) {
+    RequestBody body = exchange.body();
+    BodyLimit limit = exchange.bodyLimit();
+    if (piece.readableBytes() > limit.bytes() - body.length()) {
+      throw limit.tooLarge("the body is");
+    }
+    body.add(piece);
   }
 
   /** Answers the request being received before its body is there. */

@@ -7,7 +7,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.server.net.DirectMemory;
 import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.InferCall;
 import io.pipelane.server.protocol.InferResponseWriter;
@@ -101,11 +100,11 @@ final class InferRun implements ResultHandler {
 
   @Override
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    if (isJson(name)) {
-      jsonBytes += byteSize;
-      InferResponseWriter.checkJsonSize(jsonBytes);
-    }
-    return outputs.place(name, type, shape, byteSize);
+    long sum = isJson(name) ? jsonBytes + byteSize : jsonBytes;
+    InferResponseWriter.checkJsonSize(sum);
+    MemorySegment place = outputs.place(name, type, shape, byteSize);
+    jsonBytes = sum; // Not before: what is refused a place may be asked for again.
+    return place;
   }
 
   @Override
@@ -182,11 +181,7 @@ final class InferRun implements ResultHandler {
     } catch (StatusException e) {
       body.release();
       return failure(e);
-    } catch (OutOfMemoryError e) {
-      long bytes = body.capacity() + body.capacity() / 2L;
-      body.release();
-      return failure(DirectMemory.refused(bytes, e));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       body.release();
       return failure(account.traced(() -> ServerFault.of(e)));
     } finally {

@@ -3,7 +3,9 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.DirectMemory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,7 +61,11 @@ final class RequestBody {
     return content == null ? 0 : content.readableBytes();
   }
 
-  /** Adds a piece, whose indices nobody else moves; the caller keeps its reference. */
+  /**
+   * Adds a piece, whose indices nobody else moves; the caller keeps its reference.
+   *
+   * @throws StatusException when there is no room for it; what was there stays
+   */
   void add(ByteBuf piece) {
     int bytes = piece.readableBytes();
     if (bytes == 0) {
@@ -73,7 +79,7 @@ final class RequestBody {
       content = piece.retain();
     } else if (!owned || content.writableBytes() < bytes) {
       int needed = content.readableBytes() + bytes;
-      content = moveTo(allocator.directBuffer(nextCapacity(needed)), content);
+      content = moveTo(DirectMemory.take(nextCapacity(needed), allocator), content);
       owned = true;
       content.writeBytes(piece, piece.readerIndex(), bytes);
     } else if (isInPlace(content, piece)) {

@@ -36,7 +36,8 @@ public final class PlacedOutputs {
   /**
    * Where to write an output, see {@link io.pipelane.switcher.ResultHandler#place}.
    *
-   * @throws StatusException {@link Status#TOO_LARGE} when it has too many bytes
+   * @throws StatusException {@link Status#TOO_LARGE} when it has too many bytes; and what {@link
+   *     TransferBuffers#take} throws
    */
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
     if (byteSize > mostBytes) {

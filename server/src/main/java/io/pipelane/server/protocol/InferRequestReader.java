@@ -153,7 +153,7 @@ public final class InferRequestReader {
   private ByteBuf shared(RegionPart region) {
     sharedMemory.checkInput(region);
     int bytes = (int) region.byteSize();
-    ByteBuf copy = allocator.directBuffer(Math.max(1, bytes), Math.max(1, bytes));
+    ByteBuf copy = DirectMemory.take(Math.max(1, bytes), allocator);
     buffers.add(copy);
     sharedMemory.read(region, copy.internalNioBuffer(0, bytes));
     return copy.writerIndex(bytes);
@@ -168,7 +168,7 @@ public final class InferRequestReader {
       buffers.add(body.retain());
       return BinaryTensors.segment(body.slice(at, length));
     }
-    ByteBuf copy = allocator.directBuffer(length, length);
+    ByteBuf copy = DirectMemory.take(length, allocator);
     buffers.add(copy);
     return BinaryTensors.segment(copy.writeBytes(body, at, length));
   }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The writer of the answer to an inference request: JSON, and which outputs follow it as they are.
  */
 public final class InferResponseWriter {
-  /** At most six times as much is text: a buffer can hold that. */
+  /** Less than eight times as much is text: a buffer can hold that. */
   private static final long MOST_JSON_BYTES = 256L << 20;
 
   private InferResponseWriter() {}
@@ -39,7 +39,8 @@ public final class InferResponseWriter {
    *
    * @param outputs every output wanted, in any order; they stay the caller's
    * @return the outputs to send after the JSON, in this order
-   * @throws StatusException when an output is missing or has no JSON form
+   * @throws StatusException when an output is missing or has no JSON form, or there is no room for
+   *     the text
    */
   public static List<OutputTensor> write(
       InferCall call, List<OutputTensor> outputs, ByteBuf target) {

@@ -200,7 +200,7 @@ final class InputReader {
           "%s: its %d bytes are more than the limit of 2147483647"
               .formatted(TensorShapes.label(spec), capacity));
     }
-    ByteBuf target = allocator.directBuffer((int) capacity);
+    ByteBuf target = DirectMemory.take((int) capacity, allocator);
     buffers.add(target);
     JsonTensorReader.read(parser, spec.name(), type, shape, target);
     return target;

@@ -89,7 +89,11 @@ final class Json {
         : FACTORY.createParser((InputStream) new ByteBufInputStream(bytes.duplicate()));
   }
 
-  /** Appends one JSON text to a buffer. */
+  /**
+   * Appends one JSON text to a buffer.
+   *
+   * @throws StatusException when there is no room for it: see {@link DirectMemory#makeRoom}
+   */
   static void write(ByteBuf target, Writing writing) {
     try (OutputStream stream = new TextStream(target);
         JsonGenerator generator = FACTORY.createGenerator(stream)) {
@@ -191,7 +195,7 @@ final class Json {
       ByteBuf target = buffer();
       if (length > target.writableBytes()) {
         int most = target.maxCapacity() - target.writerIndex();
-        target.ensureWritable(Math.max(length, Math.min(most, target.writerIndex() / 2)));
+        DirectMemory.makeRoom(target, Math.max(length, Math.min(most, target.writerIndex() / 2)));
       }
       super.write(text, offset, length);
     }

@@ -140,6 +140,7 @@ final class JsonElementReader {
     if (!isWellFormed(text)) {
       throw fault("a string has half of a surrogate pair; send the tensor with binary_data_size");
     }
+    DirectMemory.makeRoom(target, Integer.BYTES + ByteBufUtil.utf8MaxBytes(text));
     int start = target.writerIndex();
     target.writeIntLE(0);
     target.setIntLE(start, ByteBufUtil.writeUtf8(target, text));

@@ -58,14 +58,15 @@ public final class JsonInference implements AutoCloseable {
   /**
    * Where to write an output, see {@link io.pipelane.switcher.ResultHandler#place}.
    *
-   * @throws StatusException {@link Status#TOO_LARGE} when there are too many bytes of them
+   * @throws StatusException {@link Status#TOO_LARGE} when there are too many bytes of them; and
+   *     what {@link DirectMemory#take} throws
    */
   public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-    outputBytes += byteSize;
-    InferResponseWriter.checkJsonSize(outputBytes);
+    InferResponseWriter.checkJsonSize(outputBytes + byteSize);
     int size = (int) byteSize;
-    ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(1, size)).writerIndex(size);
-    outputs.add(new OutputTensor(name, type, shape, data));
+    ByteBuf data = DirectMemory.take(Math.max(1, size), ByteBufAllocator.DEFAULT);
+    outputs.add(new OutputTensor(name, type, shape, data.writerIndex(size)));
+    outputBytes += byteSize;
     return OutputTensor.memory(data);
   }
 

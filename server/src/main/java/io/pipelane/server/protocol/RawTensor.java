@@ -69,8 +69,7 @@ final class RawTensor {
       return null;
     }
     int length = body.readableBytes();
-    return allocator
-        .directBuffer(Integer.BYTES + length)
+    return DirectMemory.take(Integer.BYTES + length, allocator)
         .writeIntLE(length)
         .writeBytes(body, body.readerIndex(), length);
   }

@@ -23,6 +23,10 @@ class CatalogModelsTest {
     return assertThrows(StatusException.class, () -> models.resolve("m", version));
   }
 
+  private StatusException unknown() {
+    return assertThrows(StatusException.class, () -> models.known("m"));
+  }
+
   /** A job that goes on at a start, and whoever asks then, is not told that it is unknown. */
   @Test
   void modelThatIsUnknown_mayComeUntilTheRepositoryIsScanned() {
@@ -32,7 +36,9 @@ class CatalogModelsTest {
         "the repository is still being scanned, and so far there is no model \"m\"",
         before.getMessage());
     assertNotNull(before.retryAfter());
+    assertEquals(Status.UNAVAILABLE, unknown().status(), "for what is done with a model, too");
     models.scanned();
+    assertEquals(Status.NOT_FOUND, unknown().status());
     StatusException after = refusal("");
     assertEquals(Status.NOT_FOUND, after.status());
     assertNull(after.retryAfter());

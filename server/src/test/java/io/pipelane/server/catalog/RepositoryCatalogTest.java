@@ -412,10 +412,10 @@ class RepositoryCatalogTest {
       assertEquals(Status.INVALID_ARGUMENT, misnamed.status());
       assertTrue(
           String.valueOf(misnamed.getMessage()).contains("letters, digits"), misnamed::toString);
+      server.imports().join();
       assertEquals(
           Status.NOT_FOUND,
           assertThrows(StatusException.class, () -> catalog.unload("nobody")).status());
-      server.imports().join();
       assertEquals(
           Status.NOT_FOUND,
           assertThrows(StatusException.class, () -> catalog.resolve("small", "2")).status());

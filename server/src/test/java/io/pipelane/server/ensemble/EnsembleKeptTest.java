@@ -17,6 +17,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.DirectMemory;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
@@ -309,6 +310,17 @@ class EnsembleKeptTest {
     runs.get(3).fail(Status.INSUFFICIENT_MEMORY);
     assertEquals(4, runs.size());
     caller.requireFailure(Status.INSUFFICIENT_MEMORY);
+  }
+
+  /** Without anything kept the chain would take more of what the host lacks. */
+  @Test
+  void chain_whoseHostLacksMemory_isNotRunOnceMore() {
+    submit();
+    runs.get(0).complete(device);
+    runs.get(1).complete(device);
+    runs.get(2).handler.failed(DirectMemory.refused(1, new OutOfMemoryError("on purpose")));
+    assertEquals(3, runs.size());
+    caller.requireFailure(Status.UNAVAILABLE);
   }
 
   @Test

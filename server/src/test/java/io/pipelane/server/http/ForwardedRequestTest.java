@@ -354,20 +354,44 @@ class ForwardedRequestTest {
     }
   }
 
+  /** Gives a host as many requests as it may have, which it does not answer. */
+  private List<CompletableFuture<HttpResponse<String>>> fill(BareHost host) throws Exception {
+    CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
+    List<CompletableFuture<HttpResponse<String>>> underWay = new ArrayList<>();
+    for (int i = 0; i < FakeRegistry.CONNECTIONS; i++) {
+      host.then(BareHost.silent(asked, new CountDownLatch(1)));
+      underWay.add(client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString()));
+    }
+    asked.await();
+    return underWay;
+  }
+
+  private static void assertTellsOfAFullHost(HttpResponse<String> answer) {
+    assertEquals(503, answer.statusCode());
+    assertTrue(answer.body().contains("as hosts.connections allows"), answer::body);
+  }
+
+  @Test
+  void fullHost_isWhatTheClientIsTold_thoughTheNextIsLost() throws Exception {
+    registry.has(first.url(), "far", 1, false, Duration.ZERO);
+    List<CompletableFuture<HttpResponse<String>>> underWay = fill(first);
+    try (ClosedPort closed = new ClosedPort()) {
+      registry.has(closed.url(), "far", 1, false, Duration.ofMinutes(10));
+      assertTellsOfAFullHost(ask("far"));
+      assertEquals(1, counted(closed.url(), "lost"));
+    }
+    registry.gone(first.url());
+    for (CompletableFuture<HttpResponse<String>> each : underWay) {
+      assertEquals(503, each.get().statusCode());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void hostThatHasAsManyAsItMay_isWhatTheClientIsTold(boolean keepsState) throws Exception {
     registry.has(first.url(), "far", 1, keepsState, Duration.ZERO);
-    CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
-    List<CompletableFuture<HttpResponse<String>>> underWay = new ArrayList<>();
-    for (int i = 0; i < FakeRegistry.CONNECTIONS; i++) {
-      first.then(BareHost.silent(asked, new CountDownLatch(1)));
-      underWay.add(client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString()));
-    }
-    asked.await();
-    HttpResponse<String> answer = ask("far");
-    assertEquals(503, answer.statusCode());
-    assertTrue(answer.body().contains("as hosts.connections allows"), answer::body);
+    List<CompletableFuture<HttpResponse<String>>> underWay = fill(first);
+    assertTellsOfAFullHost(ask("far"));
     registry.gone(first.url());
     for (CompletableFuture<HttpResponse<String>> each : underWay) {
       assertEquals(503, each.get().statusCode());

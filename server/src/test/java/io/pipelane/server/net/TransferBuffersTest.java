@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -75,23 +74,11 @@ final class TransferBuffersTest {
 
   @Test
   void take_noMemoryLeft_isAnErrorThatSaysHowMuchThereIs() {
-    ByteBufAllocator full =
-        new PooledByteBufAllocator(true) {
-          @Override
-          protected ByteBuf newDirectBuffer(int capacity, int most) {
-            throw new OutOfMemoryError("direct");
-          }
-        };
-    StatusException refusal = assertThrows(StatusException.class, () -> buffers.take(100, full));
+    ByteBufAllocator scant = new ScantMemory(99);
+    StatusException refusal = assertThrows(StatusException.class, () -> buffers.take(100, scant));
     assertEquals(Status.UNAVAILABLE, refusal.status());
     String message = String.valueOf(refusal.getMessage());
     assertTrue(message.startsWith("there is no room for 100 bytes of a request"), message);
     assertTrue(message.contains("raise -XX:MaxDirectMemorySize"), message);
-  }
-
-  @Test
-  void refused_moreThanThereCouldEverBe_isSaidSo() {
-    StatusException refusal = DirectMemory.refused(Long.MAX_VALUE, new OutOfMemoryError());
-    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
   }
 }

@@ -1,0 +1,61 @@
+package io.pipelane.server.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.buffer.UnpooledHeapByteBuf;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.net.ScantMemory;
+import org.junit.jupiter.api.Test;
+
+class DirectMemoryTest {
+  private final ByteBuf buffer = new ScantMemory(1000).directBuffer(100);
+
+  @Test
+  void makeRoom_noneLeft_isAnErrorThatSaysForWhat() {
+    DirectMemory.makeRoom(buffer.writeZero(100), 400);
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> DirectMemory.makeRoom(buffer, 901));
+    assertEquals(Status.UNAVAILABLE, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.startsWith("there is no room for 1001 bytes of a request"), message);
+    assertTrue(DirectMemory.isBehind(refusal.saying("in other words")));
+    assertFalse(DirectMemory.isBehind(StatusException.unavailable("of another memory")));
+    buffer.release();
+  }
+
+  @Test
+  void write_ofATextWithoutRoom_isRefused() {
+    assertThrows(
+        StatusException.class,
+        () -> Json.write(buffer, json -> json.writeRaw("7".repeat(100_000))));
+    buffer.release();
+  }
+
+  /** A lack of Java's heap is a fault of the server. */
+  @Test
+  void makeRoom_onTheHeap_failsAsJavaDoes() {
+    buffer.release();
+    ByteBuf heap =
+        new UnpooledHeapByteBuf(UnpooledByteBufAllocator.DEFAULT, 10, 100) {
+          @Override
+          public ByteBuf capacity(int newCapacity) {
+            throw new OutOfMemoryError("on purpose");
+          }
+        };
+    assertThrows(OutOfMemoryError.class, () -> DirectMemory.makeRoom(heap, 20));
+    heap.release();
+  }
+
+  @Test
+  void refused_moreThanThereCouldEverBe_isSaidSo() {
+    buffer.release();
+    StatusException refusal = DirectMemory.refused(Long.MAX_VALUE, new OutOfMemoryError());
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+  }
+}
