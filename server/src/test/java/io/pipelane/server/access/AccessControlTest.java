@@ -143,6 +143,7 @@ class AccessControlTest {
         "  - {name: a, sha256: \"D\", roles: [infer], concurrent-requests: 0.5}",
         "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 1, burst: 1.5}",
         "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 0.00001}",
+        "  - {name: a, sha256: \"D\", roles: [infer], models: [a], models: [\"*\"]}",
         "  - {name: a, sha256: \"D\", roles: [infer], priority: }",
         "  - {name: a, sha256: \"D\", roles: [infer]}\n  - {name: b, sha256: \"D\", roles: [infer]}",
         "  - {name: \"a/b\", sha256: \"D\", roles: [infer]}",
