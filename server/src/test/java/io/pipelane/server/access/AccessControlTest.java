@@ -69,6 +69,18 @@ class AccessControlTest {
     }
   }
 
+  /** As is made of a variable that is not set. */
+  @Test
+  void key_thatIsEmpty_isNoneThoughTheFileHasItsDigest() throws IOException {
+    try (AccessControl access =
+        Keys.of(
+            folder,
+            Keys.entry("a", "roles: [infer]").replace(KeyText.digest("a"), KeyText.digest("")))) {
+      refused(access, null, "");
+      refused(access, "Bearer  ", null);
+    }
+  }
+
   @Test
   void priority_offlineKey_asksOfflineWhateverItsRequestsSay() throws IOException {
     InferenceRequest online =
