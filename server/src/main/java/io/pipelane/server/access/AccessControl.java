@@ -158,7 +158,7 @@ public final class AccessControl implements AutoCloseable {
       return Caller.ANYBODY;
     }
     String credential = authorization == null ? apiKey : bearer(authorization);
-    if (credential == null) {
+    if (credential == null || credential.isEmpty()) {
       throw new StatusException(
           Status.UNAUTHENTICATED, "an API key is needed; send it as " + how());
     }

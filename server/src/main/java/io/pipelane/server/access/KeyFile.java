@@ -1,5 +1,6 @@
 package io.pipelane.server.access;
 
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
@@ -31,7 +32,9 @@ final class KeyFile {
   private static final Set<String> MEMBERS =
       Stream.concat(Stream.of("name", "sha256", "roles", "models"), WrittenLimits.MEMBERS.stream())
           .collect(Collectors.toUnmodifiableSet());
-  private static final ObjectMapper YAML = new ObjectMapper(new YAMLFactory());
+  private static final ObjectMapper YAML =
+      new ObjectMapper(
+          YAMLFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build());
 
   private final Path file;
   private final LongSupplier nanoClock;

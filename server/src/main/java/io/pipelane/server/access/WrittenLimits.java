@@ -12,11 +12,13 @@ import java.util.function.Function;
  * @param refused says to whoever wrote them what is wrong
  */
 record WrittenLimits(JsonNode node, Function<String, StatusException> refused) {
-  /** What may be written. */
-  static final Set<String> MEMBERS =
-      Set.of("requests-per-second", "burst", "concurrent-requests", "priority");
+  private static final String RATE = "requests-per-second";
 
-  private static final int MAXIMUM_CONCURRENCY = 1_000_000;
+  /** What may be written. */
+  static final Set<String> MEMBERS = Set.of(RATE, "burst", "concurrent-requests", "priority");
+
+  private static final int MAXIMUM_COUNT = 1_000_000;
+  private static final double MINIMUM_RATE = 1e-3;
   private static final double MAXIMUM_RATE = 1e9;
 
   /**
@@ -25,12 +27,10 @@ record WrittenLimits(JsonNode node, Function<String, StatusException> refused) {
    * @param otherwise those that hold where nothing is written
    */
   Allowance.Limits over(Allowance.Limits otherwise) {
-    double rate = number("requests-per-second", otherwise.requestsPerSecond(), MAXIMUM_RATE);
-    int evenly = node.has("requests-per-second") ? Allowance.Limits.burst(rate) : otherwise.burst();
+    double rate = rate(otherwise.requestsPerSecond());
+    int evenly = node.has(RATE) ? Allowance.Limits.burst(rate) : otherwise.burst();
     return new Allowance.Limits(
-        rate,
-        (int) number("burst", evenly, MAXIMUM_CONCURRENCY),
-        (int) number("concurrent-requests", otherwise.concurrentRequests(), MAXIMUM_CONCURRENCY));
+        rate, count("burst", evenly), count("concurrent-requests", otherwise.concurrentRequests()));
   }
 
   /** Whether all that is asked is offline work. */
@@ -45,15 +45,31 @@ record WrittenLimits(JsonNode node, Function<String, StatusException> refused) {
     };
   }
 
-  private double number(String member, double otherwise, double maximum) {
-    JsonNode written = node.path(member);
+  private double rate(double otherwise) {
+    JsonNode written = node.path(RATE);
     if (written.isMissingNode()) {
       return otherwise;
     }
     double value = written.asDouble();
-    if (!written.isNumber() || !(value > 0) || value > maximum) {
+    if (!written.isNumber() || !(value >= MINIMUM_RATE) || value > MAXIMUM_RATE) {
       throw refused.apply(
-          "%s must be a number above 0, at most %.0f, not %s".formatted(member, maximum, written));
+          "%s must be a number from %s to %.0f, not %s"
+              .formatted(RATE, MINIMUM_RATE, MAXIMUM_RATE, written));
+    }
+    return value;
+  }
+
+  private int count(String member, int otherwise) {
+    JsonNode written = node.path(member);
+    if (written.isMissingNode()) {
+      return otherwise;
+    }
+    int value =
+        written.canConvertToExactIntegral() && written.canConvertToInt() ? written.intValue() : 0;
+    if (value < 1 || value > MAXIMUM_COUNT) {
+      throw refused.apply(
+          "%s must be a whole number from 1 to %d, not %s"
+              .formatted(member, MAXIMUM_COUNT, written));
     }
     return value;
   }

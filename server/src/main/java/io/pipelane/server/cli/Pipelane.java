@@ -49,6 +49,13 @@ public final class Pipelane implements Runnable {
   /** Read when the first of its classes is used. */
   private static final String LOG_MANAGER_PROPERTY = "java.util.logging.manager";
 
+  /**
+   * Read when the first client speaks TLS. Each handshake anew costs as much as that of a new
+   * connection, and HTTP/2 knows none (RFC 9113, section 9.2.1).
+   */
+  private static final String NO_RENEGOTIATION_PROPERTY =
+      "jdk.tls.rejectClientInitiatedRenegotiation";
+
   /** It serves on when nobody takes what it prints. */
   private static final String SERVE = "serve";
 
@@ -60,6 +67,7 @@ public final class Pipelane implements Runnable {
   public static void main(String[] arguments) {
     setUnlessSaid(LOG_FORMAT_PROPERTY, LOG_FORMAT);
     setUnlessSaid(LOG_MANAGER_PROPERTY, LastingLogManager.class.getName());
+    setUnlessSaid(NO_RENEGOTIATION_PROPERTY, "true");
     if (arguments.length > 0 && arguments[0].equals(SERVE)) {
       System.exit(commandLine().execute(arguments));
     }

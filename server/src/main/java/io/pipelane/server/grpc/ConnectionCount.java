@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.pipelane.server.net.AnswerPace;
+import io.pipelane.server.net.UnheardReset;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -32,6 +33,7 @@ final class ConnectionCount extends ChannelInboundHandlerAdapter {
       return;
     }
     connection.closeFuture().addListener(_ -> open.decrementAndGet());
+    UnheardReset.watch(connection);
     connection.pipeline().addLast(new AnswerPace(idleTimeout));
     context.fireChannelRead(accepted);
   }

@@ -12,6 +12,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.net.UnheardReset;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -133,6 +134,7 @@ final class Forwarder {
   }
 
   private void setUp(Channel channel, HostAddress host) {
+    UnheardReset.watch(channel);
     if (host.secure()) {
       SslHandler handler = settings.tls.newHandler(channel.alloc(), host.host(), host.port());
       handler.setHandshakeTimeout(settings.connectTimeout.toMillis(), TimeUnit.MILLISECONDS);

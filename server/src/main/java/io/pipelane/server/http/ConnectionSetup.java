@@ -13,6 +13,7 @@ import io.netty.handler.codec.http2.Http2StreamFrameToHttpObjectCodec;
 import io.netty.handler.timeout.IdleStateHandler;
 import io.pipelane.server.net.AnswerPace;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.net.UnheardReset;
 import io.pipelane.server.protocol.LatestDescription;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -67,6 +68,7 @@ final class ConnectionSetup {
 
   /** Readies a new connection, whose protocol shows with its first bytes. */
   void begin(Channel channel) {
+    UnheardReset.watch(channel);
     channel.pipeline().addLast(new AnswerPace(settings.idleTimeout()));
     settings
         .tls()

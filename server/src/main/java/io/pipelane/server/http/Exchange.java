@@ -130,7 +130,8 @@ final class Exchange {
   }
 
   /**
-   * Answers with a head, behind which the channel belongs to what is told it, until it closes.
+   * Answers with a head, behind which the channel belongs to what is told it, until it closes. So
+   * long the request is under way for its caller.
    *
    * <p>A client that goes before that has the exchange abandoned.
    */
@@ -140,8 +141,14 @@ final class Exchange {
       return;
     }
     Runnable giveUp = whenAbandoned;
-    stream = follower;
+    stream =
+        channel -> {
+          channel.closeFuture().addListener(_ -> caller.end());
+          follower.accept(channel);
+        };
+    begun = false; // It does not end with its head, nor does what to do without its client.
     settle(head);
+    begun = true;
     whenAbandoned = giveUp;
   }
 

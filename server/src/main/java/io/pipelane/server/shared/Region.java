@@ -125,9 +125,8 @@ final class Region {
   void check(RegionPart part) {
     if (part.offset() > spec.byteSize() - part.byteSize()) {
       throw RegionSpec.invalid(
-          "bytes %d to %d are not inside region \"%s\" of %d bytes"
-              .formatted(
-                  part.offset(), part.offset() + part.byteSize(), spec.name(), spec.byteSize()));
+          "%d bytes at offset %d are not inside region \"%s\" of %d bytes"
+              .formatted(part.byteSize(), part.offset(), spec.name(), spec.byteSize()));
     }
   }
 

@@ -69,6 +69,18 @@ class AccessControlTest {
     }
   }
 
+  /** As is made of a variable that is not set. */
+  @Test
+  void key_thatIsEmpty_isNoneThoughTheFileHasItsDigest() throws IOException {
+    try (AccessControl access =
+        Keys.of(
+            folder,
+            Keys.entry("a", "roles: [infer]").replace(KeyText.digest("a"), KeyText.digest("")))) {
+      refused(access, null, "");
+      refused(access, "Bearer  ", null);
+    }
+  }
+
   @Test
   void priority_offlineKey_asksOfflineWhateverItsRequestsSay() throws IOException {
     InferenceRequest online =
@@ -140,6 +152,10 @@ class AccessControlTest {
         "  - {name: a, sha256: \"D\", roles: [infer], models: [\"a*b\"]}",
         "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 0}",
         "  - {name: a, sha256: \"D\", roles: [infer], concurrent-requests: many}",
+        "  - {name: a, sha256: \"D\", roles: [infer], concurrent-requests: 0.5}",
+        "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 1, burst: 1.5}",
+        "  - {name: a, sha256: \"D\", roles: [infer], requests-per-second: 0.00001}",
+        "  - {name: a, sha256: \"D\", roles: [infer], models: [a], models: [\"*\"]}",
         "  - {name: a, sha256: \"D\", roles: [infer], priority: }",
         "  - {name: a, sha256: \"D\", roles: [infer]}\n  - {name: b, sha256: \"D\", roles: [infer]}",
         "  - {name: \"a/b\", sha256: \"D\", roles: [infer]}",

@@ -212,6 +212,7 @@ class TokensTest {
         rsa(c -> c.claim("limits", Map.of("request-per-second", 7))),
         rsa(c -> c.claim("limits", Map.of("requests-per-second", 0))),
         rsa(c -> c.claim("limits", Map.of("concurrent-requests", "many"))),
+        rsa(c -> c.claim("limits", Map.of("concurrent-requests", 0.5))),
         rsa(c -> c.claim("limits", Map.of("priority", "high"))),
         rsa(c -> c) + "x",
         withOtherClaims(rsa(c -> c.claim("roles", "infer"))),

@@ -106,6 +106,38 @@ class HttpServerTest {
     return Requests.inferBinary("echo", json, data);
   }
 
+  /** Long before they would be taken for idle. */
+  @ParameterizedTest
+  @MethodSource("transports")
+  void clientsThatResetWhileTheySend_areHeardOf(Transport transport) throws IOException {
+    byte[] half =
+        Requests.bytes(
+            Requests.head("POST /v2/models/echo/infer", "Content-Length: 2000000\r\n"),
+            new byte[1_000_000]);
+    try (HttpServer server =
+        start(settings(transport), FakeCatalog.usual(), EchoService.inline())) {
+      List<Socket> clients = new ArrayList<>();
+      for (int i = 0; i < CONNECTION_LIMIT; i++) {
+        clients.add(connect(server));
+      }
+      awaitConnections(server, CONNECTION_LIMIT);
+      for (Socket client : clients) {
+        client.getOutputStream().write(half);
+        client.setSoLinger(true, 0);
+        client.close();
+      }
+      awaitConnections(server, 0);
+    }
+  }
+
+  private static void awaitConnections(HttpServer server, int count) {
+    long begin = System.nanoTime();
+    while (server.connections() != count) {
+      assertTrue(System.nanoTime() - begin < 10e9, server.connections() + " are open");
+      Thread.onSpinWait();
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("transports")
   void everyTransport_answersSmallAndLargeRequestsInOrder(Transport transport) throws Exception {

@@ -19,12 +19,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(60)
 class RequestsUnderWayTest {
   private static final String KEY = "Authorization: Bearer one\r\n";
+  private static final String EVENTS = "GET /v2/pipelane/events";
   private static final String INFER = "POST /v2/models/echo/infer";
 
   @TempDir Path folder;
 
   private void with(Consumer<Conversation> client) throws IOException {
-    String entry = Keys.entry("one", "roles: [infer, manage], concurrent-requests: 1");
+    String entry = Keys.entry("one", "roles: [infer, manage, observe], concurrent-requests: 1");
     try (AccessControl access = Keys.of(folder, entry);
         Conversation conversation =
             new Conversation(
@@ -55,6 +56,17 @@ class RequestsUnderWayTest {
         });
   }
 
+  @Test
+  void streamOfEvents_isUnderWayUntilItsClientGoes() throws IOException {
+    with(
+        conversation -> {
+          conversation.send(head(EVENTS, ""));
+          assertEquals(429, besides(conversation).status());
+          conversation.disconnect();
+          assertEquals(200, besides(conversation).status());
+        });
+  }
+
   /** It is not asked for its body. */
   @Test
   void requestThatIsOneTooMany_isRefusedByItsHead() throws IOException {
@@ -80,6 +92,8 @@ class RequestsUnderWayTest {
         new End("head refused", c -> c.send(head("POST /v2/models/echo/nothing", ""))),
         new End("no such model", c -> c.send(head("GET /v2/models/none", ""))),
         new End("no body", c -> c.send(head(INFER, ""))),
+        new End("head of events", c -> c.send(head("HEAD /v2/pipelane/events", ""))),
+        new End("gone from events", c -> c.send(head(EVENTS, "")).disconnect()),
         new End("too large by its head", c -> c.send(head(INFER, "Content-Length: 99999999\r\n"))),
         new End(
             "too large as it comes",
