@@ -4,13 +4,17 @@
 # picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
 # concurrent one would take processor time from inference. JAVA_OPTS can say otherwise.
 #
+# Room for classes is there from the start: a collection for want of it would come early and shrink
+# the heap to some tens of megabytes, and then there is a pause every few seconds instead of every
+# half a minute.
+#
 # Netty is let into java.nio so that its buffers' memory is not filled with zeros first, which takes
 # longer than filling it with a large answer. Its search for leaks is left to the tests.
 
 # shellcheck disable=SC2034 # for those that source this
 java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
 --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
--Dio.netty.leakDetection.level=disabled"
+-Dio.netty.leakDetection.level=disabled -XX:MetaspaceSize=128m"
 
 # Ends a program that lies in folder $1 if a class path cannot name that.
 require_no_colon() {

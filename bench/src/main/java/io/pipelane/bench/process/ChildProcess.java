@@ -32,7 +32,8 @@ public final class ChildProcess implements AutoCloseable {
           "--sun-misc-unsafe-memory-access=allow",
           "--add-opens=java.base/java.nio=ALL-UNNAMED",
           "-Dio.netty.tryReflectionSetAccessible=true",
-          "-Dio.netty.leakDetection.level=disabled");
+          "-Dio.netty.leakDetection.level=disabled",
+          "-XX:MetaspaceSize=128m");
 
   private static final String LISTENING = "Listening on ";
   private static final String GRPC = "gRPC on ";
