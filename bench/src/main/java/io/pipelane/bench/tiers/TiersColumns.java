@@ -45,7 +45,7 @@ final class TiersColumns {
               + " turn before and after the transfer, and its mean counts. Aimed at: 0.95 of direct.",
           "Direct reader: --threads threads that read the same weights file past the page cache"
               + " (O_DIRECT), 256 KiB, 1 MiB or 4 MiB at a time, and throw it away; the fastest of the three counts.",
-          "Disk to device: the model's transfer, on the CPU, from its begin until the last byte lies"
+          "Disk to device: the model's transfer, from its begin until the last byte lies"
               + " in a device page, nothing of it in the page cache at first (posix_fadvise; read from disk is what the system says of it). The"
               + " host tier holds nothing (host-tier.memory 0B), as nobody can drop a file that it"
               + " has mapped.",

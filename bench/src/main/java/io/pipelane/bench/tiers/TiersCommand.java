@@ -8,7 +8,6 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -23,12 +22,13 @@ import picocli.CommandLine.Spec;
     name = "tiers",
     description =
         "Transfers and requests of models that are on disk only, beside a reader that "
-            + "throws away what it reads, on the CPU.",
+            + "throws away what it reads.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TiersCommand implements Callable<Integer> {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private BenchOptions options = new BenchOptions();
+  @Mixin private AcceleratorOptions accelerator = new AcceleratorOptions(1);
 
   @Option(
       names = "--model",
@@ -49,9 +49,10 @@ public final class TiersCommand implements Callable<Integer> {
       throw new IllegalArgumentException("--threads must be between 1 and 64: " + threads);
     }
     Path work = options.work();
-    AskedModels models = new AskedModels(work, new AcceleratorOptions(1), null);
+    AskedModels models = new AskedModels(work, accelerator, null);
     Results results = new Results(TiersColumns.TITLE, TiersColumns.ALL, TiersColumns.NOTES);
-    Map<String, String> settings = new HashMap<>();
+    Map<String, String> settings = accelerator.serverSettings(work);
+    settings.put("workers.isolation", "thread");
     settings.put("host-tier.memory", "0B");
     settings.put("residency.prefetch", "false");
     String runtimeVersion = "";
@@ -70,7 +71,8 @@ public final class TiersCommand implements Callable<Integer> {
       results.aim(asked.name(), TiersColumns.RATIO, ">= 0.95");
       results.aim(asked.name(), TiersColumns.FULL_RATIO, ">= 0.95");
     }
-    options.publish(spec, results, runtimeVersion, Map.of("device", "cpu"));
+    options.publish(
+        spec, results, runtimeVersion, Map.of("device", accelerator.device().toString()));
     return 0;
   }
 }
