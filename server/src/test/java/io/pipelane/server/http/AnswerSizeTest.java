@@ -75,6 +75,11 @@ class AnswerSizeTest {
     handler.place(name, TensorType.INT64, Shape.of(bytes / 8), bytes);
   }
 
+  private static void assertTooMuchJson(long bytes, Reply reply) {
+    assertEquals(413, reply.status(), reply.text());
+    assertTrue(reply.text().contains("have %d bytes or more".formatted(bytes)), reply.text());
+  }
+
   @Test
   void outputs_thatJsonIsWantedOf_addUp() {
     Reply reply =
@@ -84,8 +89,7 @@ class AnswerSizeTest {
               place(handler, "y_a", 800);
               place(handler, "y_b", (256 << 20) - 8);
             });
-    assertEquals(413, reply.status(), reply.text());
-    assertTrue(reply.text().contains("have 268436248 bytes or more"), reply.text());
+    assertTooMuchJson(268436248, reply);
   }
 
   @Test
@@ -97,8 +101,7 @@ class AnswerSizeTest {
               place(handler, "y_a", 800);
               place(handler, "y_b", (256 << 20) + 8);
             });
-    assertEquals(413, reply.status(), reply.text());
-    assertTrue(reply.text().contains("have 268435464 bytes or more"), reply.text());
+    assertTooMuchJson(268435464, reply);
   }
 
   /** A run in a worker process asks once more for a place that it was refused. */
@@ -112,7 +115,6 @@ class AnswerSizeTest {
               assertThrows(StatusException.class, () -> place(handler, "y_b", (256 << 20) - 8));
               place(handler, "y_b", (256 << 20) - 8);
             });
-    assertEquals(413, reply.status(), reply.text());
-    assertTrue(reply.text().contains("have 268436248 bytes or more"), reply.text());
+    assertTooMuchJson(268436248, reply);
   }
 }
