@@ -63,7 +63,7 @@ class SpanningServingTest {
     declare("there", "step1", 0, "step2", 1);
     declare("back", "step3", 1, "step4", 0);
     Map<String, String> settings =
-        TwoDevices.settings(parts * LAYERS * WIDTH * WIDTH * Float.BYTES + "B", 1);
+        TwoDevices.settings(parts * LAYERS * WIDTH * WIDTH * Float.BYTES + "B", parts);
     settings.put("repository.path", folder.resolve("models").toString());
     settings.put("repository.cache", SharedCache.folder().toString());
     settings.put("workers.isolation", isolation);
