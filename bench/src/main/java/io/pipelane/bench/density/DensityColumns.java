@@ -77,7 +77,7 @@ final class DensityColumns {
               + " copies and runs beside them take from each other, remapping, and, before and behind each row, the"
               + " segments of warm runs that come as often as requests do. On both sides pages are kept"
               + " by the same profile. What a warm request takes beside its segments comes with the last"
-              + " of them.",
+              + " of them. One that has stood in line takes less by what warm runs in a line did.",
           "off/allowed: how far the simulator is from the device, over what it may be: 5 % of a mean, 10"
               + " % of a p99, or 0.1 ms where that is more. Up to 1 it agrees.",
           "One lane, first come, first served, each request in a run of its own. Medians over rounds, each with other requests.");

@@ -112,7 +112,8 @@ final class DensityRounds {
             scene.measured(warm, profiles),
             scene.costs().model(scene.plan(), scene.usual(profiles).segmentNanos()),
             measured.transferNanos(),
-            measured.remapPageNanos());
+            measured.remapPageNanos(),
+            warm.hiddenNanos());
     List<SimulatedModel> models =
         IntStream.range(0, variants).mapToObj(i -> model.named("variant " + i)).toList();
     SimulatorSettings settings =

@@ -105,13 +105,24 @@ final class LiveDevice implements AutoCloseable {
     return new InputTensor(input.name(), input.type(), input.shape(), data);
   }
 
-  /** Runs that find their weights there, of one variant after another; each begins in its time. */
+  /**
+   * Runs that find their weights there, of one variant after another; each begins in its time, and
+   * at the end as many stand in line.
+   */
   void warmRuns(WarmRuns runs, Duration interval) {
     for (int i = 0; i < requests.size() + WARMUP; i++) {
       run(i % requests.size(), interval);
     }
     for (int i = 0; i < SAMPLES; i++) {
       runs.add(run(i % requests.size(), interval));
+    }
+    Answers line = new Answers(SAMPLES, outputs, this::bytesLoaded);
+    for (int i = 0; i < SAMPLES; i++) {
+      switcher.submit(requests.get(i % requests.size()), line.handler(i));
+    }
+    line.await();
+    for (int i = 1; i < SAMPLES; i++) {
+      runs.addInLine(line.endNanos(i) - line.endNanos(i - 1) - line.stallNanos(i));
     }
   }
 

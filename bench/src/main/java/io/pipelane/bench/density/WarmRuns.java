@@ -6,11 +6,15 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The times of runs that found their weights there, one after another with pauses in between. */
+/**
+ * The times of runs that found their weights there, one after another with pauses in between, and
+ * of some that stood in line.
+ */
 final class WarmRuns {
   private final List<long[]> segments = new ArrayList<>();
   private final List<Double> computing = new ArrayList<>();
   private final List<Double> latencies = new ArrayList<>();
+  private final List<Double> inLine = new ArrayList<>();
 
   /** Counts a run; what it has waited all the same is left out. */
   void add(LiveDevice.Run run) {
@@ -20,6 +24,11 @@ final class WarmRuns {
     if (told != null) {
       segments.add(told);
     }
+  }
+
+  /** Counts a run by the time from the answer before it to its own, without its stall. */
+  void addInLine(long nanos) {
+    inLine.add((double) nanos);
   }
 
   /** How long each segment computes; the median of each. Empty where runs have not told. */
@@ -40,6 +49,11 @@ final class WarmRuns {
   /** From a request's coming to its answer. */
   long latencyNanos() {
     return median(latencies);
+  }
+
+  /** What of a request is hidden behind the one before it, where it stood in line. */
+  long hiddenNanos() {
+    return inLine.isEmpty() ? 0 : Math.max(0, latencyNanos() - median(inLine));
   }
 
   private static long median(List<Double> values) {

@@ -2,6 +2,8 @@ package io.pipelane.bench.tiers;
 
 import io.pipelane.modelstore.host.DirectFile;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -14,34 +16,69 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntFunction;
 
 /**
- * A reader of a file past the page cache with a few threads, which throws it away: what the disk
- * gives, with nothing done to the bytes.
+ * A reader of a file past the page cache with a few threads: what the disk gives, with nothing done
+ * to the bytes. It keeps them, in memory that has room for all and that it always has, or throws
+ * them away. Of a virtual disk the latter may be faster: small buffers that are filled again and
+ * again stay in the host's caches.
  */
-final class DirectReader {
+final class DirectReader implements AutoCloseable {
   private static final int[] CHUNK_BYTES = {256 << 10, 1 << 20, 4 << 20};
+  private static final int MOST_CHUNK_BYTES = 4 << 20;
 
-  private DirectReader() {}
+  private final Path file;
+  private final long bytes;
+  private final int threads;
+  private final int alignment;
+  private final Arena arena = Arena.ofShared();
+  private final MemorySegment kept;
+
+  /** Takes memory for all of a file. */
+  DirectReader(Path file, int threads) throws IOException {
+    this.file = file;
+    this.bytes = Files.size(file);
+    this.threads = threads;
+    this.alignment = Math.toIntExact(Files.getFileStore(file).getBlockSize());
+    long whole = Math.ceilDiv(bytes, MOST_CHUNK_BYTES) * MOST_CHUNK_BYTES;
+    this.kept = arena.allocate(whole, alignment).fill((byte) 1);
+  }
+
+  /** A place for what is read at an offset. */
+  private interface Places {
+    ByteBuffer at(long offset, int chunkBytes);
+  }
 
   /**
-   * Reads all of a file in chunks of some sizes.
+   * Reads all of the file in chunks of some sizes, and keeps it.
    *
    * @return bytes a second, with those of the best size
    * @throws IOException when the file system reads nothing past the page cache, or fails
    */
-  static double bytesPerSecond(Path file, int threads) throws IOException, InterruptedException {
+  double bytesPerSecond() throws IOException, InterruptedException {
+    return best(_ -> (at, chunkBytes) -> kept.asSlice(at, chunkBytes).asByteBuffer());
+  }
+
+  /** The same, where each thread has one buffer. */
+  double thrownAwayBytesPerSecond() throws IOException, InterruptedException {
+    return best(
+        size -> {
+          ByteBuffer buffer = ByteBuffer.allocateDirect(size + alignment).alignedSlice(alignment);
+          return (_, chunkBytes) -> buffer.clear().limit(chunkBytes);
+        });
+  }
+
+  private double best(IntFunction<Places> ofThread) throws IOException, InterruptedException {
     double best = 0;
     for (int chunkBytes : CHUNK_BYTES) {
-      best = Math.max(best, bytesPerSecond(file, threads, chunkBytes));
+      best = Math.max(best, bytesPerSecond(chunkBytes, ofThread));
     }
     return best;
   }
 
-  private static double bytesPerSecond(Path file, int threads, int chunkBytes)
+  private double bytesPerSecond(int chunkBytes, IntFunction<Places> ofThread)
       throws IOException, InterruptedException {
-    int alignment = Math.toIntExact(Files.getFileStore(file).getBlockSize());
-    long bytes = Files.size(file);
     AtomicLong next = new AtomicLong();
     long begin = System.nanoTime();
     try (FileChannel channel =
@@ -52,7 +89,7 @@ final class DirectReader {
         readers.add(
             executor.submit(
                 () -> {
-                  read(channel, bytes, next, chunkBytes, alignment);
+                  read(channel, next, chunkBytes, ofThread.apply(chunkBytes));
                   return null;
                 }));
       }
@@ -65,16 +102,18 @@ final class DirectReader {
     return bytes * 1e9 / (System.nanoTime() - begin);
   }
 
-  private static void read(
-      FileChannel channel, long bytes, AtomicLong next, int chunkBytes, int alignment)
+  private void read(FileChannel channel, AtomicLong next, int chunkBytes, Places places)
       throws IOException {
-    ByteBuffer buffer = ByteBuffer.allocateDirect(chunkBytes + alignment).alignedSlice(alignment);
     for (long at = next.getAndAdd(chunkBytes); at < bytes; at = next.getAndAdd(chunkBytes)) {
-      buffer.clear().limit(chunkBytes);
       long expected = Math.min(chunkBytes, bytes - at);
-      if (channel.read(buffer, at) < expected) {
+      if (channel.read(places.at(at, chunkBytes), at) < expected) {
         throw new IOException("a read at byte " + at + " ended early");
       }
     }
+  }
+
+  @Override
+  public void close() {
+    arena.close();
   }
 }

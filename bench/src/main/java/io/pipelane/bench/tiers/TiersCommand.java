@@ -21,8 +21,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "tiers",
     description =
-        "Transfers and requests of models that are on disk only, beside a reader that "
-            + "throws away what it reads.",
+        "Transfers and requests of models that are on disk only, beside a reader of the same "
+            + "files that does nothing with them.",
     mixinStandardHelpOptions = true,
     sortOptions = false)
 public final class TiersCommand implements Callable<Integer> {

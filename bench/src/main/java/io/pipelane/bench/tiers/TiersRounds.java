@@ -20,7 +20,7 @@ final class TiersRounds implements AutoCloseable {
   private final LocalCaller caller;
   private final Path weights;
   private final long bytes;
-  private final int threads;
+  private final DirectReader reader;
   private final FilledTier tier;
 
   /**
@@ -32,7 +32,6 @@ final class TiersRounds implements AutoCloseable {
   TiersRounds(LocalPipelane server, AskedModel asked, Path cache, int threads) throws IOException {
     this.server = server;
     this.asked = asked;
-    this.threads = threads;
     caller = server.caller(asked, Priority.ONLINE);
     bytes = server.memory().weights().entries().getFirst().weightBytes();
     try (Stream<Path> files = Files.walk(cache)) {
@@ -44,6 +43,7 @@ final class TiersRounds implements AutoCloseable {
               .orElseThrow(() -> new IOException("no weights of " + bytes + " bytes in " + cache));
     }
     tier = new FilledTier(weights);
+    reader = new DirectReader(weights, threads);
   }
 
   /** Measures a round. */
@@ -55,23 +55,25 @@ final class TiersRounds implements AutoCloseable {
 
     onDiskOnly();
     double fromDisk = Timing.millis(caller);
-    double before = DirectReader.bytesPerSecond(weights, threads);
+    double before = reader.bytesPerSecond();
     onDiskOnly();
     long readBefore = bytesRead();
     double transferMillis = Timing.millis(() -> server.warmUp(asked.model()));
     long read = bytesRead() - readBefore;
-    double after = DirectReader.bytesPerSecond(weights, threads);
+    double after = reader.bytesPerSecond();
     double direct = (before + after) / 2;
     onDiskOnly();
     double full = tier.steadyBytesPerSecond();
-    double afterFull = DirectReader.bytesPerSecond(weights, threads);
+    double afterFull = reader.bytesPerSecond();
     onDiskOnly();
     double first = tier.firstBytesPerSecond();
-    double afterFirst = DirectReader.bytesPerSecond(weights, threads);
+    double afterFirst = reader.bytesPerSecond();
+    double thrownAway = reader.thrownAwayBytesPerSecond();
     double transfer = bytes * 1e3 / transferMillis;
     double serial = bytes * 1e3 / direct + warm;
 
     results.add(row, TiersColumns.DIRECT, direct / 1e6);
+    results.add(row, TiersColumns.THROWN_AWAY, thrownAway / 1e6);
     results.add(row, TiersColumns.TRANSFER, transfer / 1e6);
     results.add(row, TiersColumns.RATIO, transfer / direct);
     results.add(row, TiersColumns.FULL, full / 1e6);
@@ -103,6 +105,7 @@ final class TiersRounds implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    reader.close();
     tier.close();
   }
 }

@@ -115,6 +115,11 @@ final class SimulatedMemory {
     return residents.get(index).model.pipeline().warmNanos();
   }
 
+  /** What of a run that has waited for its turn is hidden behind the one before it. */
+  long hiddenNanos(int index) {
+    return residents.get(index).model.hiddenNanos();
+  }
+
   /** What a run would lose by missing weights if it began now. */
   long expectedStallNanos(int index, long now, long linkFree) {
     Resident resident = residents.get(index);

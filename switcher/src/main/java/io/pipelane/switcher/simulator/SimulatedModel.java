@@ -12,6 +12,8 @@ import io.pipelane.switcher.grouping.PipelineModel;
  * @param transferNanos what a run loses by any transfer, however short
  * @param remapPageNanos what putting a page that stayed under its addresses takes, where another
  *     model of the structure was there
+ * @param hiddenNanos of a run that has waited for its turn, what is hidden behind the one before
+ *     it: its inputs have come, and neither device nor threads have to be woken up
  */
 public record SimulatedModel(
     String name,
@@ -19,16 +21,18 @@ public record SimulatedModel(
     PipelineModel pipeline,
     PipelineModel supposed,
     long transferNanos,
-    long remapPageNanos) {
+    long remapPageNanos,
+    long hiddenNanos) {
 
-  /** One whose profile is right. */
+  /** One whose profile is right, and of whose runs nothing is hidden. */
   public SimulatedModel(
       String name, Plan plan, PipelineModel pipeline, long transferNanos, long remapPageNanos) {
-    this(name, plan, pipeline, pipeline, transferNanos, remapPageNanos);
+    this(name, plan, pipeline, pipeline, transferNanos, remapPageNanos, 0);
   }
 
   /** Another model of the same structure. */
   public SimulatedModel named(String other) {
-    return new SimulatedModel(other, plan, pipeline, supposed, transferNanos, remapPageNanos);
+    return new SimulatedModel(
+        other, plan, pipeline, supposed, transferNanos, remapPageNanos, hiddenNanos);
   }
 }

@@ -41,9 +41,11 @@ public final class Simulator {
   /**
    * A run under way.
    *
+   * @param warmNanos what it takes with all weights there
    * @param endNanos as far as it is known
    */
-  private record Running(long beginNanos, SimulatedMemory.Start start, long endNanos) {}
+  private record Running(
+      long beginNanos, SimulatedMemory.Start start, long warmNanos, long endNanos) {}
 
   /**
    * An event of the simulation; those of one moment come in the order in which they were foreseen.
@@ -140,7 +142,8 @@ public final class Simulator {
       }
       line.begin(now);
       idleLanes--;
-      run(request, model, recording);
+      boolean waited = trace.get(request).nanos() < now;
+      run(request, model, waited ? memory.hiddenNanos(model) : 0, recording);
     }
   }
 
@@ -151,18 +154,17 @@ public final class Simulator {
       return;
     }
     running.remove(request);
-    long warm = memory.warmNanos(trace.get(request).model());
-    recording.ran(request, stallNanos(run, warm), run.beginNanos, now);
+    recording.ran(request, stallNanos(run), run.beginNanos, now);
     idleLanes++;
     line.ended(request);
     memory.ran(trace.get(request).model());
   }
 
-  private long stallNanos(Running run, long warmNanos) {
+  private long stallNanos(Running run) {
     if (!settings.friction().stallIsExcess()) {
       return run.start.prediction().stallNanos();
     }
-    return run.start.waits() ? Math.max(0, run.endNanos - run.beginNanos - warmNanos) : 0;
+    return run.start.waits() ? Math.max(0, run.endNanos - run.beginNanos - run.warmNanos) : 0;
   }
 
   /** Copies are beside all that runs for a while. */
@@ -172,14 +174,14 @@ public final class Simulator {
           long beside = Math.max(0, Math.min(untilNanos, run.endNanos) - beginNanos);
           double share = settings.friction().contention().computingLost();
           long end = run.endNanos + Math.round(share * beside);
-          return new Running(run.beginNanos, run.start, end);
+          return new Running(run.beginNanos, run.start, run.warmNanos, end);
         });
   }
 
-  private void run(int request, int model, Recording recording) {
+  private void run(int request, int model, long hiddenNanos, Recording recording) {
     SimulatedMemory.Start start = memory.begin(model, now, linkFree);
     List<Group> sent = start.sent();
-    long end = now + start.prediction().totalNanos();
+    long end = now + start.prediction().totalNanos() - hiddenNanos;
     if (!sent.isEmpty()) {
       slowRuns(Math.max(now, linkFree), start.linkFree());
       for (Group group : sent) {
@@ -189,7 +191,7 @@ public final class Simulator {
       foresee(linkFree, Kind.LINK_FREE, model);
     }
     recording.began(request, sent.stream().mapToLong(Group::byteSize).sum());
-    running.put(request, new Running(now, start, end));
+    running.put(request, new Running(now, start, memory.warmNanos(model) - hiddenNanos, end));
     foresee(end, Kind.RAN, request);
   }
 

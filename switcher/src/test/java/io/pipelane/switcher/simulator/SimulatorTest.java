@@ -41,6 +41,19 @@ class SimulatorTest {
   }
 
   @Test
+  void replay_runHasStoodInLine_whatIsHiddenBehindTheOneBeforeIsNoTimeOfIts() {
+    SimulatedModel whole = model("a", 4, 500);
+    SimulatedModel model =
+        new SimulatedModel("a", whole.plan(), whole.pipeline(), whole.pipeline(), 0, 0, 300);
+    List<TracedUse> trace =
+        List.of(new TracedUse(0, 0), new TracedUse(1_000_000, 0), new TracedUse(1_000_100, 0));
+    Replay replay = replay(settings(4, Policy.EXPECTED_STALL, false), List.of(model), trace);
+    assertEquals(4 * 500, replay.latencyNanos()[1], "the lane was idle");
+    assertEquals(4 * 500 - 100 + 4 * 500 - 300, replay.latencyNanos()[2]);
+    assertEquals(0, replay.stallNanos()[2]);
+  }
+
+  @Test
   void replay_withAnObjective_refusesWhatCannotMakeIt() {
     SimulatedModel model = model("a", 4, 500);
     long cold = 4 * COPY_NANOS + 500;
