@@ -10,6 +10,7 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Ledger;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -109,7 +111,8 @@ public final class LinksCommand implements Callable<Integer> {
       AskedModel asked, DeviceSelection devices, long weightBytes, Results results)
       throws Exception {
     Path repository = options.work().resolve("peers-" + asked.model());
-    List<String> copies = ModelCopies.write(repository, asked.file(), asked.model(), 3);
+    List<String> copies =
+        ModelCopies.write(repository, asked.file(), asked.model(), requests.ordinals().size() + 1);
     for (boolean peers : List.of(false, true)) {
       Map<String, String> settings = settings(asked, devices);
       settings.put("device.memory", Long.toString(weightBytes * 3 / 2));
@@ -124,15 +127,25 @@ public final class LinksCommand implements Callable<Integer> {
       Console.say(spec, row);
       try (LocalPipelane server = LocalPipelane.start(repository, options.work(), settings)) {
         List<Tensor> inputs = server.inputs(asked, copies.getFirst());
-        // Homes are given in turns: the first and the last are on one device.
-        PeerRounds rounds =
-            new PeerRounds(server, row, List.of(copies.get(0), copies.get(2)), inputs);
+        PeerRounds rounds = new PeerRounds(server, row, neighbours(server, copies), inputs);
         rounds.warmUp(options.warmup());
         for (int round = 0; round < options.rounds(); round++) {
           rounds.measure(options.length(), results);
         }
       }
     }
+  }
+
+  /** Two models of one device; one more than there are devices must share one. */
+  private static List<String> neighbours(LocalPipelane server, List<String> copies) {
+    return copies.stream()
+        .collect(Collectors.groupingBy(name -> server.devices().devices(new ModelVersion(name, 1))))
+        .values()
+        .stream()
+        .filter(names -> names.size() > 1)
+        .map(names -> names.subList(0, 2))
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("no two of " + copies + " share a device"));
   }
 
   /** Of one of several alike. */
