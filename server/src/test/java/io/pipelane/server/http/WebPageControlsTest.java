@@ -2,7 +2,9 @@ package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.server.catalog.ModelCatalog.Entry;
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -10,6 +12,48 @@ import org.junit.jupiter.api.Test;
  * The page in use: from the keyboard, with what is wrong, and with connections that come and go.
  */
 class WebPageControlsTest extends WebPageFixture {
+  @Test
+  void form_saysWhatItLacks_andAsksAgainForAModelThatItCouldNotBeToldOf()
+      throws IOException, InterruptedException {
+    FakeCatalog catalog = catalog();
+    List<Entry> usual = catalog.entries;
+    catalog.entries = List.of(LOADING);
+    try (HttpServer server = start(catalog);
+        Browser browser = browser()) {
+      browser.open(server.url() + "/");
+      browser.await(note() + " === 'no model is ready'");
+      assertEquals("true", browser.evaluate("document.getElementById('send').disabled"));
+
+      browser.evaluate(
+          "window.ask = fetch; window.fetch = (url, ...rest) =>"
+              + " url.includes('/models/') ? Promise.reject(Error('cut off')) : ask(url, ...rest)");
+      catalog.entries = usual;
+      browser.await(note() + " === 'cut off'");
+      browser.evaluate("window.fetch = ask; 0");
+      browser.await("!document.getElementById('send').disabled");
+      assertEquals("", browser.evaluate(note()));
+
+      String values = "document.querySelector('#request-inputs textarea')";
+      browser.evaluate(
+          "const fill = document.querySelector('#request-inputs select'); fill.value = 'values';"
+              + " fill.dispatchEvent(new Event('change')); %s.value = '1, x'".formatted(values));
+      browser.evaluate("document.getElementById('send').click()");
+      assertEquals(
+          "x: values with commas between them are needed, such as 1, 2, 3",
+          browser.evaluate(note()));
+      browser.evaluate(values + ".value = '12345678, 0.12345678, 2, 3'");
+      browser.evaluate("document.getElementById('send').click()");
+      browser.await("document.querySelector('#answer .output') !== null");
+      assertEquals(
+          "12345678, 0.123457, 2, 3",
+          browser.evaluate("document.querySelector('#answer .output').textContent"));
+    }
+  }
+
+  private static String note() {
+    return "document.getElementById('request-note').textContent";
+  }
+
   @Test
   void page_isOfflineWhereAConnectionHasDiedUnheard_andTakesNoKeyThatNoHeaderCanCarry()
       throws IOException, InterruptedException {
