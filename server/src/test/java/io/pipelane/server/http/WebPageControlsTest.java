@@ -13,6 +13,35 @@ import org.junit.jupiter.api.Test;
  */
 class WebPageControlsTest extends WebPageFixture {
   @Test
+  void models_areSortedFromTheKeyboard() throws IOException, InterruptedException {
+    try (HttpServer server = start(catalog());
+        Browser browser = browser()) {
+      browser.open(server.url() + "/");
+      browser.await("document.querySelectorAll('#models tbody tr').length === 3");
+      String sorted =
+          "[...document.querySelectorAll('#models th[aria-sort]')]"
+              + ".map(head => head.dataset.sort + ' ' + head.ariaSort).join()";
+      assertEquals("name ascending", browser.evaluate(sorted));
+      press(browser, "size");
+      assertEquals("size descending", browser.evaluate(sorted));
+      assertEquals(EVIL + " / 2", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
+      press(browser, "name");
+      assertEquals("name ascending", browser.evaluate(sorted));
+      assertEquals("echo / 2", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
+    }
+  }
+
+  private static void press(Browser browser, String heading) {
+    browser.evaluate(
+        "document.querySelector('th[data-sort=%s] button').focus()".formatted(heading));
+    for (String type : List.of("keyDown", "keyUp")) {
+      browser.call(
+          "Input.dispatchKeyEvent",
+          Map.of("type", type, "key", "Enter", "text", "\r", "windowsVirtualKeyCode", 13));
+    }
+  }
+
+  @Test
   void form_saysWhatItLacks_andAsksAgainForAModelThatItCouldNotBeToldOf()
       throws IOException, InterruptedException {
     FakeCatalog catalog = catalog();
