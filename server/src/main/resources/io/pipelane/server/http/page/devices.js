@@ -7,6 +7,9 @@ import { key } from "./rates.js";
 /** More pages than this share their squares. */
 const MOST_SQUARES = 800;
 
+/** Facts that are told in a sentence. */
+const LONG = new Set(["Because", "Offline evictions", "Multiprocessors of its own"]);
+
 /** A budget's kinds; what none of them takes is free. */
 class Budget {
   constructor(parent, name, kinds) {
@@ -52,7 +55,8 @@ class Device {
       "Offline running", "Runs that made way", "Offline evictions", "Multiprocessors of its own"]) {
       const value = element("dd");
       this.values.set(name, value);
-      this.facts.append(element("div", {}, element("dt", { textContent: name }), value));
+      this.facts.append(element("div", { className: LONG.has(name) ? "long" : "" },
+        element("dt", { textContent: name }), value));
     }
     this.element = element("div", { className: "device" },
       element("div", { className: "title" }, this.name, this.about),
@@ -66,7 +70,8 @@ class Device {
     const squares = pages(device, models, colours);
     const share = squares.pagesPerSquare;
     say(this.pagesTitle, `Pages of ${bytes(device.page_bytes)}`
-      + (share > 1 ? `, ${share} to a square` : ""));
+      + (share > 1 ? `, ${share} to a square` : "")
+      + (device.shared_bytes > 0 ? `; sharing saves ${bytes(device.shared_bytes)}` : ""));
     children(this.pages, squares.list, () => element("i"), (square, { owner, hue }) => {
       const kind = hue ? "filled" : owner ? "other" : "";
       if (square.className !== kind) {
@@ -153,31 +158,41 @@ function pages(device, models, colours) {
   const total = Math.max(1, Math.round(device.capacity_bytes / device.page_bytes));
   const pagesPerSquare = Math.ceil(total / MOST_SQUARES);
   const list = [];
-  let lent = 0;
-  for (const model of models) {
-    const held = Math.round(on(model, device.name).resident_bytes / device.page_bytes);
-    lent += held;
-    const owner = `${model.name} / ${model.version}: ${held} pages`;
-    fill(list, held / pagesPerSquare, { owner, hue: colours.get(key(model)) });
-  }
+  let end = 0;
+  const fill = (count, square) => {
+    end += count;
+    while (list.length < Math.round(end / pagesPerSquare)) {
+      list.push(square);
+    }
+  };
   const lanes = Math.round(device.lane_borrowed_bytes / device.page_bytes);
-  const others = Math.round(device.lent_bytes / device.page_bytes) - lent - lanes;
-  fill(list, others / pagesPerSquare, { owner: `other models: ${others} pages` });
-  fill(list, lanes / pagesPerSquare, { owner: `lanes: ${lanes} pages` });
-  fill(list, Math.max(0, total / pagesPerSquare - list.length), { owner: "" });
+  const lent = Math.round(device.lent_bytes / device.page_bytes) - lanes;
+  const held = models.map((model) => {
+    const weights = on(model, device.name);
+    return Math.round((weights.resident_bytes + weights.in_place_copied_bytes) / device.page_bytes);
+  });
+  const sum = held.reduce((a, b) => a + b, 0);
+  // A page that models share is lent once and counted with each: all of them together get its square.
+  const part = sum > lent ? lent / sum : 1;
+  models.forEach((model, i) => fill(held[i] * part,
+    { owner: `${model.name} / ${model.version}: ${held[i]} pages`, hue: colours.get(key(model)) }));
+  const others = lent - Math.round(sum * part);
+  fill(others, { owner: `other models: ${others} pages` });
+  fill(lanes, { owner: `lanes: ${lanes} pages` });
+  fill(total - lent - lanes, { owner: "" });
   return { list, pagesPerSquare };
-}
-
-function fill(list, count, square) {
-  for (let i = 0; i < Math.round(count); i++) {
-    list.push(square);
-  }
 }
 
 /** Takes charge of the devices; answers the function that updates them. */
 export function devices(parent) {
   const shown = new Map();
   return (state, rates, colours) => {
+    for (const [name, gone] of shown) {
+      if (state.devices.every((device) => device.name !== name)) {
+        gone.element.remove();
+        shown.delete(name);
+      }
+    }
     for (const device of state.devices) {
       if (!shown.has(device.name)) {
         shown.set(device.name, new Device());

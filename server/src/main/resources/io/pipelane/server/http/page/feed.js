@@ -1,12 +1,19 @@
 // The server's events, read as a stream so that an API key can be sent along.
 
 const RETRY_MILLIS = 2000;
+
+/** States come every second; a connection that brings none for so long has died unheard. */
+const SILENCE_MILLIS = 10_000;
 const KEY = "pipelane-api-key";
 
 /** The header fields that let a request in. */
 export function credentials() {
   const key = sessionStorage.getItem(KEY);
   return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+export function hasKey() {
+  return Boolean(sessionStorage.getItem(KEY));
 }
 
 export function useKey(key) {
@@ -19,11 +26,22 @@ export function useKey(key) {
  */
 export async function follow(onState, onStatus) {
   for (;;) {
+    const silence = new AbortController();
+    let timer;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), SILENCE_MILLIS);
+    };
     try {
-      const response = await fetch("v2/pipelane/events", { headers: credentials() });
+      heard();
+      const response = await fetch("v2/pipelane/events",
+        { headers: credentials(), signal: silence.signal });
       if (response.ok) {
         onStatus("live");
-        await read(response.body, onState);
+        await read(response.body, (state) => {
+          heard();
+          onState(state);
+        });
         onStatus("offline");
       } else {
         const needsKey = response.status === 401 || response.status === 403;
@@ -31,6 +49,8 @@ export async function follow(onState, onStatus) {
       }
     } catch {
       onStatus("offline");
+    } finally {
+      clearTimeout(timer);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MILLIS));
   }

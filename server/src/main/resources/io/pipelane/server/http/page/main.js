@@ -2,7 +2,7 @@
 
 import { devices } from "./devices.js";
 import { say } from "./dom.js";
-import { follow, useKey } from "./feed.js";
+import { follow, hasKey, useKey } from "./feed.js";
 import { hues, models } from "./models.js";
 import { Window } from "./rates.js";
 import { requests } from "./request.js";
@@ -30,7 +30,7 @@ const views = [
 
 at("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  useKey(at("key").value);
+  useKey(at("key").value.trim());
   at("key").value = "";
 });
 
@@ -43,7 +43,7 @@ follow(
   },
   (status, reason) => {
     const [word, kind] = WORDS[status];
-    say(at("status"), status === "refused" && reason ? reason : word);
+    say(at("status"), reason && (status === "refused" || hasKey()) ? reason : word);
     at("status").className = `pill ${kind}`;
     at("key-form").hidden = status !== "key";
   });

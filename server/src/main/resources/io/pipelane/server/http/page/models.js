@@ -47,7 +47,7 @@ class Row {
     say(this.name, model.version ? `${model.name} / ${model.version}` : model.name);
     const notes = model.notes ?? [];
     say(this.reason, model.reason || notes.join("; "));
-    this.element.title = notes.join("\n");
+    this.element.title = [model.reason, ...notes].filter((text) => text).join("\n");
     say(this.kind, model.class ?? "");
     say(this.state, model.state.toLowerCase());
     this.state.className = `pill ${STATES[model.state]}`;
@@ -104,9 +104,10 @@ export function models(table, filter, count) {
   const body = table.tBodies[0];
   let sort = "name";
   for (const head of table.querySelectorAll("th[data-sort]")) {
-    head.addEventListener("click", () => {
+    head.firstElementChild.addEventListener("click", () => {
       sort = head.dataset.sort;
-      table.querySelectorAll("th").forEach((th) => th.classList.toggle("sorted", th === head));
+      table.querySelector("th[aria-sort]").removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", SORTS[sort] ? "descending" : "ascending");
       arrange();
     });
   }

@@ -21,12 +21,13 @@ class Input {
       this.fill.append(element("option", { textContent: way }));
     }
     this.values = element("textarea", {
-      hidden: true, placeholder: declared.datatype === "BYTES" ? "one string a line" : "1, 2, 3 ...",
+      hidden: true, ariaLabel: `Values of ${declared.name}`,
+      placeholder: declared.datatype === "BYTES" ? "one string a line" : "1, 2, 3 ...",
     });
     this.fill.value = { BYTES: "values", FP32: "random", FP16: "random" }[declared.datatype] ?? "ones";
     this.fill.addEventListener("change", () => this.#showValues());
     this.#showValues();
-    this.element = element("div", {},
+    this.element = element("div", { role: "group", ariaLabel: `Input ${declared.name}` },
       element("div", { className: "fields" },
         element("span", { className: "input-name", textContent: declared.name }),
         element("span", { className: "quiet",
@@ -51,10 +52,18 @@ class Input {
     return { name, datatype, shape, data: this.#data(count) };
   }
 
+  #parsed() {
+    try {
+      return JSON.parse(`[${this.values.value}]`);
+    } catch {
+      throw new Error(`${this.declared.name}: values with commas between them are needed, such as 1, 2, 3`);
+    }
+  }
+
   #data(count) {
     const { datatype } = this.declared;
     if (this.fill.value === "values") {
-      return datatype === "BYTES" ? this.values.value.split("\n") : JSON.parse(`[${this.values.value}]`);
+      return datatype === "BYTES" ? this.values.value.split("\n") : this.#parsed();
     }
     const element = {
       zeros: () => 0,
@@ -72,17 +81,20 @@ class Input {
 
 /** Takes charge of the form; answers the function that updates its models. */
 export function requests(form, select, inputsElement, send, note, answer) {
-  let offered = "";
+  let offered;
+  let described;
   let inputs = [];
   let wanted = 0;
 
   async function describe() {
     const asked = ++wanted;
+    described = select.value;
     send.disabled = true;
     inputs = [];
     inputsElement.replaceChildren();
     answer.replaceChildren();
     if (!select.value) {
+      say(note, "no model is ready");
       return;
     }
     const response = await fetch(path(select.value), { headers: credentials() });
@@ -137,7 +149,18 @@ export function requests(form, select, inputsElement, send, note, answer) {
     answer.replaceChildren(summary, ...result.outputs.map(output));
   }
 
-  select.addEventListener("change", () => describe().catch((error) => say(note, error.message)));
+  /** What cannot be told of a model now is asked again when the next state comes. */
+  function choose() {
+    const chosen = select.value;
+    describe().catch((error) => {
+      if (chosen === select.value) {
+        described = undefined;
+        say(note, error.message);
+      }
+    });
+  }
+
+  select.addEventListener("change", choose);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
@@ -146,18 +169,18 @@ export function requests(form, select, inputsElement, send, note, answer) {
   return (state) => {
     const ready = state.models.filter((model) => model.state === "READY");
     const names = ready.map(key).join("\n");
-    if (names === offered) {
-      return;
+    if (names !== offered) {
+      offered = names;
+      const chosen = select.value;
+      select.replaceChildren(...ready.map((model) =>
+        element("option", { value: path(model), textContent: `${model.name} / ${model.version}` })));
+      select.value = [...select.options].some((option) => option.value === chosen)
+        ? chosen
+        : (select.options[0]?.value ?? "");
+      select.disabled = ready.length === 0;
     }
-    offered = names;
-    const chosen = select.value;
-    select.replaceChildren(...ready.map((model) =>
-      element("option", { value: path(model), textContent: `${model.name} / ${model.version}` })));
-    select.value = [...select.options].some((option) => option.value === chosen)
-      ? chosen
-      : (select.options[0]?.value ?? "");
-    if (select.value !== chosen) {
-      describe().catch((error) => say(note, error.message));
+    if (select.value !== described) {
+      choose();
     }
   };
 }
@@ -171,7 +194,9 @@ function path(model) {
 
 function output(tensor) {
   const values = tensor.data.slice(0, MOST_VALUES_SHOWN)
-    .map((value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value));
+    .map((value) => (Number.isInteger(value) || typeof value !== "number"
+      ? value
+      : Number(value.toPrecision(6))));
   const rest = tensor.data.length - values.length;
   return element("div", {},
     element("div", { className: "fields" },

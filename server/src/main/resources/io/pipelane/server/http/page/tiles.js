@@ -11,7 +11,7 @@ class Tile {
 
   constructor(parent, name, read) {
     this.read = read;
-    this.number = element("span");
+    this.number = element("span", { textContent: "–" });
     this.unit = element("small");
     this.chart = document.createElementNS(SVG, "svg");
     this.chart.setAttribute("viewBox", `0 0 ${POINTS - 1} 30`);
