@@ -23,7 +23,7 @@ final class RemoteHost {
   enum Outcome {
     /** With the host's answer. */
     ANSWERED,
-    /** With an answer by which another host could do better: 404 or 503. */
+    /** With an answer by which another host could do better: 401, 403, 404 or 503. */
     REFUSED,
     /** The connection did not come about, or broke. */
     LOST,
