@@ -71,7 +71,9 @@ public final class Forward {
     /** The connection broke, or the host has gone, before the answer was whole. */
     BROKEN,
     /** The answer did not come in time. */
-    LATE
+    LATE,
+    /** The answer is larger than any may be, or finds no room here. */
+    TOO_LARGE
   }
 
   /** The receiver of an attempt's end, told one, on the request's event loop. */
