@@ -46,7 +46,9 @@ record Announcement(
 
   private static final String CONTENT = "#";
 
-  private static final int LONGEST_TEXT = 1 << 20;
+  /** As much as etcd takes: so many models whose names are as long as a folder's may be. */
+  private static final int LONGEST_TEXT = 3 << 19;
+
   private static final long MOST_MICROS = 1L << 40;
 
   private static final JsonFactory JSON =

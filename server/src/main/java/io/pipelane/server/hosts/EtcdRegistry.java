@@ -86,7 +86,7 @@ final class EtcdRegistry implements HostRegistry {
         session.renew();
       }
       String next = word.get();
-      if (!next.equals(said)) {
+      if (!next.equals(said) || session.isDeleted()) {
         session.say(next);
         said = next;
       }

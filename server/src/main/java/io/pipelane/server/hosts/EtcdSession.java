@@ -47,6 +47,7 @@ final class EtcdSession implements AutoCloseable {
   private final long lease;
   private final BlockingQueue<WatchResponse> heard = new ArrayBlockingQueue<>(MOST_UNHEARD);
   private volatile @Nullable Throwable broken;
+  private boolean isDeleted;
 
   private EtcdSession(EtcdSettings settings, Client client, long lease) {
     this.settings = settings;
@@ -81,9 +82,15 @@ final class EtcdSession implements AutoCloseable {
   /** Has all hosts know what this one says. */
   void say(String word) throws IOException, InterruptedException {
     PutOption bound = PutOption.builder().withLeaseId(lease).build();
+    isDeleted = false;
     await(
         client.getKVClient().put(bytes(settings.prefix() + settings.own()), bytes(word), bound),
         settings.patience());
+  }
+
+  /** Whether somebody has deleted what this host said, or a host that took its name has gone. */
+  boolean isDeleted() {
+    return isDeleted;
   }
 
   void renew() throws IOException, InterruptedException {
@@ -156,7 +163,10 @@ final class EtcdSession implements AutoCloseable {
     String host = host(event.getKeyValue());
     switch (event.getEventType()) {
       case PUT -> listener.said(host, text(event.getKeyValue().getValue()));
-      case DELETE -> listener.gone(host);
+      case DELETE -> {
+        isDeleted |= host.equals(settings.own());
+        listener.gone(host);
+      }
       case UNRECOGNIZED -> {}
     }
   }

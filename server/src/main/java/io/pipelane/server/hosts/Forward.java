@@ -36,10 +36,15 @@ public final class Forward {
    * @param body its pieces, which belong to whoever holds the answer
    */
   public record Answer(HttpResponseStatus status, HttpHeaders headers, List<ByteBuf> body) {
-    /** Whether another host may have a better one: the model is not there, or too much is. */
+    /**
+     * Whether another host may have a better one: the model is not there, too much is, or keys have
+     * changed that this host lets in, or is yet to turn away.
+     */
     boolean isRefusal() {
-      return status.equals(HttpResponseStatus.NOT_FOUND)
-          || status.equals(HttpResponseStatus.SERVICE_UNAVAILABLE);
+      return switch (status.code()) {
+        case 401, 403, 404, 503 -> true;
+        default -> false;
+      };
     }
 
     /** A field's number; -1 where it has none. */
@@ -66,7 +71,9 @@ public final class Forward {
     /** The connection broke, or the host has gone, before the answer was whole. */
     BROKEN,
     /** The answer did not come in time. */
-    LATE
+    LATE,
+    /** The answer is larger than any may be, or finds no room here. */
+    TOO_LARGE
   }
 
   /** The receiver of an attempt's end, told one, on the request's event loop. */

@@ -69,7 +69,7 @@ final class ForwardAttempt {
 
   private void connected(ChannelFuture done) {
     if (!done.isSuccess()) {
-      fail(Failure.UNREACHED);
+      unreached(done.cause());
       return;
     }
     SslHandler tls = done.channel().pipeline().get(SslHandler.class);
@@ -83,9 +83,16 @@ final class ForwardAttempt {
                   ready(done.channel());
                 } else {
                   done.channel().close();
-                  fail(Failure.UNREACHED);
+                  unreached(shaken.cause());
                 }
               });
+    }
+  }
+
+  private void unreached(Throwable cause) {
+    if (!ended) {
+      host.complainOf(cause);
+      fail(Failure.UNREACHED);
     }
   }
 
@@ -123,13 +130,25 @@ final class ForwardAttempt {
     }
   }
 
-  /** The connection has ended. */
-  void broken(boolean answerHadBegun) {
+  /** The answer is larger than any may be, or finds no room here. */
+  void tooLarge() {
+    fail(Failure.TOO_LARGE);
+  }
+
+  /**
+   * The connection has ended.
+   *
+   * @param cause null where it was simply closed
+   */
+  void broken(boolean answerHadBegun, @Nullable Throwable cause) {
     channel = null;
     if (onKept && !answerHadBegun && !ended) {
       onKept = false;
       connect();
     } else {
+      if (cause != null && !ended) {
+        host.complainOf(cause);
+      }
       fail(Failure.BROKEN);
     }
   }
@@ -149,10 +168,18 @@ final class ForwardAttempt {
 
   private void fail(Failure failure) {
     if (!ended) {
-      end(failure == Failure.LATE ? Outcome.LATE : Outcome.LOST);
+      end(outcome(failure));
       closeChannel();
       receiver.failed(failure);
     }
+  }
+
+  private static Outcome outcome(Failure failure) {
+    return switch (failure) {
+      case UNREACHED, BROKEN -> Outcome.LOST;
+      case LATE -> Outcome.LATE;
+      case TOO_LARGE -> Outcome.TOO_LARGE;
+    };
   }
 
   /** Gives it up; the receiver is told nothing any more. */

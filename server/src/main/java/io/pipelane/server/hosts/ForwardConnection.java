@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
+import io.pipelane.server.protocol.DirectMemory;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +22,16 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a close that fails has closed the channel
 final class ForwardConnection extends ChannelInboundHandlerAdapter {
+  /** As much as the answer to a client can have. */
+  private static final long LARGEST_ANSWER = Integer.MAX_VALUE;
+
   private final Forwarder forwarder;
   private final HostAddress host;
   private @Nullable ForwardAttempt attempt;
   private @Nullable HttpResponse head;
   private List<ByteBuf> body = new ArrayList<>();
+  private long bodyBytes;
+  private @Nullable Throwable trouble;
 
   ForwardConnection(Forwarder forwarder, HostAddress host) {
     this.forwarder = forwarder;
@@ -60,6 +66,11 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
           context.close();
           return;
         }
+        bodyBytes += content.content().readableBytes();
+        if (bodyBytes > LARGEST_ANSWER) {
+          tooLarge(context);
+          return;
+        }
         if (content.content().isReadable()) {
           body.add(content.content().retain());
         }
@@ -87,6 +98,7 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
     attempt = null;
     head = null;
     body = new ArrayList<>();
+    bodyBytes = 0;
     if (HttpUtil.isKeepAlive(response)) {
       forwarder.keep(context.channel(), host);
     } else {
@@ -108,7 +120,21 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    context.close();
+    if (DirectMemory.isBehind(cause)) {
+      tooLarge(context);
+    } else {
+      trouble = cause;
+      context.close();
+    }
+  }
+
+  private void tooLarge(ChannelHandlerContext context) {
+    ForwardAttempt ended = attempt;
+    attempt = null;
+    context.close(); // Which gives back what has come.
+    if (ended != null) {
+      ended.tooLarge();
+    }
   }
 
   @Override
@@ -121,7 +147,7 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
     body.forEach(ByteBuf::release);
     body = new ArrayList<>();
     if (broken != null) {
-      broken.broken(begun);
+      broken.broken(begun, trouble);
     }
   }
 }

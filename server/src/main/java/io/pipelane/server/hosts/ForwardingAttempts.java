@@ -112,10 +112,13 @@ public final class ForwardingAttempts implements Forward.Receiver {
   @Override
   public void failed(Failure failure) {
     RemoteHost asked = host;
-    if (asked != null && failure != Failure.LATE) {
+    boolean isLost = failure == Failure.UNREACHED || failure == Failure.BROKEN;
+    if (asked != null && isLost) {
       hosts.suspect(asked);
     }
-    if (failure == Failure.LATE) {
+    if (failure == Failure.TOO_LARGE) {
+      end(asked + " has given a larger answer than this one finds room for; ask for less");
+    } else if (failure == Failure.LATE) {
       end(asked + " has not answered in time; the request may still run there");
     } else if (failure == Failure.BROKEN && once) {
       end(asked + " has gone during a step of a sequence; begin the sequence anew");

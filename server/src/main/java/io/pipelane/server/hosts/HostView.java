@@ -1,5 +1,6 @@
 package io.pipelane.server.hosts;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
@@ -26,6 +27,7 @@ final class HostView implements HostRegistry.Listener {
   /** More are left aside. */
   private static final int MOST_HOSTS = 1024;
 
+  private final HostAddress ownAddress;
   private final String own;
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
@@ -45,21 +47,22 @@ final class HostView implements HostRegistry.Listener {
   /**
    * A view of nobody.
    *
-   * @param own this host's name, which is left out
+   * @param own this host's address, which is left out; if it is spoken to by TLS, so are others
    * @param ownInstance what tells this start of it from another process that takes its name
    * @param resolver looks names up; may block, and throws nothing
    * @param lookups has it done
    * @param lease how long a host may be unknown to a registry that is back before it has gone
    */
   HostView(
-      String own,
+      HostAddress own,
       String ownInstance,
       Function<HostAddress, InetSocketAddress> resolver,
       Executor lookups,
       Duration lease,
       LongSupplier nanoClock,
       HostCounters counters) {
-    this.own = own;
+    this.ownAddress = own;
+    this.own = own.toString();
     this.ownInstance = ownInstance;
     this.resolver = resolver;
     this.lookups = lookups;
@@ -138,6 +141,7 @@ final class HostView implements HostRegistry.Listener {
   private @Nullable Announcement read(String host, String text) {
     try {
       Announcement announcement = Announcement.read(text);
+      checkTls(announcement.address());
       complainedOf.remove(host);
       return announcement;
     } catch (StatusException e) {
@@ -145,6 +149,15 @@ final class HostView implements HostRegistry.Listener {
         LOG.log(Level.WARNING, "host {0} is left aside: {1}", host, e.getMessage());
       }
       return null;
+    }
+  }
+
+  /** Whoever can write to the registry could have keys sent to himself in plain text otherwise. */
+  private void checkTls(HostAddress address) {
+    if (ownAddress.secure() && !address.secure()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "it does not speak TLS, as this one does, so it is sent no request");
     }
   }
 

@@ -78,7 +78,7 @@ public final class Hosts implements AutoCloseable {
     LocalAnnouncement announcement = new LocalAnnouncement(address, instance, catalog, load);
     HostView view =
         new HostView(
-            name,
+            address,
             instance,
             HostAddress::resolve,
             Thread::startVirtualThread,

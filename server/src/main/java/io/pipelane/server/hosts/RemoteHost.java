@@ -1,6 +1,7 @@
 package io.pipelane.server.hosts;
 
 import io.pipelane.server.state.HostsOverview;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,12 +24,14 @@ final class RemoteHost {
   enum Outcome {
     /** With the host's answer. */
     ANSWERED,
-    /** With an answer by which another host could do better: 404 or 503. */
+    /** With an answer by which another host could do better: 401, 403, 404 or 503. */
     REFUSED,
     /** The connection did not come about, or broke. */
     LOST,
     /** No answer came in time. */
     LATE,
+    /** The answer was larger than any may be, or found no room here. */
+    TOO_LARGE,
     /** The client had gone. */
     CANCELLED
   }
@@ -40,6 +43,8 @@ final class RemoteHost {
   private record Word(
       Announcement announcement, Map<String, List<OfferedModel>> models, AtomicInteger since) {}
 
+  private static final System.Logger LOG = System.getLogger(RemoteHost.class.getName());
+
   /** A name that was not known is looked up again after so long. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -47,6 +52,7 @@ final class RemoteHost {
   private final HostCounters counters;
   private final AtomicInteger underWay = new AtomicInteger();
   private final AtomicBoolean lookingUp = new AtomicBoolean();
+  private final AtomicBoolean complainedOf = new AtomicBoolean();
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
   private volatile InetSocketAddress socket;
   private volatile Word word;
@@ -130,6 +136,13 @@ final class RemoteHost {
     }
     suspectUntilNanos = nanos;
     suspect = true;
+  }
+
+  /** Says why a request was lost there, once until it has answered one. */
+  void complainOf(Throwable cause) {
+    if (!complainedOf.getAndSet(true)) {
+      LOG.log(Level.WARNING, "host {0} cannot be asked: {1}", address, cause.toString());
+    }
   }
 
   boolean isSuspect(long nowNanos) {
@@ -230,6 +243,9 @@ final class RemoteHost {
       watchers.remove(whenGone);
       since.decrementAndGet();
       underWay.decrementAndGet();
+      if (outcome == Outcome.ANSWERED && complainedOf.get()) {
+        complainedOf.set(false);
+      }
       counters.count(address.toString(), outcome);
     }
   }

@@ -87,6 +87,16 @@ class AnnouncementTest {
     assertThrows(StatusException.class, () -> Announcement.read(more));
   }
 
+  @Test
+  void read_takesAsManyModels_whoseNamesAreAsLongAsTheyMayBe() {
+    List<OfferedModel> most =
+        IntStream.range(0, Announcement.MOST_MODELS)
+            .mapToObj(i -> "%0255d".formatted(i))
+            .map(name -> new OfferedModel(name, 1_000_000_000, true, 1L << 40, "9f2c01d4ab37"))
+            .toList();
+    assertEquals(most, Announcement.read(of(most).write()).models());
+  }
+
   @ParameterizedTest
   @CsvSource({"-5, 0", "0, 0", "1, 1", "3, 3", "5, 4", "7, 6", "11, 8", "1000, 768", "1024, 1024"})
   void coarse_dropsWhatHardlyCounts(long micros, long expected) {

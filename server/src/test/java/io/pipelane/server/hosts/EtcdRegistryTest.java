@@ -30,6 +30,9 @@ import org.junit.jupiter.api.io.TempDir;
 class EtcdRegistryTest {
   private static final String PREFIX = "/test/hosts/";
 
+  /** Within which a test ends: a session that broke would say its word anew by itself. */
+  private static final Duration LONG_LEASE = Duration.ofMinutes(3);
+
   @TempDir private Path folder = Path.of("");
   private final List<EtcdRegistry> open = new ArrayList<>();
   private @Nullable Etcd etcd;
@@ -62,13 +65,17 @@ class EtcdRegistryTest {
   }
 
   private EtcdRegistry registry(String own) {
+    return registry(own, Duration.ofSeconds(2));
+  }
+
+  private EtcdRegistry registry(String own, Duration lease) {
     EtcdRegistry registry =
         new EtcdRegistry(
             new EtcdSettings(
                 List.of(etcd().url()),
                 PREFIX,
                 own,
-                Duration.ofSeconds(2),
+                lease,
                 Duration.ofMillis(20),
                 OutgoingTls.open(Optional.empty(), Optional.empty()).grpc()));
     open.add(registry);
@@ -244,5 +251,32 @@ class EtcdRegistryTest {
     heard.await(now -> now.gone.contains("a"));
     heard.awaitWords(Map.of("a", "one"));
     heard.await(now -> now.reached);
+  }
+
+  @Test
+  void wordThatSomebodyDeletes_isSaidAgain_thoughTheLeaseHoldsOn() throws Exception {
+    start();
+    Heard heard = new Heard();
+    registry("a", LONG_LEASE).start(() -> "one", heard);
+    heard.awaitWords(Map.of("a", "one"));
+    ByteSequence key = ByteSequence.from(PREFIX + "a", StandardCharsets.UTF_8);
+    try (Client client = Client.builder().endpoints(etcd().url()).build()) {
+      client.getKVClient().delete(key).get();
+    }
+    heard.await(now -> now.gone.contains("a"));
+    heard.awaitWords(Map.of("a", "one"));
+  }
+
+  @Test
+  void secondOneOfAName_takesItsWordBack_andTheFirstOneIsHeardOfAgain() throws Exception {
+    start();
+    Heard heard = new Heard();
+    registry("a", LONG_LEASE).start(() -> "one", heard);
+    heard.awaitWords(Map.of("a", "one"));
+    EtcdRegistry second = registry("a", LONG_LEASE);
+    second.start(() -> "two", new Heard());
+    heard.awaitWords(Map.of("a", "two"));
+    second.close();
+    heard.awaitWords(Map.of("a", "one"));
   }
 }

@@ -17,10 +17,11 @@ import org.junit.jupiter.api.Test;
 class HostViewTest {
   private static final Duration LEASE = Duration.ofSeconds(10);
 
+  private static final HostAddress OWN = new HostAddress("own", 80, false);
   private long now = Long.MAX_VALUE - 5; // It may wrap around.
   private final HostCounters counters = new HostCounters();
   private final HostView view =
-      new HostView("own:80", "1", this::resolve, Runnable::run, LEASE, () -> now, counters);
+      new HostView(OWN, "1", this::resolve, Runnable::run, LEASE, () -> now, counters);
   private final AtomicInteger cut = new AtomicInteger();
   private final AtomicInteger resolved = new AtomicInteger();
 
@@ -54,8 +55,7 @@ class HostViewTest {
   @Test
   void hostThatIsStillLookedUp_isNotAsked_andNobodyWaitsForThat() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow =
-        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
+    HostView slow = new HostView(OWN, "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     slow.said("a:80", word("a", "1"));
     slow.said("a:80", word("a", "1"));
     RemoteHost host = slow.hosts().iterator().next();
@@ -73,8 +73,7 @@ class HostViewTest {
   @Test
   void hostWithAnAddressInNumbers_isAskedAtOnce() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow =
-        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
+    HostView slow = new HostView(OWN, "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     for (String address : List.of("10.0.0.5", "fd00::5")) {
       String name = new HostAddress(address, 80, false).toString();
       slow.said(name, word(address, "1"));
@@ -89,6 +88,20 @@ class HostViewTest {
     String bad = word("b", "1").replace("b:80", "b:80000");
     view.all(Map.of("a:80", word("a", "1"), "b:80", bad, "c:80", word("c", "1")));
     assertEquals(List.of("a:80", "c:80"), names());
+  }
+
+  @Test
+  void hostWithoutTls_isLeftAside_byOneThatSpeaksIt_alsoWhereItTakesAnOthersName() {
+    HostAddress own = new HostAddress("own", 443, true);
+    HostView secure =
+        new HostView(own, "1", this::resolve, Runnable::run, LEASE, () -> now, counters);
+    String other =
+        new Announcement(new HostAddress("b", 443, true), "1", false, 1, 0, 0, List.of()).write();
+    secure.all(Map.of("a:80", word("a", "1"), "b:443", other));
+    assertEquals(1, secure.hosts().size());
+    assertTrue(secure.hosts().iterator().next().address.secure());
+    secure.said("b:443", other.replace("https", "http"));
+    assertEquals(0, secure.hosts().size());
   }
 
   @Test
@@ -215,8 +228,7 @@ class HostViewTest {
   @Test
   void hostThatStartsAnewDuringALookup_isLookedUpAgain() {
     List<Runnable> lookups = new ArrayList<>();
-    HostView slow =
-        new HostView("own:80", "1", this::resolve, lookups::add, LEASE, () -> now, counters);
+    HostView slow = new HostView(OWN, "1", this::resolve, lookups::add, LEASE, () -> now, counters);
     resolved.set(1);
     slow.said("a:80", word("a", "1"));
     slow.said("a:80", word("a", "2"));

@@ -246,7 +246,7 @@ class ForwardedRequestTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"400 Bad Request", "401 U", "413 T", "429 T", "500 I", "501 N", "507 I"})
+  @ValueSource(strings = {"400 Bad Request", "402 P", "413 T", "429 T", "500 I", "501 N", "507 I"})
   void errors_arePassedOn(String status) throws Exception {
     bothHave("far", false);
     first.then(status, "{\"error\":\"so\"}", "Retry-After: 7", "Connection: close");
@@ -268,7 +268,7 @@ class ForwardedRequestTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"503 Service Unavailable", "404 Not Found"})
+  @ValueSource(strings = {"503 Service Unavailable", "404 Not Found", "401 U", "403 F"})
   void refusal_isTakenToAnotherHost_andPassedOnWhenNobodyDoesBetter(String status)
       throws Exception {
     bothHave("far", false);
@@ -282,6 +282,15 @@ class ForwardedRequestTest {
     assertEquals("3", answer.headers().firstValue("Retry-After").orElse(""));
     assertEquals(2, counted(first, "refused"));
     assertEquals(0, hosts.counts().suspect());
+  }
+
+  @Test
+  void hostWithOtherKeys_doesNotAnswerForThisOne() throws Exception {
+    stallNanos = 1_000_000_000;
+    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
+    first.then("401 Unauthorized", "{\"error\":\"the API key is not known\"}");
+    assertEquals(200, ask(infer("echo", ECHO)).statusCode());
+    assertEquals(1, counted(first, "refused"));
   }
 
   @Test
