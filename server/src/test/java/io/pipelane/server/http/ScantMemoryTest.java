@@ -75,6 +75,14 @@ class ScantMemoryTest {
         Requests.post("/v2/models/echo/infer", small, RAW + "Content-Encoding: gzip\r\n"));
   }
 
+  @Test
+  void shortAnswer_isWrittenOnTheHeap_whereThereIsNoOtherRoom() {
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.channel.config().setAllocator(new ScantMemory(0));
+      assertEquals(200, conversation.send(Requests.get("/v2")).onlyReply().status());
+    }
+  }
+
   private static byte[] gzip(byte[] plain) throws IOException {
     ByteArrayOutputStream target = new ByteArrayOutputStream();
     try (GZIPOutputStream stream = new GZIPOutputStream(target)) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledHeapByteBuf;
+import io.netty.util.internal.PlatformDependent;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.ScantMemory;
@@ -35,6 +36,18 @@ class DirectMemoryTest {
         StatusException.class,
         () -> Json.write(buffer, json -> json.writeRaw("7".repeat(100_000))));
     buffer.release();
+  }
+
+  @Test
+  void whatIsLarge_leavesASixthToWhatIsSmall() {
+    buffer.release();
+    long most = PlatformDependent.maxDirectMemory();
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> DirectMemory.checkRoom(most - most / 6 + 1));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("and %d are left to small ones".formatted(most / 6)), message);
+    assertTrue(DirectMemory.isBehind(refusal));
   }
 
   /** A lack of Java's heap is a fault of the server. */
