@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledHeapByteBuf;
@@ -12,6 +13,8 @@ import io.netty.util.internal.PlatformDependent;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.ScantMemory;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class DirectMemoryTest {
@@ -48,6 +51,26 @@ class DirectMemoryTest {
     String message = String.valueOf(refusal.getMessage());
     assertTrue(message.contains("and %d are left to small ones".formatted(most / 6)), message);
     assertTrue(DirectMemory.isBehind(refusal));
+  }
+
+  @Test
+  void writer_ofWhatNobodyWaitsForAnyMore_isStopped() {
+    buffer.release();
+    ByteBuf ample = UnpooledByteBufAllocator.DEFAULT.directBuffer();
+    AtomicInteger looks = new AtomicInteger();
+    StatusException end =
+        assertThrows(
+            StatusException.class,
+            () -> Json.write(ample, () -> looks.incrementAndGet() > 2, this::writeForEver));
+    assertEquals(Status.CANCELLED, end.status());
+    ample.release();
+  }
+
+  private void writeForEver(JsonGenerator json) throws IOException {
+    json.writeStartArray();
+    while (true) {
+      json.writeNumber(1);
+    }
   }
 
   /** A lack of Java's heap is a fault of the server. */
