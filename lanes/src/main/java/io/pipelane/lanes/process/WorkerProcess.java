@@ -370,8 +370,9 @@ final class WorkerProcess {
       }
     }
     goneNanos = System.nanoTime();
-    if (isOfflineAlone && process.exitValue() == WorkerArea.TOLD_TO_END) {
-      underWay.accuseNobody();
+    boolean isTold = isOfflineAlone && process.exitValue() == WorkerArea.TOLD_TO_END;
+    if (isTold || process.exitValue() == WorkerArea.UNFIT) {
+      underWay.accuseNobody(); // Whoever asked last for memory need not be who has it.
     }
     output.awaitEnd();
     gone.countDown();

@@ -108,6 +108,9 @@ final class ForwardedCall implements ForwardingAttempts.End {
     ByteBuf bytes;
     try {
       bytes = MessageBytes.of(message, parts.allocator());
+    } catch (StatusException e) {
+      end.failed(e);
+      return;
     } catch (RuntimeException | OutOfMemoryError e) {
       end.failed(GrpcInferRun.internal(e));
       return;

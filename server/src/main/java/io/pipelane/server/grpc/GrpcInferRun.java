@@ -14,6 +14,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.PlacedOutputs;
+import io.pipelane.server.protocol.DirectMemory;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -335,6 +336,7 @@ final class GrpcInferRun implements ResultHandler {
     try {
       if (outcome == null && call != null && account != null) {
         ModelInferResponse message = InferMessageWriter.write(call, outputs.tensors());
+        DirectMemory.checkRoom(message.getSerializedSize()); // gRPC's own buffers end a call.
         account.answered();
         receiver.answered(message, AnswerHeaders.of(account));
       }

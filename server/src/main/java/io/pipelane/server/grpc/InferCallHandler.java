@@ -9,11 +9,14 @@ import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.net.CodecThreads;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /** The handler of ModelInfer, whose response headers tell how long the run waited for weights. */
 final class InferCallHandler implements ServerCallHandler<IncomingMessage, ModelInferResponse> {
+  private static final System.Logger LOG = System.getLogger(InferCallHandler.class.getName());
+
   /** Microseconds that the run waited for weights. */
   static final Metadata.Key<String> STALL_MICROS =
       Metadata.Key.of("pipelane-stall-us", Metadata.ASCII_STRING_MARSHALLER);
@@ -188,7 +191,12 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
         return;
       }
       call.sendHeaders(headers.metadata());
-      call.sendMessage(answer);
+      try {
+        call.sendMessage(answer);
+      } catch (OutOfMemoryError e) {
+        LOG.log(Level.WARNING, "a call was ended, as others took the room for its answer", e);
+        return; // By gRPC: nothing more can be said.
+      }
       call.close(io.grpc.Status.OK, new Metadata());
     }
 

@@ -7,6 +7,8 @@ import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.DirectMemory;
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -34,6 +36,8 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
    * No more than WINDOW requests are under way, and none is asked for while the client does not
    * take its answers.
    */
+
+  private static final System.Logger LOG = System.getLogger(InferStream.class.getName());
 
   /** Requests under way at a time. */
   static final int WINDOW = 32;
@@ -89,12 +93,26 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
 
     @Override
     public void failed(StatusException error) {
+      end(this, failure(error));
+    }
+
+    private ModelStreamInferResponse failure(StatusException error) {
       ModelStreamInferResponse.Builder answer =
           ModelStreamInferResponse.newBuilder().setErrorMessage(GrpcStatusMapping.text(error));
       if (!id.isEmpty()) {
         answer.setInferResponse(ModelInferResponse.newBuilder().setId(id));
       }
-      end(this, answer.build());
+      return answer.build();
+    }
+
+    /** What is sent: the answer, unless others have taken the room for it while it waited. */
+    private StreamAnswer answer(StreamAnswer kept) {
+      try {
+        DirectMemory.checkRoom(kept.size());
+        return kept;
+      } catch (StatusException e) {
+        return new StreamAnswer.Written(failure(e));
+      }
     }
   }
 
@@ -194,7 +212,13 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
   }
 
   private void put(StreamAnswer answer) {
-    answers.onNext(answer);
+    try {
+      answers.onNext(answer);
+    } catch (OutOfMemoryError e) { // By which gRPC has ended the call: nothing more can be said.
+      LOG.log(Level.WARNING, "a stream was ended, as others took the room for its answer", e);
+      cancel();
+      return;
+    }
     synchronized (this) {
       owedRequests++;
     }
@@ -223,7 +247,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
       Slot first = slots.peek();
       if (!isOver() && first != null && first.early != null) {
         slots.remove();
-        return first.early;
+        return first.answer(first.early);
       }
       sending = false;
       boolean isAnswered = failure == null && !cancelled && slots.isEmpty();

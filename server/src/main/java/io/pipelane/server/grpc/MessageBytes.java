@@ -4,6 +4,8 @@ import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.MessageLite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.pipelane.config.StatusException;
+import io.pipelane.server.protocol.DirectMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
@@ -11,10 +13,14 @@ import java.io.UncheckedIOException;
 final class MessageBytes {
   private MessageBytes() {}
 
-  /** A message's bytes, the caller's to release. */
+  /**
+   * A message's bytes, the caller's to release.
+   *
+   * @throws StatusException when there is no room for them: see {@link DirectMemory}
+   */
   static ByteBuf of(MessageLite message, ByteBufAllocator allocator) {
     int size = message.getSerializedSize();
-    ByteBuf bytes = allocator.directBuffer(Math.max(1, size));
+    ByteBuf bytes = DirectMemory.take(Math.max(1, size), allocator);
     try {
       CodedOutputStream output = CodedOutputStream.newInstance(bytes.nioBuffer(0, size));
       message.writeTo(output);

@@ -3,10 +3,10 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufInputStream;
-import io.netty.buffer.ByteBufOutputStream;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.GzipMembers;
+import io.pipelane.server.protocol.AnswerStream;
 import io.pipelane.server.protocol.DirectMemory;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,6 +14,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
@@ -59,8 +60,11 @@ enum Compression {
       return new DeflaterOutputStream(target, new Deflater(Deflater.BEST_SPEED), PIECE) {
         @Override
         public void close() throws IOException {
-          super.close();
-          def.end(); // Only one that it made itself is ended by the stream.
+          try {
+            super.close();
+          } finally {
+            def.end(); // Only one that it made itself is ended by the stream.
+          }
         }
       };
     }
@@ -142,12 +146,17 @@ enum Compression {
     }
   }
 
-  /** The same response with a compressed body; takes over the one given. */
-  Response compress(Response response, ByteBufAllocator allocator) {
+  /**
+   * The same response with a compressed body; takes over the one given.
+   *
+   * @param unwanted whether nobody waits for it any more
+   * @throws StatusException as {@link AnswerStream} does
+   */
+  Response compress(Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
     ByteBuf target = Response.newBody(allocator);
     boolean done = false;
     try {
-      writeCompressed(response, target);
+      writeCompressed(response, new AnswerStream(target, unwanted));
       done = true;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -163,8 +172,8 @@ enum Compression {
     return response.with(target, fields);
   }
 
-  private void writeCompressed(Response response, ByteBuf target) throws IOException {
-    try (OutputStream stream = writing(new ByteBufOutputStream(target))) {
+  private void writeCompressed(Response response, OutputStream target) throws IOException {
+    try (OutputStream stream = writing(target)) {
       copy(response.body(), stream);
       for (ByteBuf part : response.tail()) {
         copy(part, stream);

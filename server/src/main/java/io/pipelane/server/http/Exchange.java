@@ -38,7 +38,7 @@ final class Exchange {
   private boolean begun;
   private @Nullable String traceparent;
   private @Nullable UploadRun upload;
-  private boolean abandoned;
+  private volatile boolean abandoned; // read on codec threads
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
   private @Nullable Consumer<Channel> stream;
@@ -155,7 +155,9 @@ final class Exchange {
   private void compress(Compression wanted, Response answer) {
     Response compressed;
     try {
-      compressed = wanted.compress(answer, allocator());
+      compressed = wanted.compress(answer, allocator(), this::isAbandoned);
+    } catch (StatusException e) {
+      compressed = Response.error(e, allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
       compressed = Response.error(ServerFault.of(e), allocator());
     }
@@ -189,6 +191,7 @@ final class Exchange {
     whenAbandoned = action;
   }
 
+  /** Whether the client has gone; for any thread. */
   boolean isAbandoned() {
     return abandoned;
   }

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DuplexChannel;
@@ -330,6 +331,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
             ? Persistence.CLOSED
             : exchange.statesKeepAlive() ? Persistence.STATED : Persistence.IMPLIED;
     ChannelFuture written = framing.write(context(), response, exchange.isHeadOnly(), persistence);
+    written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE); // No memory to send it with.
     flushOwed = true;
     if (last) {
       closing = true;

@@ -170,7 +170,8 @@ final class InferRun implements ResultHandler {
   private Response encode() {
     ByteBuf body = Response.newBody(exchange.allocator());
     try {
-      List<OutputTensor> binary = InferResponseWriter.write(call, outputs.tensors(), body);
+      List<OutputTensor> binary =
+          InferResponseWriter.write(call, outputs.tensors(), body, exchange::isAbandoned);
       List<ByteBuf> tail = new ArrayList<>(binary.size());
       for (OutputTensor output : binary) {
         tail.add(output.data().retain());

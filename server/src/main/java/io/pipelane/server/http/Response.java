@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
@@ -65,11 +66,15 @@ record Response(
     }
   }
 
-  /** A buffer to compose a body in. */
+  /** A buffer to compose a body in; on the heap where there is no other room, not even for this. */
   static ByteBuf newBody(ByteBufAllocator allocator) {
-    return allocator
-        .directBuffer(ResponseHead.ROOM + 512)
-        .setIndex(ResponseHead.ROOM, ResponseHead.ROOM);
+    ByteBuf body;
+    try {
+      body = allocator.directBuffer(ResponseHead.ROOM + 512);
+    } catch (OutOfMemoryError e) {
+      body = Unpooled.buffer(ResponseHead.ROOM + 512);
+    }
+    return body.setIndex(ResponseHead.ROOM, ResponseHead.ROOM);
   }
 
   /**

@@ -9,9 +9,42 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The memory outside Java's heap that requests and answers take, which is as large as the JVM says.
+ * Large ones leave a part of it to small ones.
  */
 public final class DirectMemory {
+  /*
+   * Whoever asks for large outputs and reads none of them, on as many connections as there may be,
+   * would take all of it, and with it the room for everybody's requests and for the answers that
+   * say so. What is small needs no more than a chunk of memory for each of Netty's arenas at first,
+   * and Netty has no more arenas than that a sixth of all memory would do for them.
+   *
+   * Threads that look at the same time may all be let through, and take some of that sixth.
+   */
+
+  /** What has so many bytes is large. */
+  public static final int LEAST_LARGE = 64 << 10;
+
+  private static final int PART_FOR_SMALL = 6;
+
   private DirectMemory() {}
+
+  /** What large buffers may have together with all others. */
+  private static long mostForLarge() {
+    long most = PlatformDependent.maxDirectMemory();
+    return most - most / PART_FOR_SMALL;
+  }
+
+  /**
+   * Checks that so many bytes more may be taken.
+   *
+   * @throws StatusException when they may not: see {@link #refused}
+   */
+  public static void checkRoom(long bytes) {
+    long taken = PlatformDependent.usedDirectMemory(); // Negative where Netty does not count.
+    if (bytes >= LEAST_LARGE && Math.max(0, taken) + bytes > mostForLarge()) {
+      throw refused(bytes, new OutOfMemoryError("the rest is for what is small"));
+    }
+  }
 
   /**
    * An empty buffer.
@@ -19,6 +52,7 @@ public final class DirectMemory {
    * @throws StatusException when there is no room for it: see {@link #refused}
    */
   public static ByteBuf take(int bytes, ByteBufAllocator allocator) {
+    checkRoom(bytes);
     try {
       return allocator.directBuffer(bytes);
     } catch (OutOfMemoryError e) {
@@ -32,6 +66,9 @@ public final class DirectMemory {
    * @throws StatusException when it lies in this memory, and there is no room: see {@link #refused}
    */
   public static void makeRoom(ByteBuf buffer, int bytes) {
+    if (buffer.isDirect() && bytes > buffer.writableBytes()) {
+      checkRoom((long) buffer.writerIndex() + bytes);
+    }
     try {
       buffer.ensureWritable(bytes);
     } catch (OutOfMemoryError e) {
@@ -49,12 +86,14 @@ public final class DirectMemory {
    *     Status#UNAVAILABLE}
    */
   public static StatusException refused(long bytes, OutOfMemoryError cause) {
-    long most = PlatformDependent.maxDirectMemory();
+    long all = PlatformDependent.maxDirectMemory();
+    long most = bytes >= LEAST_LARGE ? mostForLarge() : all;
     long taken = PlatformDependent.usedDirectMemory(); // Negative where Netty does not count.
     String message =
         "there is no room for %d bytes of a request or its answer in the %d bytes outside Java's heap"
-                .formatted(bytes, most)
+                .formatted(bytes, all)
             + (taken < 0 ? "" : ", of which %d are taken".formatted(taken))
+            + (most < all ? ", and %d are left to small ones".formatted(all - most) : "")
             + "; ask for less, or raise -XX:MaxDirectMemorySize";
     return bytes > most
         ? new StatusException(Status.INSUFFICIENT_MEMORY, message, cause)

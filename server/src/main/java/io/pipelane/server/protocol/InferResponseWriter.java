@@ -8,6 +8,7 @@ import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,12 +39,14 @@ public final class InferResponseWriter {
    * Appends the JSON part to {@code target}.
    *
    * @param outputs every output wanted, in any order; they stay the caller's
+   * @param unwanted whether nobody waits for it any more, in which case this may end with {@link
+   *     Status#CANCELLED}
    * @return the outputs to send after the JSON, in this order
    * @throws StatusException when an output is missing or has no JSON form, or there is no room for
    *     the text
    */
   public static List<OutputTensor> write(
-      InferCall call, List<OutputTensor> outputs, ByteBuf target) {
+      InferCall call, List<OutputTensor> outputs, ByteBuf target, BooleanSupplier unwanted) {
     List<String> wanted = call.request().outputs();
     List<OutputTensor> ordered = new ArrayList<>(wanted.size());
     List<OutputTensor> binary = new ArrayList<>(wanted.size());
@@ -59,16 +62,18 @@ public final class InferResponseWriter {
       return binary;
     }
     int start = target.writerIndex();
-    writeJson(call, ordered, target);
+    writeJson(call, ordered, target, unwanted);
     if (allBinary) {
       call.latestAnswer().keep(ordered, target, start);
     }
     return binary;
   }
 
-  private static void writeJson(InferCall call, List<OutputTensor> outputs, ByteBuf target) {
+  private static void writeJson(
+      InferCall call, List<OutputTensor> outputs, ByteBuf target, BooleanSupplier unwanted) {
     Json.write(
         target,
+        unwanted,
         json -> {
           json.writeStartObject();
           json.writeStringField("model_name", call.model().version().model());

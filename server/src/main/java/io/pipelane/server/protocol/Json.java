@@ -12,7 +12,6 @@ import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
-import io.netty.buffer.ByteBufOutputStream;
 import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -20,6 +19,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.function.BooleanSupplier;
 
 /** The reading and writing of JSON here: as a stream, within limits, with errors that say where. */
 final class Json {
@@ -95,7 +95,16 @@ final class Json {
    * @throws StatusException when there is no room for it: see {@link DirectMemory#makeRoom}
    */
   static void write(ByteBuf target, Writing writing) {
-    try (OutputStream stream = new TextStream(target);
+    write(target, () -> false, writing);
+  }
+
+  /**
+   * The same, which ends with {@link Status#CANCELLED} where nobody waits for the text any more.
+   *
+   * @param unwanted whether that is so
+   */
+  static void write(ByteBuf target, BooleanSupplier unwanted, Writing writing) {
+    try (OutputStream stream = new AnswerStream(target, unwanted);
         JsonGenerator generator = FACTORY.createGenerator(stream)) {
       writing.write(generator);
     } catch (IOException e) {
@@ -178,26 +187,6 @@ final class Json {
     int second = length > 1 ? bytes.getUnsignedByte(bytes.readerIndex() + 1) : ' ';
     if (first == 0 || second == 0 || first >= 0xEF) {
       throw invalid("JSON must be UTF-8 without a byte order mark");
-    }
-  }
-
-  /**
-   * A stream into a buffer that grows by half of what it holds: of their own, large ones grow by 4
-   * MiB, and each time all that is there may be copied.
-   */
-  private static final class TextStream extends ByteBufOutputStream {
-    TextStream(ByteBuf target) {
-      super(target);
-    }
-
-    @Override
-    public void write(byte[] text, int offset, int length) throws IOException {
-      ByteBuf target = buffer();
-      if (length > target.writableBytes()) {
-        int most = target.maxCapacity() - target.writerIndex();
-        DirectMemory.makeRoom(target, Math.max(length, Math.min(most, target.writerIndex() / 2)));
-      }
-      super.write(text, offset, length);
     }
   }
 }

@@ -78,7 +78,7 @@ public final class JsonInference implements AutoCloseable {
   public byte[] answer() {
     ByteBuf target = Unpooled.buffer();
     try {
-      InferResponseWriter.write(call, outputs, target);
+      InferResponseWriter.write(call, outputs, target, () -> false);
       return ByteBufUtil.getBytes(target);
     } catch (OutOfMemoryError e) {
       throw new StatusException(

@@ -3,12 +3,16 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -99,6 +103,17 @@ class CompressionTest {
       int json = Integer.parseInt(reply.header("inference-header-content-length"));
       assertEquals(values.length * 4, body.length - json);
     }
+  }
+
+  @Test
+  void answerThatNobodyWaitsForAnyMore_isNotCompressed() {
+    ByteBufAllocator allocator = UnpooledByteBufAllocator.DEFAULT;
+    Response answer = Response.ok(allocator, body -> body.writeZero(1 << 20));
+    StatusException end =
+        assertThrows(
+            StatusException.class, () -> Compression.GZIP.compress(answer, allocator, () -> true));
+    assertEquals(Status.CANCELLED, end.status());
+    assertEquals(0, answer.body().refCnt());
   }
 
   @Test

@@ -7,6 +7,7 @@ import io.pipelane.server.net.ScantMemory;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 
@@ -73,6 +74,35 @@ class ScantMemoryTest {
     byte[] small = gzip(new byte[MOST + 4]);
     assertToldOfNoRoom(
         Requests.post("/v2/models/echo/infer", small, RAW + "Content-Encoding: gzip\r\n"));
+  }
+
+  /** Each of the outputs finds room, but not the text that they are compressed to. */
+  @Test
+  void answerToBeCompressed_isToldSo() {
+    byte[] noise = new byte[32_000];
+    new Random(7).nextBytes(noise);
+    byte[] element = new byte[] {(byte) 32_000, 32_000 >> 8, 0, 0};
+    String json =
+        "{\"parameters\":{\"binary_data_output\":true},\"inputs\":["
+            + "{\"name\":\"a\",\"datatype\":\"INT64\",\"shape\":[4000],"
+            + "\"parameters\":{\"binary_data_size\":32000}},"
+            + "{\"name\":\"b\",\"datatype\":\"BYTES\",\"shape\":[1],"
+            + "\"parameters\":{\"binary_data_size\":32004}}]}";
+    assertToldOfNoRoom(
+        Requests.infer(
+            "pair",
+            json,
+            Requests.concatenate(noise, element, noise),
+            "Accept-Encoding: gzip\r\nInference-Header-Content-Length: %d\r\n"
+                .formatted(json.length())));
+  }
+
+  @Test
+  void shortAnswer_isWrittenOnTheHeap_whereThereIsNoOtherRoom() {
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.channel.config().setAllocator(new ScantMemory(0));
+      assertEquals(200, conversation.send(Requests.get("/v2")).onlyReply().status());
+    }
   }
 
   private static byte[] gzip(byte[] plain) throws IOException {

@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledHeapByteBuf;
+import io.netty.util.internal.PlatformDependent;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.ScantMemory;
+import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class DirectMemoryTest {
@@ -35,6 +39,38 @@ class DirectMemoryTest {
         StatusException.class,
         () -> Json.write(buffer, json -> json.writeRaw("7".repeat(100_000))));
     buffer.release();
+  }
+
+  @Test
+  void whatIsLarge_leavesASixthToWhatIsSmall() {
+    buffer.release();
+    long most = PlatformDependent.maxDirectMemory();
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> DirectMemory.checkRoom(most - most / 6 + 1));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("and %d are left to small ones".formatted(most / 6)), message);
+    assertTrue(DirectMemory.isBehind(refusal));
+  }
+
+  @Test
+  void writer_ofWhatNobodyWaitsForAnyMore_isStopped() {
+    buffer.release();
+    ByteBuf ample = UnpooledByteBufAllocator.DEFAULT.directBuffer();
+    AtomicInteger looks = new AtomicInteger();
+    StatusException end =
+        assertThrows(
+            StatusException.class,
+            () -> Json.write(ample, () -> looks.incrementAndGet() > 2, this::writeForEver));
+    assertEquals(Status.CANCELLED, end.status());
+    ample.release();
+  }
+
+  private void writeForEver(JsonGenerator json) throws IOException {
+    json.writeStartArray();
+    while (true) {
+      json.writeNumber(1);
+    }
   }
 
   /** A lack of Java's heap is a fault of the server. */

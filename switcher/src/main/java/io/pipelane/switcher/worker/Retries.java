@@ -150,7 +150,7 @@ final class Retries {
           loss.addSuppressed(e); // Whatever it has waited for meanwhile.
           throw tooLate(model, loss);
         }
-        if (isOfTheRun(e.status())) {
+        if (isOfTheRun(e)) {
           cameToItsEnd(kind, isRun, isRetry);
         } else if (isRun && e.status() == Status.INSUFFICIENT_MEMORY) {
           lackedMemory(kind);
@@ -225,11 +225,14 @@ final class Retries {
   }
 
   /**
-   * Whether a run failed so by itself, which is too large for its caller once it has computed;
-   * others did not begin, or were not to go on.
+   * Whether a run failed so by itself, which is too large for its caller, or found no room for its
+   * outputs in this process, once it has computed; others did not begin, or were not to go on.
    */
-  private static boolean isOfTheRun(Status failure) {
-    return switch (failure) {
+  private static boolean isOfTheRun(StatusException failure) {
+    if (failure.getCause() instanceof OutOfMemoryError) {
+      return true;
+    }
+    return switch (failure.status()) {
       case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL, TOO_LARGE -> true;
       case UNAUTHENTICATED,
           PERMISSION_DENIED,

@@ -455,6 +455,27 @@ class RetriesTest {
     }
   }
 
+  /** The server lacks memory for what was computed: its model has kept its process. */
+  @Test
+  void run_whoseOutputsFindNoRoom_isASuspectNoLonger() {
+    losingLate(MODEL);
+    StatusException noRoom =
+        StatusException.unavailable("no room for its outputs", new OutOfMemoryError("on purpose"));
+    assertThrows(
+        StatusException.class,
+        () ->
+            retries.run(
+                MODEL,
+                Priority.ONLINE,
+                () -> false,
+                RunControl.NONE,
+                () -> {
+                  throw noRoom;
+                }));
+    losingLate(MODEL);
+    assertTrue(retries.quarantine(MODEL).isEmpty());
+  }
+
   /** Nobody knows of such a run whether it has computed, but its process lives each time. */
   @Test
   void run_lacksMemoryTimeAndAgain_isASuspectNoLonger() {

@@ -28,6 +28,12 @@ public final class WorkerArea implements AutoCloseable {
    */
   public static final int TOLD_TO_END = 40;
 
+  /**
+   * The exit code of a worker that has no memory left, or may map nothing more; no end of a JVM has
+   * it.
+   */
+  public static final int UNFIT = 41;
+
   /** Where channels begin; in front of them lies what identifies the memory, and the hello. */
   public static final long CHANNELS_AT = 4096;
 

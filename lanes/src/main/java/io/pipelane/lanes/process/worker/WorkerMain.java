@@ -21,9 +21,6 @@ public final class WorkerMain {
 
   private static final int FAILED = 1;
 
-  /** The exit code of a worker that has no memory left, or may map nothing more. */
-  private static final int UNFIT = 6;
-
   /** Of all processes the system is to end one of these first when it has no memory left. */
   private static final String OUT_OF_MEMORY_SCORE = "500";
 
@@ -115,7 +112,7 @@ public final class WorkerMain {
   /** Ends the process for want of memory. */
   static void unfit(Exception reason) {
     System.err.println("a worker ends for want of memory: " + reason);
-    ProcessExit.now(UNFIT);
+    ProcessExit.now(WorkerArea.UNFIT);
   }
 
   private static void offerToEndFirst() {
