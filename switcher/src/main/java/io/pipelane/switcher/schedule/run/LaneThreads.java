@@ -186,7 +186,10 @@ final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
-    Answer answer = new Answer(queued.request().model(), queued.handler()).whenStuck(stuck::count);
+    Answer answer =
+        new Answer(queued.request().model(), queued.handler())
+            .whenGiven(queue::answers)
+            .whenStuck(stuck::count);
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
