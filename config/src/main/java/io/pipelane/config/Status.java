@@ -25,7 +25,7 @@ public enum Status {
   UNAVAILABLE,
   /** The work can never fit the memory that the server was given. */
   INSUFFICIENT_MEMORY,
-  /** The request's own time limit passed before it was answered. */
+  /** A limit of time passed before the request was answered. */
   DEADLINE_EXCEEDED,
   /** The caller went away or withdrew the request. */
   CANCELLED,

@@ -21,10 +21,16 @@ public final class MadeUpNumbers {
         case FP64 -> data.setAtIndex(JAVA_DOUBLE, i, random.nextGaussian());
         case FP16 ->
             data.setAtIndex(JAVA_SHORT, i, Float.floatToFloat16((float) random.nextGaussian()));
-        case BF16, BYTES -> {}
+        case BF16 -> data.setAtIndex(JAVA_SHORT, i, bfloat16((float) random.nextGaussian()));
+        case BYTES -> {}
         case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL, UINT32, UINT64 ->
             data.set(JAVA_BYTE, i * width, (byte) random.nextInt(2));
       }
     }
+  }
+
+  /** The upper half of a number, which is one of this type. */
+  private static short bfloat16(float number) {
+    return (short) (Float.floatToRawIntBits(number) >>> Short.SIZE);
   }
 }

@@ -14,6 +14,7 @@ import io.pipelane.switcher.sharing.ObjectiveCounts;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineCost;
 import io.pipelane.switcher.sharing.OnlineWork;
+import java.lang.System.Logger.Level;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -28,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * sequence, into the queue. Safe for any thread.
  */
 final class Admission implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Admission.class.getName());
+
   private final Sequences sequences;
   private final RequestQueue queue;
   private final Execution execution;
@@ -86,7 +89,14 @@ final class Admission implements AutoCloseable {
 
   /** Waits until nobody asks a version any more that has left; see {@link InService#awaitNone}. */
   void awaitNone(ModelVersion version, long endNanos) {
-    Objects.requireNonNull(services.get(version), "it has left").awaitNone(endNanos);
+    Objects.requireNonNull(services.get(version), "it has left")
+        .awaitNone(
+            endNanos,
+            () ->
+                LOG.log(
+                    Level.INFO,
+                    "{0} leaves once the session that is being built of it is ready",
+                    version));
   }
 
   /** Nothing is left of a version, once its sequences' steps have ended. */

@@ -120,13 +120,18 @@ final class InService {
   /**
    * Waits until no request is under way, but not beyond a time, and takes none of anybody's then;
    * and until nothing is being built.
+   *
+   * @param stillBuilt told once where that is what it waits for
    */
-  void awaitNone(long endNanos) {
+  void awaitNone(long endNanos, Runnable stillBuilt) {
     boolean interrupted = false;
     while (requests.get() > 0 && System.nanoTime() - endNanos < 0) {
       interrupted |= paused();
     }
     phase = Phase.ENDED;
+    if (builders.get() > 0) {
+      stillBuilt.run();
+    }
     while (builders.get() > 0) {
       interrupted |= paused();
     }

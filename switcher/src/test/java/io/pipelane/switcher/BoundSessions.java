@@ -61,6 +61,9 @@ final class BoundSessions implements SessionFactory {
 
   volatile List<String> notes = List.of();
 
+  /** Whether nothing can be run for now. */
+  volatile boolean lost;
+
   BoundSessions(DeviceMemory memory, long deviceBytes) {
     this.memory = memory;
     this.deviceBytes = deviceBytes;
@@ -94,6 +97,11 @@ final class BoundSessions implements SessionFactory {
   @Override
   public boolean boundToLane() {
     return true;
+  }
+
+  @Override
+  public boolean isLost() {
+    return lost;
   }
 
   @Override
@@ -160,16 +168,16 @@ final class BoundSessions implements SessionFactory {
           memory.allocatingFrom(
               new MemoryTarget.Ephemeral(region, growth), () -> memory.allocate(100));
       MemorySegment content = MemorySegment.ofAddress(address).reinterpret(plan.weightBytes());
-      beforeRun.run();
       boolean isThrough = false;
       try {
+        beforeRun.run();
         for (int segment = 0; segment < plan.segments().size(); segment++) {
           weights.giveWay(segment);
           weights.await(segment);
         }
         isThrough = true;
       } finally {
-        if (!isThrough) { // It was ended at a gate.
+        if (!isThrough) { // It was ended at a gate, or before.
           memory.free(scratch);
           running.decrementAndGet();
         }

@@ -2,12 +2,14 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Bandwidth;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -20,6 +22,7 @@ import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.sharing.WatchedMemory;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -119,6 +122,29 @@ class OfflineRunsBeginAnewTest {
     assertEquals(1, first.answers());
     assertEquals(3, runs.get(), "one of them twice");
     assertEquals(1, switcher.sharing().overview().offline().madeWay());
+  }
+
+  /** Its caller is told that, and not that its run made way. */
+  @Test
+  void offlineRun_makesWayWhileNothingCanRun_failsForThatReason() throws Exception {
+    sessions.beforeRun =
+        () -> {
+          waitInFirstRun();
+          if (sessions.lost && runs.get() > 1) {
+            throw StatusException.unavailable("no worker process is ready");
+          }
+        };
+    Call first = new Call();
+    switcher.submit(Call.request(offline.version(), 1f).offline(), first);
+    begun.await();
+    sessions.lost = true;
+    Call second = new Call();
+    switcher.submit(Call.request(online.version(), 1f), second);
+    mayGoOn.countDown();
+    for (Call call : List.of(second, first)) {
+      StatusException refusal = assertThrows(StatusException.class, call::await);
+      assertEquals("no worker process is ready", refusal.getMessage());
+    }
   }
 
   /** Nobody online asks for it: the device is to have it back. */

@@ -22,6 +22,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -39,14 +42,21 @@ class RunawayValuesTest {
   private static final String FOR_EVER = "1000000000000000";
 
   private final HttpClient http = HttpClient.newHttpClient();
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private Path repository = Path.of("");
   private PipelaneServer server;
 
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
-    Path repository = folder.resolve("repository");
+    repository = folder.resolve("repository");
     ValueModels.write(repository);
     NoopModel.write(repository);
-    server =
+    server = serve("30s");
+  }
+
+  /** Serves the models, whose runs may compute for so long from one gate to the next. */
+  private PipelaneServer serve(String longest) throws Exception {
+    PipelaneServer serving =
         PipelaneServer.start(
             PipelaneConfig.of(
                 Map.of(
@@ -60,14 +70,18 @@ class RunawayValuesTest {
                     "64MiB",
                     "device.lanes",
                     Integer.toString(LANES),
+                    "workers.hang-timeout",
+                    longest,
                     "server.http-port",
                     "0")));
-    server.imports().get(2, TimeUnit.MINUTES);
+    serving.imports().get(2, TimeUnit.MINUTES);
+    return serving;
   }
 
   @AfterAll
   void stop() {
     http.close();
+    threads.close();
     server.close();
   }
 
@@ -83,8 +97,13 @@ class RunawayValuesTest {
   }
 
   private HttpResponse<String> infer(String model, String body) throws Exception {
+    return infer(server, model, body);
+  }
+
+  private HttpResponse<String> infer(PipelaneServer asked, String model, String body)
+      throws Exception {
     return http.send(
-        HttpRequest.newBuilder(URI.create(server.url() + "/v2/models/" + model + "/infer"))
+        HttpRequest.newBuilder(URI.create(asked.url() + "/v2/models/" + model + "/infer"))
             .POST(BodyPublishers.ofString(body))
             .build(),
         BodyHandlers.ofString());
@@ -124,6 +143,32 @@ class RunawayValuesTest {
       assertEquals(1, client.infer(NoopModel.NAME, NoopModel.inputs()).size());
     }
     server.switcher().verify();
+  }
+
+  @Test
+  void runsThatWouldNeverEnd_endThoughTheirCallersWait() throws Exception {
+    try (PipelaneServer impatient = serve("1s")) {
+      List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+      for (int run = 0; run < 2 * LANES; run++) {
+        answers.add(CompletableFuture.supplyAsync(() -> endless(impatient), threads));
+      }
+      for (CompletableFuture<HttpResponse<String>> answer : answers) {
+        HttpResponse<String> ended = answer.get();
+        assertEquals(504, ended.statusCode(), ended::body);
+        assertTrue(ended.body().contains("workers.hang-timeout"), ended::body);
+      }
+      HttpResponse<String> next = infer(impatient, ValueModels.REPEAT, repeat("3"));
+      assertTrue(next.body().contains("\"data\":[3.0]"), next::body);
+      impatient.switcher().verify();
+    }
+  }
+
+  private HttpResponse<String> endless(PipelaneServer asked) {
+    try {
+      return infer(asked, ValueModels.REPEAT, repeat(FOR_EVER));
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A caller that waits for an answer. */

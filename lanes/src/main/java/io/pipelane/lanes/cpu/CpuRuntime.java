@@ -2,7 +2,6 @@ package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.JointMemory;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.runtime.OrtEnvironment;
 import java.nio.file.Path;
 
@@ -26,7 +25,7 @@ public final class CpuRuntime implements AutoCloseable {
    * @param memory serves what sessions allocate
    * @param threadsPerRun threads of one run, its lane's own included
    */
-  public SessionFactory sessions(CpuDevice device, DeviceMemory memory, int threadsPerRun) {
+  public CpuSessionFactory sessions(CpuDevice device, DeviceMemory memory, int threadsPerRun) {
     this.memory.add(memory);
     return new CpuSessionFactory(
         device.sessionRanges(), environment, () -> {}, memory, threadsPerRun);

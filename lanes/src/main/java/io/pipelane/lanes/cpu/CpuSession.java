@@ -50,6 +50,7 @@ final class CpuSession implements ModelSession {
   private final OrtSession session;
   private final Map<String, OrtTensor> weights;
   private final int segments;
+  private final @Nullable EndlessRuns endless;
   private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
 
   private CpuSession(
@@ -58,8 +59,10 @@ final class CpuSession implements ModelSession {
       SessionRanges ranges,
       OrtSession session,
       Map<String, OrtTensor> weights,
-      int segments) {
+      int segments,
+      @Nullable EndlessRuns endless) {
     this.segments = segments;
+    this.endless = endless;
     this.environment = environment;
     this.memory = memory;
     this.ranges = ranges;
@@ -73,6 +76,7 @@ final class CpuSession implements ModelSession {
    * @param ranges of the device
    * @param address where the streamed weights begin
    * @param window where those begin that are read in place, if there are any
+   * @param endless ends runs of a graph with loops that take too long; null where none does
    * @param constants charged with the constants that stay inside the session
    * @throws OutOfDeviceMemoryException when the constants do not fit
    */
@@ -84,6 +88,7 @@ final class CpuSession implements ModelSession {
       long address,
       long window,
       int threads,
+      @Nullable EndlessRuns endless,
       MemoryTarget constants) {
     Map<String, OrtTensor> weights = new LinkedHashMap<>();
     for (StreamedWeight w : model.plan().weights()) {
@@ -98,7 +103,13 @@ final class CpuSession implements ModelSession {
       SessionSettings settings = SessionSettings.onDevice(threads);
       OrtSession session = build(environment, memory, model, address, settings, constants);
       return new CpuSession(
-          environment, memory, ranges, session, weights, model.plan().segments().size());
+          environment,
+          memory,
+          ranges,
+          session,
+          weights,
+          model.plan().segments().size(),
+          model.plan().repeats() ? endless : null);
     } catch (RuntimeException e) {
       weights.values().forEach(OrtTensor::close);
       throw e;
@@ -176,14 +187,15 @@ final class CpuSession implements ModelSession {
     }
   }
 
-  private static void compute(IoBinding binding, SegmentClock clock, WeightArrivals weights) {
+  private void compute(IoBinding binding, SegmentClock clock, WeightArrivals weights) {
     AtomicReference<@Nullable StatusException> reason = new AtomicReference<>();
     Consumer<StatusException> end =
         why -> {
           reason.set(why);
           binding.end();
         };
-    try (WeightArrivals.Here _ = weights.computesHere(end)) {
+    try (WeightArrivals.Here _ = weights.computesHere(end);
+        EndlessRuns.@Nullable Watched _ = endless == null ? null : endless.watch(clock, end)) {
       binding.run(clock);
     } catch (StatusException e) {
       @Nullable StatusException ended = reason.get();

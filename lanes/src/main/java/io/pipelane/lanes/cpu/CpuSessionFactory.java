@@ -8,6 +8,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.OrtEnvironment;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** A factory of sessions that run on the processor, each in as many lanes at once as want to. */
@@ -17,6 +18,7 @@ public final class CpuSessionFactory implements SessionFactory {
   private final Runnable end;
   private final DeviceMemory memory;
   private final int threadsPerRun;
+  private @Nullable EndlessRuns endless;
 
   /**
    * Loads ONNX Runtime.
@@ -56,6 +58,15 @@ public final class CpuSessionFactory implements SessionFactory {
     this.threadsPerRun = threadsPerRun;
   }
 
+  /**
+   * Has runs of graphs with loops end that compute for longer from one gate to the next; they may
+   * take any time otherwise. Called before sessions are built.
+   */
+  public CpuSessionFactory endingRunsAfter(Duration longest) {
+    endless = new EndlessRuns(longest, System::nanoTime);
+    return this;
+  }
+
   @Override
   public boolean computesOnCaller() {
     return threadsPerRun == 1;
@@ -72,11 +83,11 @@ public final class CpuSessionFactory implements SessionFactory {
     long window = model.plan().inPlace().isEmpty() ? 0 : ranges.windowAddress(address);
     if (model.plan().repacked().isEmpty()) {
       return CpuSession.gated(
-          environment, memory, ranges, model, address, window, threadsPerRun, constants);
+          environment, memory, ranges, model, address, window, threadsPerRun, endless, constants);
     }
     try (SessionRanges.Scratch _ = ranges.scratch(address)) {
       return CpuSession.gated(
-          environment, memory, ranges, model, address, window, threadsPerRun, constants);
+          environment, memory, ranges, model, address, window, threadsPerRun, endless, constants);
     }
   }
 
@@ -87,6 +98,9 @@ public final class CpuSessionFactory implements SessionFactory {
 
   @Override
   public void close() {
+    if (endless != null) {
+      endless.close();
+    }
     end.run();
   }
 }

@@ -5,13 +5,14 @@ import io.pipelane.runtime.GateListener;
 
 /**
  * A listener that has a run on the processor wait at its gates, and measures what lies between
- * them. Belongs to the run's thread.
+ * them. Belongs to the run's thread, but for {@link #computingNanos}.
  */
 final class SegmentClock implements GateListener {
   private final WeightArrivals weights;
   private final long[] nanos;
   private int segment;
-  private long beginNanos;
+  private volatile long beginNanos;
+  private volatile boolean computes;
 
   /** Waits for the weights of the first segment. */
   SegmentClock(WeightArrivals weights, int segments) {
@@ -24,6 +25,12 @@ final class SegmentClock implements GateListener {
   void begin() {
     weights.giveWay(segment);
     beginNanos = System.nanoTime();
+    computes = true;
+  }
+
+  /** How long the run has computed since its last gate; 0 while it waits. For any thread. */
+  long computingNanos(long nowNanos) {
+    return computes ? nowNanos - beginNanos : 0;
   }
 
   @Override
@@ -35,6 +42,7 @@ final class SegmentClock implements GateListener {
   }
 
   private void stop() {
+    computes = false;
     nanos[segment] = System.nanoTime() - beginNanos;
   }
 

@@ -25,7 +25,7 @@ import java.util.function.Supplier;
  */
 public final class Importer {
   /** Raised whenever derived files change their form or meaning. */
-  static final int FORMAT = 17;
+  static final int FORMAT = 18;
 
   private final ImportCache cache;
   private final ContentHashes hashes;

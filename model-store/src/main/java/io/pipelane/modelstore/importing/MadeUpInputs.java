@@ -2,7 +2,6 @@ package io.pipelane.modelstore.importing;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
@@ -132,20 +131,12 @@ final class MadeUpInputs {
     MadeUpNumbers.fill(type, data, random);
     long rowBytes = data.byteSize() / rows;
     switch (type) {
-      case FP16, FP32, FP64 -> {}
-      case BF16 -> fillBfloat16(data, random);
+      case FP16, BF16, FP32, FP64 -> {}
       case UINT8, INT8, UINT16, INT16, INT32, INT64, BOOL, UINT32, UINT64, BYTES -> {
         for (int row = 0; row < rows && rowBytes > 0; row++) {
           data.set(JAVA_BYTE, row * rowBytes, (byte) (row >> place % 2 & 1));
         }
       }
-    }
-  }
-
-  private static void fillBfloat16(MemorySegment data, Random random) {
-    for (long i = 0; i < data.byteSize() / Short.BYTES; i++) {
-      int bits = Float.floatToRawIntBits((float) random.nextGaussian());
-      data.setAtIndex(JAVA_SHORT, i, (short) (bits >>> Short.SIZE));
     }
   }
 

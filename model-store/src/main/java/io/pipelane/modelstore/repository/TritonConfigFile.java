@@ -27,6 +27,8 @@ final class TritonConfigFile {
   static final String NAME = "config.pbtxt";
 
   private static final String PREFERRED = "dynamic_batching.preferred_batch_size";
+  private static final String DELAY = "dynamic_batching.max_queue_delay_microseconds";
+  private static final long OPEN = -1;
   private static final int MAXIMUM_BYTES = 1 << 20;
 
   /** Some editors begin a file with it. */
@@ -51,7 +53,7 @@ final class TritonConfigFile {
           "version_policy",
           "default_model_filename",
           PREFERRED,
-          "dynamic_batching.max_queue_delay_microseconds",
+          DELAY,
           "dynamic_batching.preserve_ordering",
           "dynamic_batching.default_queue_policy.max_queue_size",
           "dynamic_batching.default_queue_policy.default_timeout_microseconds",
@@ -123,6 +125,10 @@ final class TritonConfigFile {
         .filter(size -> size > most)
         .map(size -> PREFERRED + " " + size + " beyond max_batch_size " + config.getMaxBatchSize())
         .forEach(ignored::add);
+    long delay = config.getDynamicBatching().getMaxQueueDelayMicroseconds();
+    if (TritonOptions.isBeyondLongest(delay)) {
+      ignored.add("%s %s beyond a second".formatted(DELAY, Long.toUnsignedString(delay)));
+    }
     return new TritonConfig(true, config.build(), List.copyOf(ignored));
   }
 
@@ -149,12 +155,31 @@ final class TritonConfigFile {
       throw refused("sequence batching and decoupled models are not served");
     }
     requireNoRaggedBatch(config);
-    if (config.getMaxBatchSize() < 0) {
-      throw refused("max_batch_size is " + config.getMaxBatchSize() + ", least is 0");
-    }
+    requirePossibleNumbers(config);
     String file = config.getDefaultModelFilename();
     if (!file.isEmpty() && !ModelName.isOne(file)) {
       throw refused("default_model_filename \"" + file + "\" is not the name of a file alone");
+    }
+  }
+
+  private static void requirePossibleNumbers(ModelConfig.Builder config) {
+    if (config.getMaxBatchSize() < 0) {
+      throw refused("max_batch_size is " + config.getMaxBatchSize() + ", least is 0");
+    }
+    for (int size : config.getDynamicBatching().getPreferredBatchSizeList()) {
+      if (size < 1) {
+        throw refused("%s has %d, least is 1".formatted(PREFERRED, size));
+      }
+    }
+    config.getInputList().forEach(it -> requirePossible("input", it.getName(), it.getDimsList()));
+    config.getOutputList().forEach(it -> requirePossible("output", it.getName(), it.getDimsList()));
+  }
+
+  private static void requirePossible(String kind, String name, List<Long> dims) {
+    if (dims.stream().anyMatch(size -> size < 1 && size != OPEN)) {
+      throw refused(
+          "%s \"%s\" has dims %s; each is 1 at least, or %d for any"
+              .formatted(kind, name, dims, OPEN));
     }
   }
 

@@ -25,7 +25,7 @@ final class TritonOptions {
     ModelQueuePolicy queue = batching.getDefaultQueuePolicy();
     List<Integer> preferred =
         batching.getPreferredBatchSizeList().stream()
-            .filter(size -> size > 0 && size <= Math.max(1, message.getMaxBatchSize()))
+            .filter(size -> size <= Math.max(1, message.getMaxBatchSize()))
             .distinct()
             .sorted()
             .toList();
@@ -75,10 +75,14 @@ final class TritonOptions {
         : OwnTimes.NONE;
   }
 
-  /** Unsigned, and no longer than one that a {@code pipelane.yaml} may ask for. */
   private static Duration delay(long micros) {
-    Duration longest = ModelOptionsFile.LONGEST_DELAY;
-    boolean isLonger = Long.compareUnsigned(micros, longest.toNanos() / 1_000) > 0;
-    return isLonger ? longest : Duration.of(micros, ChronoUnit.MICROS);
+    return isBeyondLongest(micros)
+        ? ModelOptionsFile.LONGEST_DELAY
+        : Duration.of(micros, ChronoUnit.MICROS);
+  }
+
+  /** Whether a delay, which is unsigned, is more than a {@code pipelane.yaml} may ask for. */
+  static boolean isBeyondLongest(long micros) {
+    return Long.compareUnsigned(micros, ModelOptionsFile.LONGEST_DELAY.toNanos() / 1_000) > 0;
   }
 }

@@ -36,7 +36,7 @@ class PlanFileTest {
             .map(RecordComponent::getName)
             .toList();
     assertEquals(
-        "17: structureHash inputs outputs weights repacked inPlace segments weightBytes"
+        "18: structureHash inputs outputs weights repacked inPlace segments weightBytes"
             + " weightChecksum constantBytes batchPadding batching channelsLast broughtToHost"
             + " repeats notes offset byteSize layers estimatedNanos name type shape offset byteSize"
             + " segment",

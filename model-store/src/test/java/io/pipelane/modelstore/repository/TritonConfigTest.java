@@ -102,6 +102,30 @@ class TritonConfigTest {
         parse(RESNET).ignored());
   }
 
+  @Test
+  void parse_delayBeyondTheLongest_isCutAndNamed() {
+    TritonConfig config = parse("dynamic_batching { max_queue_delay_microseconds: 5000000 }");
+    assertEquals(Duration.ofSeconds(1), TritonOptions.of(config).batching().maxQueueDelay());
+    assertEquals(
+        List.of("dynamic_batching.max_queue_delay_microseconds 5000000 beyond a second"),
+        config.ignored());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      quoteCharacter = '`',
+      value = {
+        "max_batch_size: -1, `max_batch_size is -1, least is 0`",
+        "dynamic_batching { preferred_batch_size: -4 }, preferred_batch_size has -4",
+        "dynamic_batching { preferred_batch_size: 0 }, preferred_batch_size has 0",
+        "input { name: \"x\" dims: -2 }, `input \"x\" has dims [-2]; each is 1 at least`",
+        "output { name: \"y\" dims: 0 }, `output \"y\" has dims [0]; each is 1 at least`",
+      })
+  void parse_numberThatCannotBe_isRefused(String text, String reason) {
+    String refusal = refusal(() -> parse(text));
+    assertTrue(refusal.contains(reason), refusal);
+  }
+
   /** A value for each path that is said to be heeded, on top of what it is seen against. */
   private static final Map<String, String> HEEDED =
       Map.ofEntries(

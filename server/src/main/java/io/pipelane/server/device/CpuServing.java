@@ -74,9 +74,10 @@ final class CpuServing {
         device,
         budget,
         memory ->
-            runtime == null
-                ? new CpuSessionFactory(device, library, memory, threads)
-                : runtime.sessions(device, memory, threads));
+            (runtime == null
+                    ? new CpuSessionFactory(device, library, memory, threads)
+                    : runtime.sessions(device, memory, threads))
+                .endingRunsAfter(config.workers().hangTimeout()));
   }
 
   private ServingDevice inWorkers(String name) {

@@ -31,6 +31,8 @@ final class JobFiles implements AutoCloseable {
    * .jobs/<id>/progress       how far it is
    * .jobs/<id>/state-*        two checkpoints of a state, see JobSequence
    * .jobs/<id>/end.json       how it ended
+   * .jobs/<id>/job.ended.json job.json of a job that has ended where there was no room for how: a
+   *                           file's other name needs none
    * .jobs/lock                held by the server that runs these jobs
    *
    * Clients' names have no segment that begins with a dot, and those of outputs do not end in
@@ -39,6 +41,7 @@ final class JobFiles implements AutoCloseable {
   static final String PARTIAL = ".partial";
 
   static final String SPEC = "job.json";
+  static final String ENDED_SPEC = "job.ended.json";
   static final int LONGEST_PATH = 1024;
 
   private static final System.Logger LOG = System.getLogger(JobFiles.class.getName());
@@ -95,7 +98,8 @@ final class JobFiles implements AutoCloseable {
   /** What was left of one, as nothing in it says what to do. */
   private static boolean isNoJob(Path path) {
     return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)
-        && Files.notExists(path.resolve(SPEC));
+        && Files.notExists(path.resolve(SPEC))
+        && Files.notExists(path.resolve(ENDED_SPEC));
   }
 
   /** The jobs that are remembered. */
@@ -205,6 +209,27 @@ final class JobFiles implements AutoCloseable {
     Path rows = partial(spec);
     Files.move(rows, newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
     WholeFile.flush(WholeFile.folderOf(rows));
+  }
+
+  /**
+   * Keeps how a job ended that is not done, or where that cannot be written, that it has.
+   *
+   * @throws IOException when neither is kept
+   */
+  void keepEnd(JobSpec spec, JobEnd end) throws IOException {
+    Path folder = of(spec.id());
+    try {
+      WholeFile.write(folder.resolve(JobEnd.FILE), end.encoded());
+    } catch (IOException e) {
+      try {
+        Path known = folder.resolve(SPEC);
+        Files.move(known, folder.resolve(ENDED_SPEC), StandardCopyOption.ATOMIC_MOVE);
+      } catch (IOException again) {
+        e.addSuppressed(again);
+        throw e;
+      }
+      LOG.log(Level.WARNING, "how job {0} ended is not kept, only that it did: {1}", spec.id(), e);
+    }
   }
 
   /** Takes back a job that could not be submitted; what cannot be, goes at the next start. */

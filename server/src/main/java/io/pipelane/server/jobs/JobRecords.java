@@ -28,6 +28,13 @@ final class JobRecords {
 
   private static final int MOST_LOOKED_AT = 1 << 20;
 
+  private static final JobEnd UNENDED = new JobEnd(JobState.QUEUED, "");
+  private static final JobEnd UNKNOWN_END =
+      new JobEnd(
+          JobState.FAILED,
+          "it failed, or was cancelled: how it ended could not be written, as below jobs.folder"
+              + " there was no room, or the server might not write; submit it again");
+
   private static final System.Logger LOG = System.getLogger(JobRecords.class.getName());
 
   private final JobFiles files;
@@ -64,9 +71,11 @@ final class JobRecords {
   }
 
   private Job recovered(Path folder) throws IOException {
-    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(folder.resolve(JobFiles.SPEC))));
+    boolean hasEnded = Files.exists(folder.resolve(JobFiles.ENDED_SPEC));
+    Path known = folder.resolve(hasEnded ? JobFiles.ENDED_SPEC : JobFiles.SPEC);
+    JobSpec spec = JobJson.spec(JobJson.parse(Files.readAllBytes(known)));
     Progress progress = Journal.read(folder.resolve(PROGRESS));
-    JobEnd end = JobEnd.read(folder).orElse(new JobEnd(JobState.QUEUED, ""));
+    JobEnd end = JobEnd.read(folder).orElse(hasEnded ? UNKNOWN_END : UNENDED);
     if (end.state() == JobState.DONE) {
       end = published(folder, spec, progress, end);
     }
@@ -203,7 +212,7 @@ final class JobRecords {
   void cancelled(Job job) throws IOException {
     JobEnd end = new JobEnd(JobState.CANCELLED, "");
     try {
-      WholeFile.write(files.of(job.spec().id()).resolve(JobEnd.FILE), end.encoded());
+      files.keepEnd(job.spec(), end);
     } finally {
       job.ended(end.state(), end.reason());
     }

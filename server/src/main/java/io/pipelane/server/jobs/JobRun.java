@@ -452,10 +452,12 @@ final class JobRun {
   private void end(JobState state, String reason) throws IOException {
     hook.before(JobStep.WRITE_END);
     JobEnd end = new JobEnd(state, reason);
-    WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
     if (state == JobState.DONE) {
+      WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
       hook.before(JobStep.PUBLISH_OUTPUT);
       files.publishOutput(spec, job.progress());
+    } else {
+      files.keepEnd(spec, end);
     }
     job.ended(state, reason);
   }

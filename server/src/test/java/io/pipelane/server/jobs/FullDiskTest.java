@@ -35,7 +35,7 @@ class FullDiskTest extends JobsInAFolder {
         try {
           Path draft = remembered().getFirst();
           String name = draft.getFileName().toString();
-          String id = name.substring(0, name.length() - WholeFile.DRAFT.length());
+          String id = name.replace(WholeFile.DRAFT, "");
           Files.createSymbolicLink(draft.resolve(file.formatted(id)), FULL);
         } catch (IOException e) {
           throw new UncheckedIOException(e);
@@ -74,6 +74,30 @@ class FullDiskTest extends JobsInAFolder {
       JobStatus ended = JobsFixture.ended(jobs, id);
       assertEquals(JobState.FAILED, ended.state());
       assertTold("its rows, o." + id + ".partial, or its files in .jobs/", ended.reason());
+    }
+  }
+
+  /** Nor for what its end is written to. */
+  @Test
+  void jobThatRan_hasFailedAfterARestartToo() throws IOException {
+    JobStep.Hook rows = full(JobStep.PUBLISH, "../../o.%s" + JobFiles.PARTIAL);
+    JobStep.Hook end = full(JobStep.WRITE_END, JobEnd.FILE + WholeFile.DRAFT);
+    JobStep.Hook both =
+        step -> {
+          rows.before(step);
+          end.before(step);
+        };
+    String id;
+    try (Jobs jobs = fixture.open(EchoService.inline(), both)) {
+      id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, id).state());
+    }
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      JobStatus known = again.show(id);
+      assertEquals(JobState.FAILED, known.state());
+      assertTrue(known.reason().contains("how it ended could not be written"), known.reason());
+      JobStatus _ = again.remove(id);
+      assertEquals(List.of(), remembered());
     }
   }
 

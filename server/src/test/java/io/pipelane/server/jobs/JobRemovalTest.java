@@ -70,6 +70,7 @@ class JobRemovalTest extends JobsInAFolder {
         Thread.onSpinWait();
       }
       Path obstacle = obstacle(".jobs/" + id + "/" + JobEnd.FILE + WholeFile.DRAFT);
+      Path other = obstacle(".jobs/" + id + "/" + JobFiles.ENDED_SPEC);
       String message = told(jobs, id);
       assertTrue(
           message.startsWith("job %s is cancelled, but goes on after a restart: ".formatted(id)),
@@ -77,6 +78,7 @@ class JobRemovalTest extends JobsInAFolder {
       assertTrue(message.endsWith("then delete it again"), message);
       assertEquals(JobState.CANCELLED, jobs.show(id).state());
       Files.delete(obstacle);
+      Files.delete(other);
       JobStatus _ = jobs.remove(id);
       assertEquals(List.of(running), listed(jobs));
       jobs.beginStop();

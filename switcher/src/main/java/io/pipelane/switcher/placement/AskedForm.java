@@ -34,7 +34,7 @@ record AskedForm(List<Input> inputs, List<String> outputs) {
     }
 
     private boolean canBeMadeUp() {
-      return type != TensorType.BYTES && type != TensorType.BF16;
+      return type != TensorType.BYTES;
     }
   }
 

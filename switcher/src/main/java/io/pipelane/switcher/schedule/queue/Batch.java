@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Requests of one key that run as one: their rows behind each other, in the order in which the
@@ -40,6 +41,7 @@ final class Batch implements ResultHandler {
   private final Arena arena = Arena.ofConfined();
   private final Map<String, Output> outputs = new LinkedHashMap<>();
   private int answered;
+  private @Nullable QueuedRequest joined; // Of all, once there is one.
 
   /** An output of a run, all rows of it. */
   private record Output(TensorType type, Shape shape, MemorySegment data) {}
@@ -88,6 +90,7 @@ final class Batch implements ResultHandler {
       throw e;
     }
     QueuedRequest joined = new QueuedRequest(queue, request, batch, batch.submittedNanos);
+    batch.joined = joined;
     joined.joins(members.getFirst().polled());
     boolean _ = joined.start();
     Runnable memberIsGone = () -> batch.endIfUnwanted(joined);
@@ -223,7 +226,8 @@ final class Batch implements ResultHandler {
   /**
    * One of them may be the reason, or all of them together: alone, each has the answer it earns.
    * But those that nobody wants any more do not run again; none does where nobody wants any. What
-   * was withdrawn was so for all of them, and each is told why it is not wanted itself.
+   * was withdrawn was so for all of them, and each is told why it is not wanted itself. Where they
+   * made way that is no reason to tell anybody: they run again in any case.
    */
   @Override
   public void failed(StatusException error) {
@@ -233,7 +237,9 @@ final class Batch implements ResultHandler {
     }
     boolean isWanted = members.stream().anyMatch(member -> !member.isUnwanted());
     computesAgain();
-    if (!isWanted || !queue.returned().again(members)) {
+    if (isWanted && joined != null && joined.makesWay()) {
+      queue.returned().repeat(members);
+    } else if (!isWanted || !queue.returned().again(members)) {
       boolean isWithdrawn = error.status() == Status.CANCELLED;
       members.forEach(member -> fail(member, isWithdrawn ? member.ended(error) : error));
     }

@@ -13,15 +13,19 @@ import java.util.function.LongSupplier;
 final class BatchGathering {
   /*
    * A request that came while its lane had nothing to do is never held for others. Only those are
-   * held that a lane finds when it has ended a run, while no other lane is idle and nobody waits who
-   * could not run with them, and for as long as all can still be in time. Any thread that would idle
-   * wakes the one that holds.
+   * held that a lane finds when it has ended a run, and that came before it answered that, while no
+   * other lane is idle and nobody waits who could not run with them, and for as long as all can
+   * still be in time. Any thread that would idle wakes the one that holds.
+   *
+   * Whoever sends one request after another sends the next once it has the answer. That may come
+   * before the lane is back here, which has nothing to do all the same.
    */
   private final Condition more;
   private final SchedulingPolicy policy;
   private final QueueBounds bounds;
   private final BatchSizing sizing;
   private final LongSupplier nanoClock;
+  private volatile long answeredNanos; // When a lane last did, by the same clock.
   private int holding;
 
   /**
@@ -40,6 +44,12 @@ final class BatchGathering {
     this.bounds = bounds;
     this.sizing = sizing;
     this.nanoClock = nanoClock;
+    this.answeredNanos = nanoClock.getAsLong();
+  }
+
+  /** A lane is about to answer what it ran; for any thread, with no lock held. */
+  void answers() {
+    answeredNanos = nanoClock.getAsLong();
   }
 
   /** More requests wait, or a thread is idle: whoever waits here looks again. */
@@ -58,7 +68,8 @@ final class BatchGathering {
    */
   List<QueuedRequest> with(QueuedRequest first, boolean comesFromRun, BooleanSupplier mayHold) {
     BatchRules rules = first.line().batching();
-    boolean holds = comesFromRun && rules.maxDelayNanos() > 0;
+    boolean holds =
+        comesFromRun && rules.maxDelayNanos() > 0 && first.submittedNanos() - answeredNanos < 0;
     if (!rules.any() || first.runsAlone() || (first.line().requests() == 0 && !holds)) {
       return List.of(first);
     }

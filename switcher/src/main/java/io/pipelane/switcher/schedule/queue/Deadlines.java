@@ -64,13 +64,15 @@ record Deadlines(Estimates estimates) {
     long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
     long stall = estimates.stallNanos(queued.key());
     long remaining = stall + estimates.executionNanos(queued.key());
-    String needed = milliseconds(remaining);
     String message =
         left > 0
             ? "%s needs about %s ms, and its timeout leaves %s ms"
-                .formatted(queued.key().model(), needed, milliseconds(left))
-            : "the timeout of this request for %s has passed, %s ms ago; it needs about %s ms"
-                .formatted(queued.key().model(), milliseconds(-left), needed);
+                .formatted(queued.key().model(), milliseconds(remaining), milliseconds(left))
+            : "the timeout of this request for %s has passed, %s ms ago%s"
+                .formatted(
+                    queued.key().model(),
+                    milliseconds(-left),
+                    remaining > 0 ? "; it needs about " + milliseconds(remaining) + " ms" : "");
     boolean helpsToWait = left <= 0 || stall > 0;
     return tooLate(message, helpsToWait ? retryAfter(remaining - left) : RETRY_AFTER);
   }
@@ -86,10 +88,10 @@ record Deadlines(Estimates estimates) {
     long left = queued.request().deadlineNanos().orElseThrow() - nowNanos;
     long remaining = estimates.remainingNanos(queued.key());
     String message =
-        "%s needs about %s ms behind at least %s ms of what goes before it, and its timeout leaves %s ms"
+        "%s needs %s behind at least %s ms of what goes before it, and its timeout leaves %s ms"
             .formatted(
                 queued.key().model(),
-                milliseconds(remaining),
+                remaining > 0 ? "about " + milliseconds(remaining) + " ms" : "some time",
                 milliseconds(beginNanos),
                 milliseconds(left));
     return tooLate(message, retryAfter(allNanos + remaining - left));
@@ -106,7 +108,9 @@ record Deadlines(Estimates estimates) {
     return retryAfter.compareTo(LONGEST_RETRY_AFTER) < 0 ? retryAfter : LONGEST_RETRY_AFTER;
   }
 
+  /** With the digits that say something of it: many runs take less than a tenth of one. */
   private static String milliseconds(long nanos) {
-    return String.format(Locale.ROOT, "%.1f", nanos / NANOS_PER_MILLI);
+    String format = Math.abs(nanos) < NANOS_PER_MILLI ? "%.3f" : "%.1f";
+    return String.format(Locale.ROOT, format, nanos / NANOS_PER_MILLI);
   }
 }

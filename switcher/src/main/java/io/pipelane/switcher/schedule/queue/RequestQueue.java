@@ -37,6 +37,7 @@ public final class RequestQueue {
   private final SchedulingPolicy policy;
   private final boolean policyHeedsEnds;
   private final Estimates estimates;
+  private final BatchGathering gathering;
   private final Takers takers;
   private final AnswerTimes answerTimes;
   private final QueueBounds bounds;
@@ -70,7 +71,7 @@ public final class RequestQueue {
     this.inLine = new WaitingRequests(policy, bounds, counters);
     this.answerTimes = new AnswerTimes(policy, estimates, lanes);
     this.lateness = new Lateness(estimates, answerTimes, counters);
-    BatchGathering gathering =
+    this.gathering =
         new BatchGathering(
             lock.newCondition(), policy, bounds, new BatchSizing(estimates, lanes), nanoClock);
     this.takers = new Takers(lock, inLine, gathering, nanoClock);
@@ -307,6 +308,11 @@ public final class RequestQueue {
       first.forEach(request -> Lateness.tell(request, () -> request.withdraw(refusal)));
       first = first(Integer.MAX_VALUE);
     }
+  }
+
+  /** A lane is about to answer what it ran: who comes after that finds it idle. */
+  public void answers() {
+    gathering.answers();
   }
 
   /** What was taken has ended. */

@@ -18,6 +18,7 @@ final class Answer {
 
   private final ModelVersion model;
   private final ResultHandler handler;
+  private Runnable whenGiven = () -> {};
   private Consumer<StatusException> whenStuck = _ -> {};
   private boolean given;
   private boolean stuck;
@@ -25,6 +26,12 @@ final class Answer {
   Answer(ModelVersion model, ResultHandler handler) {
     this.model = model;
     this.handler = handler;
+  }
+
+  /** Has somebody told of the end just before the caller is. */
+  Answer whenGiven(Runnable told) {
+    whenGiven = told;
+    return this;
   }
 
   /** Has somebody told, behind the caller, where the run fails and is not over. */
@@ -90,6 +97,7 @@ final class Answer {
       return;
     }
     given = true;
+    whenGiven.run();
     try {
       end.accept(handler);
     } catch (Throwable e) { // The handler is the caller's.

@@ -186,7 +186,10 @@ final class LaneThreads {
 
   /** Gives one answer, exactly one, and lives on whatever happens: a lane has no other thread. */
   private void answer(QueuedRequest queued, Turn turn) {
-    Answer answer = new Answer(queued.request().model(), queued.handler()).whenStuck(stuck::count);
+    Answer answer =
+        new Answer(queued.request().model(), queued.handler())
+            .whenGiven(queue::answers)
+            .whenStuck(stuck::count);
     try {
       answer.complete(run(queued, answer, turn));
     } catch (Throwable e) {
@@ -200,20 +203,22 @@ final class LaneThreads {
     }
   }
 
-  /** Has a run that made way begin anew; one of several falls apart into them, which do. */
+  /**
+   * Has a run that made way begin anew; one of several falls apart into them, which do. Where
+   * nothing can run any more they find so, and why.
+   */
   private boolean beginsAnew(QueuedRequest queued, Answer answer) {
-    boolean isOver = answer.isGiven() || !worker.isUsable();
-    if (isOver || !queued.makesWay()) {
+    if (answer.isGiven() || !queued.makesWay()) {
       return false;
     }
     switch (queued.request().priority()) {
       case ONLINE -> turns.madeWay();
       case OFFLINE -> gate.runs().madeWay();
     }
-    queued.beginsAnew();
     if (queued.isBatch()) {
       return false;
     }
+    queued.beginsAnew();
     queue.returned().giveBack(queued);
     return true;
   }

@@ -231,12 +231,13 @@ final class ShareThread implements RunControl, OfflineRun {
 
   /**
    * A request is made elsewhere that nobody knows the end of, unless its worker was lost, which has
-   * been tried again already, or its device.
+   * been tried again already, or its device. One that made way has not failed of that.
    */
   private void failed(QueuedRequest queued, Answer answer, Throwable reason) {
     boolean makesWay = queued.makesWay();
     queued.beginsAnew();
-    boolean isLost = reason.getCause() instanceof WorkerLostException || !worker.isUsable();
+    boolean isLost =
+        !makesWay && (reason.getCause() instanceof WorkerLostException || !worker.isUsable());
     if (!gate.isActive() || answer.isGiven() || isLost || queued.isUnwanted()) {
       answer.fail(queued.told(reason));
     } else if (makesWay) {

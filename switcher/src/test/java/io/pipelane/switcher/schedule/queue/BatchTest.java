@@ -37,6 +37,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -124,6 +125,12 @@ class BatchTest {
     Answer answer = new Answer(number);
     queue.submit(request, answer);
     return answer;
+  }
+
+  /** A lane that was busy until now is about to come from its run. */
+  private void laneAnswers() {
+    now.incrementAndGet();
+    queue.answers();
   }
 
   private QueuedRequest take() {
@@ -413,10 +420,27 @@ class BatchTest {
     }
   }
 
+  /** The lane thread that answered has not come back yet. */
+  @Test
+  void maxDelay_comesUponTheAnswerOfTheRunBefore_isNotHeld() throws Exception {
+    agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
+    laneAnswers();
+    submit(1);
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<QueuedRequest> taken = threads.submit(this::take);
+      try {
+        assertEquals(1, rows(taken.get(10, TimeUnit.SECONDS)));
+      } finally {
+        queue.close(); // Who is held goes on.
+      }
+    }
+  }
+
   @Test
   void maxDelay_laneComesFromARun_waitsUntilTheBatchIsFull() throws Exception {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
     submit(1);
+    laneAnswers();
     try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
       Future<QueuedRequest> taken = threads.submit(this::take);
       while (queue.waiting() > 0) {
@@ -434,6 +458,7 @@ class BatchTest {
   void maxDelay_anotherLaneBecomesIdle_letsTheBatchGo() throws Exception {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
     submit(1);
+    laneAnswers();
     try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
       Future<QueuedRequest> held = threads.submit(this::take);
       while (queue.waiting() > 0) {
@@ -450,6 +475,7 @@ class BatchTest {
   void maxDelay_deadlineWouldPass_isNotHeld() {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
     submit(1, request(1, 1, OptionalLong.of(100_000), Priority.ONLINE, "y"));
+    laneAnswers();
     assertEquals(1, rows(take()));
   }
 
@@ -457,6 +483,7 @@ class BatchTest {
   void maxDelay_oneComesThatCannotWait_letsTheBatchGo() throws Exception {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
     submit(1, request(1, 1, OptionalLong.of(HOUR), Priority.ONLINE, "y"));
+    laneAnswers();
     try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
       Future<QueuedRequest> taken = threads.submit(this::take);
       while (queue.waiting() > 0) {
@@ -475,6 +502,7 @@ class BatchTest {
   void maxDelay_isOver_runsWhatThereIs() {
     agree(new BatchRules(List.of(2, 4, 8), 1_000, false));
     submit(1);
+    laneAnswers();
     now.set(2_000);
     assertEquals(1, rows(take()));
   }

@@ -73,6 +73,27 @@ class LatenessTest {
   }
 
   @Test
+  void submit_needsLessThanATenthOfAMillisecond_isToldHowMuch() {
+    Requests.learn(estimates, "short", 31_000);
+    assertTold("short/1 needs about 0.031 ms, and its timeout leaves 0.020 ms", "short", 20_000);
+  }
+
+  @Test
+  void submit_nothingIsKnownOfItsRuns_isToldNoNumber() {
+    assertTold(
+        "the timeout of this request for new/1 has passed, 2.5 ms ago; raise", "new", -2_500_000);
+  }
+
+  private void assertTold(String beginning, String model, long leftNanos) {
+    InferenceRequest request = Requests.request(model, OptionalLong.of(now.get() + leftNanos));
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> queue.submit(request, due(0).handler()));
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.startsWith(beginning), message);
+    assertFalse(message.contains(" 0.0 "), message);
+  }
+
+  @Test
   void isTooLate_stallThatIsNotCertain_refusesNobody() {
     stall.set(3_000_000);
     assertTrue(deadlines.isTooLate(due(1_000_000), 0));
