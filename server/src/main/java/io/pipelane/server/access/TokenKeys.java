@@ -7,6 +7,7 @@ import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.KeyType;
 import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.jwk.RSAKey;
+import com.nimbusds.jose.util.JSONObjectUtils;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
@@ -21,9 +22,12 @@ import java.security.interfaces.RSAPublicKey;
 import java.security.spec.InvalidKeySpecException;
 import java.security.spec.X509EncodedKeySpec;
 import java.text.ParseException;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * A reader of the keys that tokens are signed with: from a file of a JWK set (RFC 7517), from one
@@ -61,24 +65,41 @@ final class TokenKeys {
 
   /**
    * Reads what is published at an address. Keys of other kinds, for other uses, are left out, and
-   * so are secrets: what everybody may read proves nothing.
+   * so are those that cannot be read (RFC 7517), and secrets: what everybody may read proves
+   * nothing.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it has no key that is left
    */
   static JWKSet published(URI address, String text) {
+    List<JWK> served = keys(address, text).filter(TokenKeys::isPublished).toList();
+    if (served.isEmpty()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "%s has no public key of RSA, of %d bits or more, or EC that verifies signatures"
+              .formatted(address, LEAST_RSA_BITS));
+    }
+    return new JWKSet(served);
+  }
+
+  private static Stream<JWK> keys(URI address, String text) {
     try {
-      List<JWK> served =
-          JWKSet.parse(text).getKeys().stream().filter(TokenKeys::isPublished).toList();
-      if (!served.isEmpty()) {
-        return new JWKSet(served);
+      Map<String, Object>[] keys =
+          JSONObjectUtils.getJSONObjectArray(JSONObjectUtils.parse(text), "keys");
+      if (keys != null) {
+        return Arrays.stream(keys).flatMap(TokenKeys::readable);
       }
     } catch (ParseException e) {
-      throw new StatusException(Status.INVALID_ARGUMENT, address + " answers with no JWK set");
+      // A parser's message quotes the text.
     }
-    throw new StatusException(
-        Status.INVALID_ARGUMENT,
-        "%s has no public key of RSA, of %d bits or more, or EC that verifies signatures"
-            .formatted(address, LEAST_RSA_BITS));
+    throw new StatusException(Status.INVALID_ARGUMENT, address + " answers with no JWK set");
+  }
+
+  private static Stream<JWK> readable(Map<String, Object> key) {
+    try {
+      return Stream.of(JWK.parse(key));
+    } catch (ParseException e) {
+      return Stream.empty();
+    }
   }
 
   private static boolean isPublished(JWK key) {

@@ -3,6 +3,7 @@ package io.pipelane.server.access;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Redirect;
@@ -10,6 +11,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
@@ -20,7 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A value that another server publishes at an address, asked for again now and then. While it says
- * nothing, or something wrong, the value stays. Answers are read on the client's own threads.
+ * nothing, or something wrong, the value stays; why is logged once. Answers are read on the
+ * client's own threads.
  */
 final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
   /** How long what was said is taken for what holds. */
@@ -46,7 +49,8 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
   private final AtomicBoolean asking = new AtomicBoolean();
   private volatile long dueNanos;
   private volatile @Nullable T value;
-  private @Nullable String latest; // guarded by this
+  private @Nullable String latest; // guarded by this, as the next
+  private @Nullable String trouble;
 
   /**
    * Asks nothing yet.
@@ -72,10 +76,31 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
     try {
       ask().join();
     } catch (CompletionException e) {
-      throw e.getCause() instanceof StatusException known
-          ? known
-          : new StatusException(Status.UNAVAILABLE, address + ": " + e.getCause(), e);
+      StatusException wrong = wrong(e);
+      boolean _ = isNews(wrong.getMessage());
+      throw wrong;
     }
+  }
+
+  private StatusException wrong(Throwable error) {
+    Throwable cause =
+        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    return switch (cause) {
+      case StatusException known -> known;
+      case ConnectException _ ->
+          new StatusException(
+              Status.UNAVAILABLE,
+              address + ": the connection was refused, or could not be made",
+              error);
+      default -> new StatusException(Status.UNAVAILABLE, address + ": " + cause, error);
+    };
+  }
+
+  /** Whether the latest answer has come to something else than the one before; null is well. */
+  private synchronized boolean isNews(@Nullable String now) {
+    boolean isNews = !Objects.equals(now, trouble);
+    trouble = now;
+    return isNews;
   }
 
   @Override
@@ -88,10 +113,20 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
             .whenComplete(
                 (_, error) -> {
                   asking.set(false);
-                  if (error != null) {
-                    LOG.log(Level.WARNING, "{0} stay as they were: {1}: {2}", what, address, error);
-                  }
+                  tell(error);
                 });
+  }
+
+  private void tell(@Nullable Throwable error) {
+    String now = error == null ? null : wrong(error).getMessage();
+    if (!isNews(now)) {
+      return;
+    }
+    if (now == null) {
+      LOG.log(Level.INFO, "{0} can be read at {1} again", what, address);
+    } else {
+      LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, now);
+    }
   }
 
   private CompletableFuture<Void> ask() {

@@ -60,6 +60,9 @@ final class GrpcInferRun implements ResultHandler {
     /** The request's id, also of a message of which nothing more could be read. */
     default void parsed(String id) {}
 
+    /** What names the request's span, where it is traced; before its end. */
+    default void traced(String traceparent) {}
+
     /** Serializes the answer before it returns: it reads memory that is given back then. */
     void answered(ModelInferResponse message, AnswerHeaders headers);
 
@@ -240,9 +243,15 @@ final class GrpcInferRun implements ResultHandler {
   private RequestAccount open(ServedModel model) {
     InferenceStatistics statistics = parts.backend().statistics();
     Function<String, @Nullable String> headers = origin.headers();
-    return headers == null
-        ? statistics.begin(model.version())
-        : statistics.begin(model.version(), headers);
+    if (headers == null) {
+      return statistics.begin(model.version());
+    }
+    RequestAccount opened = statistics.begin(model.version(), headers);
+    String traceparent = opened.traceparent();
+    if (traceparent != null) {
+      receiver.traced(traceparent);
+    }
+    return opened;
   }
 
   private void submit(MessageCall decoded) {

@@ -49,6 +49,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
     private @Nullable IncomingMessage message;
     private @Nullable ForwardedCall forwarded;
     private @Nullable GrpcInferRun run;
+    private @Nullable String traceparent;
     private boolean refused;
 
     Listener(ServerCall<IncomingMessage, ModelInferResponse> call, Metadata metadata) {
@@ -186,6 +187,11 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
     }
 
     @Override
+    public void traced(String named) {
+      traceparent = named;
+    }
+
+    @Override
     public void answered(ModelInferResponse answer, AnswerHeaders headers) {
       if (call.isCancelled()) {
         return;
@@ -203,7 +209,11 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
     @Override
     public void failed(StatusException error) {
       if (!call.isCancelled()) {
-        call.close(GrpcStatusMapping.status(error), GrpcStatusMapping.trailers(error));
+        Metadata trailers = GrpcStatusMapping.trailers(error);
+        if (traceparent != null) {
+          trailers.put(GrpcTracing.TRACEPARENT, traceparent);
+        }
+        call.close(GrpcStatusMapping.status(error), trailers);
       }
     }
   }

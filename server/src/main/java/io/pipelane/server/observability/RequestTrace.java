@@ -36,11 +36,15 @@ public final class RequestTrace {
   private final Span span;
   private final long epochOffsetNanos;
 
-  RequestTrace(Tracer tracer, Span span) {
+  /**
+   * Of a request that has begun.
+   *
+   * @param epochOffsetNanos what its times lack to be since the epoch; its span began by the same
+   */
+  RequestTrace(Tracer tracer, Span span, long epochOffsetNanos) {
     this.tracer = tracer;
     this.span = span;
-    this.epochOffsetNanos =
-        TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()) - System.nanoTime();
+    this.epochOffsetNanos = epochOffsetNanos;
   }
 
   /** What the answer says of the trace, as W3C's header {@code traceparent}. */
@@ -145,7 +149,7 @@ public final class RequestTrace {
           INTERNAL ->
           span.setStatus(StatusCode.ERROR);
     }
-    span.end();
+    span.end(epochOffsetNanos + System.nanoTime(), TimeUnit.NANOSECONDS);
   }
 
   /** Does something on this thread whose log records name the trace. */

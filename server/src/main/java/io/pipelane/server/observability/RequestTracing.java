@@ -8,6 +8,7 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.Context;
 import io.opentelemetry.context.propagation.TextMapGetter;
+import io.opentelemetry.sdk.common.Clock;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanProcessor;
@@ -72,15 +73,20 @@ public final class RequestTracing implements AutoCloseable {
     }
     Context parent =
         W3CTraceContextPropagator.getInstance().extract(Context.root(), headers, new Headers());
+    long beganNanos = System.nanoTime();
+    long epochOffsetNanos = Clock.getDefault().now() - beganNanos;
     Span span =
         tracer
             .spanBuilder("infer")
             .setSpanKind(SpanKind.SERVER)
             .setParent(parent)
+            .setStartTimestamp(epochOffsetNanos + beganNanos, TimeUnit.NANOSECONDS)
             .setAttribute(RequestTrace.MODEL, version.model())
             .setAttribute(RequestTrace.VERSION, version.version())
             .startSpan();
-    return span.isRecording() && sampling.take() ? new RequestTrace(tracer, span) : null;
+    return span.isRecording() && sampling.take()
+        ? new RequestTrace(tracer, span, epochOffsetNanos)
+        : null;
   }
 
   /** Sends what is left, for a short time. */

@@ -75,6 +75,15 @@ class PublishedKeysTest {
   }
 
   @Test
+  void keys_thatCannotBeRead_areLeftOut() {
+    String strange = "{\"kty\":\"EC\",\"crv\":\"of-tomorrow\",\"x\":\"AA\",\"y\":\"AA\"}";
+    text = "{\"keys\":[" + strange + "," + TestTokens.RSA.toPublicJWK().toJSONString() + "]}";
+    try (AccessControl access = TestTokens.access(address())) {
+      access.identify("Bearer " + TOKEN, null).check(Demand.of(Role.INFER, ""));
+    }
+  }
+
+  @Test
   void keys_thatChange_replaceEarlierOnes() {
     String another = TestTokens.signed(TestTokens.EC, JWSAlgorithm.ES256, claims -> claims);
     try (AccessControl access = TestTokens.access(address())) {

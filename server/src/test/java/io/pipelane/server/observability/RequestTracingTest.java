@@ -69,6 +69,21 @@ class RequestTracingTest {
     }
   }
 
+  @Test
+  void request_thatTakesMicroseconds_hasItsStepsWithinItsOwnTime() {
+    for (int i = 0; i < 10; i++) {
+      try (Tracings traces = new Tracings(1)) {
+        RequestAccount account = new InferenceStatistics(traces.tracing).begin(MODEL, _ -> null);
+        account.decoded(OptionalLong.empty());
+        account.ran(new InferenceTimings(0, 0, 1_000));
+        account.answered();
+        SpanData request = traces.span("infer");
+        assertTrue(request.getStartEpochNanos() <= traces.span("decode").getStartEpochNanos());
+        assertEquals(traces.span("encode").getEndEpochNanos(), request.getEndEpochNanos());
+      }
+    }
+  }
+
   private static InferenceTimings timings(int segments) {
     long[] nanos = new long[segments];
     Arrays.fill(nanos, 1_000);
