@@ -107,7 +107,7 @@ final class LiveDevice implements AutoCloseable {
 
   /**
    * Runs that find their weights there, of one variant after another; each begins in its time, and
-   * at the end as many stand in line.
+   * at the end as many stand in line behind another.
    */
   void warmRuns(WarmRuns runs, Duration interval) {
     for (int i = 0; i < requests.size() + WARMUP; i++) {
@@ -116,14 +116,24 @@ final class LiveDevice implements AutoCloseable {
     for (int i = 0; i < SAMPLES; i++) {
       runs.add(run(i % requests.size(), interval));
     }
-    Answers line = new Answers(SAMPLES, outputs, this::bytesLoaded);
     for (int i = 0; i < SAMPLES; i++) {
-      switcher.submit(requests.get(i % requests.size()), line.handler(i));
+      runs.addBehind(behindAnother(i, interval));
     }
-    line.await();
-    for (int i = 1; i < SAMPLES; i++) {
-      runs.addInLine(line.endNanos(i) - line.endNanos(i - 1) - line.stallNanos(i));
+  }
+
+  /**
+   * Asks a variant and at once the next, when so long has passed since a run was asked for last;
+   * answers how long the second's answer came behind the first's, without its stall.
+   */
+  long behindAnother(int variant, Duration interval) {
+    await(interval);
+    lastNanos = System.nanoTime();
+    Answers two = new Answers(2, outputs, this::bytesLoaded);
+    for (int i = 0; i < 2; i++) {
+      switcher.submit(requests.get((variant + i) % requests.size()), two.handler(i));
     }
+    two.await();
+    return two.endNanos(1) - two.endNanos(0) - two.stallNanos(1);
   }
 
   /** Takes a variant's pages off the device but for so many bytes of the first; waits for that. */

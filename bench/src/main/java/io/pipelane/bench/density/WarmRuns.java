@@ -14,7 +14,7 @@ final class WarmRuns {
   private final List<long[]> segments = new ArrayList<>();
   private final List<Double> computing = new ArrayList<>();
   private final List<Double> latencies = new ArrayList<>();
-  private final List<Double> inLine = new ArrayList<>();
+  private final List<Double> behind = new ArrayList<>();
 
   /** Counts a run; what it has waited all the same is left out. */
   void add(LiveDevice.Run run) {
@@ -26,9 +26,9 @@ final class WarmRuns {
     }
   }
 
-  /** Counts a run by the time from the answer before it to its own, without its stall. */
-  void addInLine(long nanos) {
-    inLine.add((double) nanos);
+  /** Counts a run that stood in line by the time from the answer before it to its own, less stall. */
+  void addBehind(long nanos) {
+    behind.add((double) nanos);
   }
 
   /** How long each segment computes; the median of each. Empty where runs have not told. */
@@ -51,9 +51,14 @@ final class WarmRuns {
     return median(latencies);
   }
 
+  /** From the answer before it to its own, where a request stood in line. */
+  long behindNanos() {
+    return median(behind);
+  }
+
   /** What of a request is hidden behind the one before it, where it stood in line. */
   long hiddenNanos() {
-    return inLine.isEmpty() ? 0 : Math.max(0, latencyNanos() - median(inLine));
+    return Math.max(0, latencyNanos() - behindNanos());
   }
 
   private static long median(List<Double> values) {
