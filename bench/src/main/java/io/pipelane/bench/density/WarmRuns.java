@@ -26,7 +26,9 @@ final class WarmRuns {
     }
   }
 
-  /** Counts a run that stood in line by the time from the answer before it to its own, less stall. */
+  /**
+   * Counts a run that stood in line by the time from the answer before it to its own, less stall.
+   */
   void addBehind(long nanos) {
     behind.add((double) nanos);
   }

@@ -34,8 +34,8 @@ final class LinksColumns {
           "beside: requests for a model whose weights are on the second device, one after another,"
               + " while nothing else goes on (quiet) and while the first model is brought in without"
               + " a pause (link lent).",
-          "in turns: two models in turns on a device with room for one and a half; each other"
-              + " device has one that nobody asks for, and as much room. All links are borrowed in both rows.",
+          "in turns: two models in turns on a device with room for one and a half; another"
+              + " has one that nobody asks for, and as much room. All links are borrowed in both rows.",
           "On the CPU links are imitated and devices share the processors.");
 
   private LinksColumns() {}

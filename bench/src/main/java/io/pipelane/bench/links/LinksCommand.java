@@ -111,8 +111,7 @@ public final class LinksCommand implements Callable<Integer> {
       AskedModel asked, DeviceSelection devices, long weightBytes, Results results)
       throws Exception {
     Path repository = options.work().resolve("peers-" + asked.model());
-    List<String> copies =
-        ModelCopies.write(repository, asked.file(), asked.model(), requests.ordinals().size() + 1);
+    List<String> copies = ModelCopies.write(repository, asked.file(), asked.model(), 3);
     for (boolean peers : List.of(false, true)) {
       Map<String, String> settings = settings(asked, devices);
       settings.put("device.memory", Long.toString(weightBytes * 3 / 2));
@@ -136,7 +135,7 @@ public final class LinksCommand implements Callable<Integer> {
     }
   }
 
-  /** Two models of one device; one more than there are devices must share one. */
+  /** Two models of one device; of three on two devices two must share one. */
   private static List<String> neighbours(LocalPipelane server, List<String> copies) {
     return copies.stream()
         .collect(Collectors.groupingBy(name -> server.devices().devices(new ModelVersion(name, 1))))

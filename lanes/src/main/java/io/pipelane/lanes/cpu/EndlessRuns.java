@@ -16,6 +16,8 @@ final class EndlessRuns implements AutoCloseable {
   /** How often it looks within the time that a run may take. */
   private static final int LOOKS = 8;
 
+  private static final System.Logger LOG = System.getLogger(EndlessRuns.class.getName());
+
   private final Duration longest;
   private final LongSupplier nanoClock;
   private final Set<Watched> underWay = ConcurrentHashMap.newKeySet();
@@ -47,7 +49,13 @@ final class EndlessRuns implements AutoCloseable {
   /** Ends the runs that have computed for too long by now. */
   void look() {
     long now = nanoClock.getAsLong();
-    underWay.forEach(run -> run.look(now));
+    for (Watched run : underWay) {
+      try {
+        run.look(now);
+      } catch (RuntimeException e) {
+        LOG.log(System.Logger.Level.ERROR, "an endless run could not be ended", e);
+      }
+    }
   }
 
   /**

@@ -21,6 +21,8 @@ public final class WorkerLostException extends RuntimeException {
     ALONE,
     /** Something else, for certain. */
     OTHERS,
+    /** The process had no memory left: who asked for it last need not be who has it. */
+    SHORTAGE,
     /** Several things were under way, or hung together, and any of them may be the reason. */
     UNKNOWN
   }

@@ -26,6 +26,7 @@ final class UnderWay {
   private final Set<Thread> threads = new HashSet<>();
   private final Map<Thread, Long> standing = new HashMap<>();
   private @Nullable Set<Thread> accused;
+  private boolean isShort;
   private @Nullable Set<Thread> atEnd;
 
   /** The calling thread's begins, or is a part of what has begun; answers what ends it. */
@@ -53,6 +54,12 @@ final class UnderWay {
   /** The process is ended for nothing that it was told to do. */
   synchronized void accuseNobody() {
     accuse(Set.of());
+  }
+
+  /** The process has ended for want of memory. */
+  synchronized void lackedMemory() {
+    isShort |= accused == null;
+    accuseNobody();
   }
 
   /** What the calling thread has done there is why the process is ended. */
@@ -101,6 +108,9 @@ final class UnderWay {
     Thread self = Thread.currentThread();
     if (accused != null && accused.equals(Set.of(self))) {
       return Blame.NAMED;
+    }
+    if (isShort && reached) {
+      return Blame.SHORTAGE;
     }
     Set<Thread> suspects = accused == null ? atEnd : accused;
     if (!reached || suspects == null || !suspects.contains(self)) {

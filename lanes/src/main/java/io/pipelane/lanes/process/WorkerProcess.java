@@ -370,9 +370,10 @@ final class WorkerProcess {
       }
     }
     goneNanos = System.nanoTime();
-    boolean isTold = isOfflineAlone && process.exitValue() == WorkerArea.TOLD_TO_END;
-    if (isTold || process.exitValue() == WorkerArea.UNFIT) {
-      underWay.accuseNobody(); // Whoever asked last for memory need not be who has it.
+    if (process.exitValue() == WorkerArea.UNFIT) {
+      underWay.lackedMemory();
+    } else if (isOfflineAlone && process.exitValue() == WorkerArea.TOLD_TO_END) {
+      underWay.accuseNobody();
     }
     output.awaitEnd();
     gone.countDown();

@@ -109,6 +109,15 @@ class UnderWayTest {
   }
 
   @Test
+  void shortage_isNobodysAndNotOthersEither() {
+    on(one, underWay::lackedMemory);
+    underWay.processEnded();
+    assertEquals(Blame.SHORTAGE, blame(one, true));
+    assertEquals(Blame.SHORTAGE, blame(other, true));
+    assertEquals(Blame.OTHERS, blame(other, false));
+  }
+
+  @Test
   void hang_beforeOnesHasBegun_anotherThatStandsIsNamed() {
     standsFor(other, 3 * HALF_OF_PATIENCE);
     on(one, () -> underWay.accuseStandingSince(NOW - HALF_OF_PATIENCE, false));

@@ -61,7 +61,7 @@ class UnfitWorkersTest {
             assertThrows(
                 WorkerLostException.class,
                 () -> session.run(invocation, region, bytes -> false, WeightArrivals.PRESENT));
-        assertEquals(Blame.OTHERS, loss.blame());
+        assertEquals(Blame.SHORTAGE, loss.blame());
       }
     }
   }

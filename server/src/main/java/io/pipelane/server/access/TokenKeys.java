@@ -26,6 +26,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -86,7 +87,7 @@ final class TokenKeys {
       Map<String, Object>[] keys =
           JSONObjectUtils.getJSONObjectArray(JSONObjectUtils.parse(text), "keys");
       if (keys != null) {
-        return Arrays.stream(keys).flatMap(TokenKeys::readable);
+        return Arrays.stream(keys).filter(Objects::nonNull).flatMap(TokenKeys::readable);
       }
     } catch (ParseException e) {
       // A parser's message quotes the text.

@@ -16,7 +16,6 @@ import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.modelstore.repository.VersionChoices;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.device.ServingDevices;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,9 +24,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
@@ -53,9 +49,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * registered.
    */
   private static final System.Logger LOG = System.getLogger(RepositoryCatalog.class.getName());
-
-  /** What somebody who unloads a model waits at most; runs that last have ten seconds. */
-  private static final Duration LONGEST_UNLOAD = Duration.ofSeconds(30);
 
   private static final Pattern VERSION = Pattern.compile("[1-9][0-9]{0,17}");
 
@@ -354,37 +347,15 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   @Override
   public CompletableFuture<Void> unload(String name) {
     CatalogModel _ = models.known(name);
-    CompletableFuture<Void> gone =
-        threads.operate(
-            () ->
-                models.exclusively(
-                    name,
-                    model -> {
-                      for (long version : model.versions().keySet()) {
-                        versions.takeOut(model, version);
-                      }
-                    }));
-    return awaited(gone, name, LONGEST_UNLOAD);
-  }
-
-  /** An unload, of which who waits for longer is told that it goes on. */
-  static CompletableFuture<Void> awaited(
-      CompletableFuture<Void> gone, String name, Duration longest) {
-    return gone.copy()
-        .orTimeout(longest.toMillis(), TimeUnit.MILLISECONDS)
-        .exceptionally(
-            error -> {
-              if (error instanceof TimeoutException) {
-                throw StatusException.unavailable(
-                    "model \"%s\" is not out of service after %d s, and leaves without being asked"
-                            .formatted(name, longest.toSeconds())
-                        + " again: something of it is being loaded or built, or still runs; the"
-                        + " index says when it has left");
-              }
-              throw error instanceof CompletionException wrapped
-                  ? wrapped
-                  : new CompletionException(error);
-            });
+    return threads.operate(
+        () ->
+            models.exclusively(
+                name,
+                model -> {
+                  for (long version : model.versions().keySet()) {
+                    versions.takeOut(model, version);
+                  }
+                }));
   }
 
   private void keepPopularity() {

@@ -47,6 +47,11 @@ public final class Forward {
       };
     }
 
+    /** Whether that host's keys do not let the caller in. */
+    boolean isOfRights() {
+      return status.code() == 401 || status.code() == 403;
+    }
+
     /** A field's number; -1 where it has none. */
     public long number(CharSequence name) {
       String value = headers.get(name);

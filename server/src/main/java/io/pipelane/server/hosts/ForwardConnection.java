@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a close that fails has closed the channel
 final class ForwardConnection extends ChannelInboundHandlerAdapter {
-  /** As much as the answer to a client can have. */
+  /** An answer without an end ends here, where there is more memory than that. */
   private static final long LARGEST_ANSWER = Integer.MAX_VALUE;
 
   private final Forwarder forwarder;

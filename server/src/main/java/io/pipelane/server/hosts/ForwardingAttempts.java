@@ -99,6 +99,11 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   @Override
   public void answered(Answer answer) {
+    if (refusal != null && !refusal.isOfRights() && answer.isOfRights() && !once) {
+      answer.release(); // A host that let the caller in has more to say.
+      next();
+      return;
+    }
     release(refusal);
     refusal = null;
     if (answer.isRefusal() && !once) {
@@ -117,7 +122,11 @@ public final class ForwardingAttempts implements Forward.Receiver {
       hosts.suspect(asked);
     }
     if (failure == Failure.TOO_LARGE) {
-      end(asked + " has given a larger answer than this one finds room for; ask for less");
+      end(
+          asked
+              + " has given a larger answer than may pass through here, which are 2 GiB, or than the memory"
+              + " outside Java's heap has room for (-XX:MaxDirectMemorySize); ask for less, or ask it"
+              + " directly");
     } else if (failure == Failure.LATE) {
       end(asked + " has not answered in time; the request may still run there");
     } else if (failure == Failure.BROKEN && once) {

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
@@ -53,6 +54,7 @@ final class Http1Framing implements Framing {
       ChannelHandlerContext context, ByteBuf first, List<ByteBuf> others) {
     ChannelFuture written = context.write(first);
     for (ByteBuf part : others) {
+      written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE); // A part without its head lies.
       written = context.write(part);
     }
     return written;

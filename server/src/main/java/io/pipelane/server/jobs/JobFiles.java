@@ -224,6 +224,7 @@ final class JobFiles implements AutoCloseable {
       try {
         Path known = folder.resolve(SPEC);
         Files.move(known, folder.resolve(ENDED_SPEC), StandardCopyOption.ATOMIC_MOVE);
+        WholeFile.flush(folder);
       } catch (IOException again) {
         e.addSuppressed(again);
         throw e;

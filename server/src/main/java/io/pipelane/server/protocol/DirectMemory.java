@@ -63,11 +63,15 @@ public final class DirectMemory {
   /**
    * Has a buffer take so many bytes more.
    *
-   * @throws StatusException when it lies in this memory, and there is no room: see {@link #refused}
+   * @throws StatusException when there is no room, or when it lies on the heap, for want of room,
+   *     and becomes large: see {@link #refused}
    */
   public static void makeRoom(ByteBuf buffer, int bytes) {
+    long whole = (long) buffer.writerIndex() + bytes;
     if (buffer.isDirect() && bytes > buffer.writableBytes()) {
-      checkRoom((long) buffer.writerIndex() + bytes);
+      checkRoom(whole);
+    } else if (!buffer.isDirect() && whole >= LEAST_LARGE) {
+      throw refused(whole, new OutOfMemoryError("only what is small is written on the heap"));
     }
     try {
       buffer.ensureWritable(bytes);

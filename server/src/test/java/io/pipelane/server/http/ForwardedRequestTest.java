@@ -285,6 +285,14 @@ class ForwardedRequestTest {
   }
 
   @Test
+  void refusalOfKeys_isNotPassedOnInPlaceOfAnother() throws Exception {
+    bothHave("far", false);
+    first.then("503 Service Unavailable", "{\"error\":\"busy\"}");
+    second.then("401 Unauthorized", "{\"error\":\"who\"}");
+    assertEquals(503, ask("far").statusCode());
+  }
+
+  @Test
   void hostWithOtherKeys_doesNotAnswerForThisOne() throws Exception {
     stallNanos = 1_000_000_000;
     registry.has(first.url(), "echo", 2, false, Duration.ZERO);

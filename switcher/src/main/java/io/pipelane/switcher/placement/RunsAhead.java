@@ -230,7 +230,7 @@ final class RunsAhead {
 
   private static boolean isToBlame(WorkerLostException lost) {
     return switch (lost.blame()) {
-      case NAMED, ALONE -> true;
+      case NAMED, ALONE, SHORTAGE -> true;
       case OTHERS, UNKNOWN -> false;
     };
   }

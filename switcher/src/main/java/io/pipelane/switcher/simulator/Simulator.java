@@ -59,6 +59,7 @@ public final class Simulator {
   private int idleLanes;
   private long linkFree;
   private long rested;
+  private long ended = Long.MIN_VALUE; // When a run last did.
   private long now;
 
   /** The last request that has asked for its model's weights. */
@@ -142,8 +143,8 @@ public final class Simulator {
       }
       line.begin(now);
       idleLanes--;
-      boolean waited = trace.get(request).nanos() < now;
-      run(request, model, waited ? memory.hiddenNanos(model) : 0, recording);
+      boolean isBehindAnother = ended == now && trace.get(request).nanos() < now;
+      run(request, model, isBehindAnother ? memory.hiddenNanos(model) : 0, recording);
     }
   }
 
@@ -154,6 +155,7 @@ public final class Simulator {
       return;
     }
     running.remove(request);
+    ended = now;
     recording.ran(request, stallNanos(run), run.beginNanos, now);
     idleLanes++;
     line.ended(request);

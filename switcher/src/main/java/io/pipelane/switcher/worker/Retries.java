@@ -330,7 +330,7 @@ final class Retries {
   /** Suspects a model of a loss, or quarantines it. */
   private boolean isGuilty(Kind kind, boolean suspect, Blame blame, String reason) {
     return switch (blame) {
-      case OTHERS -> false;
+      case OTHERS, SHORTAGE -> false;
       case UNKNOWN -> {
         suspects.put(kind, new Suspicion(blame));
         yield false;
@@ -410,7 +410,7 @@ final class Retries {
   private static boolean isOwn(Blame blame) {
     return switch (blame) {
       case NAMED, ALONE -> true;
-      case OTHERS, UNKNOWN -> false;
+      case OTHERS, SHORTAGE, UNKNOWN -> false;
     };
   }
 

@@ -455,6 +455,28 @@ class RetriesTest {
     }
   }
 
+  /** Each such loss costs a worker, so it is repeated once, and quarantines nobody. */
+  @Test
+  void run_whoseProcessHasNoMemory_isRepeatedOnce() {
+    AtomicInteger times = new AtomicInteger();
+    for (int request = 1; request <= 3; request++) {
+      assertThrows(
+          StatusException.class,
+          () ->
+              retries.run(
+                  MODEL,
+                  Priority.ONLINE,
+                  () -> false,
+                  RunControl.NONE,
+                  () -> {
+                    times.incrementAndGet();
+                    throw lost(Blame.SHORTAGE);
+                  }));
+      assertEquals(2 * request, times.get());
+    }
+    assertTrue(retries.quarantine(MODEL).isEmpty());
+  }
+
   /** The server lacks memory for what was computed: its model has kept its process. */
   @Test
   void run_whoseOutputsFindNoRoom_isASuspectNoLonger() {

@@ -38,10 +38,7 @@ export async function follow(onState, onStatus) {
         { headers: credentials(), signal: silence.signal });
       if (response.ok) {
         onStatus("live");
-        await read(response.body, (state) => {
-          heard();
-          onState(state);
-        });
+        await read(response.body, heard, onState);
         onStatus("offline");
       } else {
         const needsKey = response.status === 401 || response.status === 403;
@@ -65,7 +62,7 @@ async function reason(response) {
   }
 }
 
-async function read(body, onState) {
+async function read(body, heard, onState) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -73,6 +70,7 @@ async function read(body, onState) {
     if (done) {
       return;
     }
+    heard();
     text += value;
     const events = text.split("\n\n");
     text = events.pop();

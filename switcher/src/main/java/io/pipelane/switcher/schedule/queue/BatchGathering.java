@@ -13,12 +13,13 @@ import java.util.function.LongSupplier;
 final class BatchGathering {
   /*
    * A request that came while its lane had nothing to do is never held for others. Only those are
-   * held that a lane finds when it has ended a run, and that came before it answered that, while no
-   * other lane is idle and nobody waits who could not run with them, and for as long as all can
-   * still be in time. Any thread that would idle wakes the one that holds.
+   * held that a lane finds when it has ended a run, while no other lane is idle and nobody waits
+   * who could not run with them, and for as long as all can still be in time. Any thread that would
+   * idle wakes the one that holds.
    *
    * Whoever sends one request after another sends the next once it has the answer. That may come
-   * before the lane is back here, which has nothing to do all the same.
+   * before the lane is back here, which has nothing to do all the same. So one that came behind the
+   * last answer, and finds nobody in its line, is not held either.
    */
   private final Condition more;
   private final SchedulingPolicy policy;
@@ -68,8 +69,8 @@ final class BatchGathering {
    */
   List<QueuedRequest> with(QueuedRequest first, boolean comesFromRun, BooleanSupplier mayHold) {
     BatchRules rules = first.line().batching();
-    boolean holds =
-        comesFromRun && rules.maxDelayNanos() > 0 && first.submittedNanos() - answeredNanos < 0;
+    boolean isLone = first.submittedNanos() - answeredNanos >= 0 && first.line().requests() == 0;
+    boolean holds = comesFromRun && rules.maxDelayNanos() > 0 && !isLone;
     if (!rules.any() || first.runsAlone() || (first.line().requests() == 0 && !holds)) {
       return List.of(first);
     }

@@ -436,6 +436,26 @@ class BatchTest {
     }
   }
 
+  /** The members of a batch are answered one after another, and some send again before the last. */
+  @Test
+  void maxDelay_twoComeUponTheAnswer_waitUntilTheBatchIsFull() throws Exception {
+    agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
+    laneAnswers();
+    submit(1);
+    submit(2);
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Future<QueuedRequest> taken = threads.submit(this::take);
+      while (queue.waiting() > 0) {
+        Thread.onSpinWait();
+      }
+      for (int i = 3; i <= 8; i++) {
+        assertTrue(!taken.isDone());
+        submit(i);
+      }
+      assertEquals(8, rows(taken.get()));
+    }
+  }
+
   @Test
   void maxDelay_laneComesFromARun_waitsUntilTheBatchIsFull() throws Exception {
     agree(new BatchRules(List.of(2, 4, 8), HOUR, false));
