@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("others that open a tokenizer have files there meanwhile")
 class SentenceTokenizerTest {
   private static final long BEGIN = 101;
   private static final long END = 102;
