@@ -153,7 +153,7 @@ enum Compression {
    * @throws StatusException as {@link AnswerStream} does
    */
   Response compress(Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
-    ByteBuf target = Response.newBody(allocator);
+    ByteBuf target = Response.newLargeBody(allocator);
     boolean done = false;
     try {
       writeCompressed(response, new AnswerStream(target, unwanted));

@@ -168,7 +168,7 @@ final class InferRun implements ResultHandler {
 
   /** Turns the outputs into a response, whether it went well or not; they are no longer ours. */
   private Response encode() {
-    ByteBuf body = Response.newBody(exchange.allocator());
+    ByteBuf body = Response.newLargeBody(exchange.allocator());
     try {
       List<OutputTensor> binary =
           InferResponseWriter.write(call, outputs.tensors(), body, exchange::isAbandoned);

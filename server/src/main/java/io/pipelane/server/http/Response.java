@@ -11,6 +11,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.net.HttpStatusMapping;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.DirectMemory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,11 +69,20 @@ record Response(
 
   /** A buffer to compose a body in; on the heap where there is no other room, not even for this. */
   static ByteBuf newBody(ByteBufAllocator allocator) {
+    return newBody(allocator, Integer.MAX_VALUE);
+  }
+
+  /** The same for what may become large, but not on the heap. */
+  static ByteBuf newLargeBody(ByteBufAllocator allocator) {
+    return newBody(allocator, DirectMemory.LEAST_LARGE);
+  }
+
+  private static ByteBuf newBody(ByteBufAllocator allocator, int mostOnHeap) {
     ByteBuf body;
     try {
       body = allocator.directBuffer(ResponseHead.ROOM + 512);
     } catch (OutOfMemoryError e) {
-      body = Unpooled.buffer(ResponseHead.ROOM + 512);
+      body = Unpooled.buffer(ResponseHead.ROOM + 512, mostOnHeap);
     }
     return body.setIndex(ResponseHead.ROOM, ResponseHead.ROOM);
   }

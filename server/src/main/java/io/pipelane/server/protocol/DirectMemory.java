@@ -64,13 +64,13 @@ public final class DirectMemory {
    * Has a buffer take so many bytes more.
    *
    * @throws StatusException when there is no room, or when it lies on the heap, for want of room,
-   *     and becomes large: see {@link #refused}
+   *     and becomes larger than it may there: see {@link #refused}
    */
   public static void makeRoom(ByteBuf buffer, int bytes) {
     long whole = (long) buffer.writerIndex() + bytes;
     if (buffer.isDirect() && bytes > buffer.writableBytes()) {
       checkRoom(whole);
-    } else if (!buffer.isDirect() && whole >= LEAST_LARGE) {
+    } else if (!buffer.isDirect() && whole > buffer.maxCapacity()) {
       throw refused(whole, new OutOfMemoryError("only what is small is written on the heap"));
     }
     try {

@@ -88,6 +88,18 @@ class DirectMemoryTest {
     heap.release();
   }
 
+  /** It lies there for want of room elsewhere. */
+  @Test
+  void makeRoom_onTheHeapAboveWhatMayBeThere_isRefused() {
+    buffer.release();
+    ByteBuf heap = UnpooledByteBufAllocator.DEFAULT.heapBuffer(10, 100);
+    DirectMemory.makeRoom(heap, 100);
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> DirectMemory.makeRoom(heap, 101));
+    assertEquals(Status.UNAVAILABLE, refusal.status());
+    heap.release();
+  }
+
   @Test
   void refused_moreThanThereCouldEverBe_isSaidSo() {
     buffer.release();
