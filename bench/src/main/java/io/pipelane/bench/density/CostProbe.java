@@ -89,7 +89,7 @@ final class CostProbe {
       results.add("remapping held up by a page's copy", MEASURED, remap.heldNanos() / 1e6);
       results.add("an answer behind its request", MEASURED, warm.latencyNanos() / 1e6);
       for (int i = 0; i < SAMPLES; i++) {
-        warm.addBehind(device.behindAnother(0, interval));
+        warm.addBehind(device.behindItself(0, interval));
       }
       results.add("an answer behind the one before, in line", MEASURED, warm.behindNanos() / 1e6);
       return new MeasuredCosts(friction, transfer, remap.pageNanos());

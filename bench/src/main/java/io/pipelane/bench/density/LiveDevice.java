@@ -107,7 +107,7 @@ final class LiveDevice implements AutoCloseable {
 
   /**
    * Runs that find their weights there, of one variant after another; each begins in its time, and
-   * at the end as many stand in line behind another.
+   * at the end as many stand in line behind one of their own variant.
    */
   void warmRuns(WarmRuns runs, Duration interval) {
     for (int i = 0; i < requests.size() + WARMUP; i++) {
@@ -117,20 +117,21 @@ final class LiveDevice implements AutoCloseable {
       runs.add(run(i % requests.size(), interval));
     }
     for (int i = 0; i < SAMPLES; i++) {
-      runs.addBehind(behindAnother(i, interval));
+      runs.addBehind(behindItself(i % requests.size(), interval));
     }
   }
 
   /**
-   * Asks a variant and at once the next, when so long has passed since a run was asked for last;
-   * answers how long the second's answer came behind the first's, without its stall.
+   * Asks a variant twice at once, when so long has passed since a run was asked for last; answers
+   * how long the second's answer came behind the first's, without its stall. Nothing is remapped
+   * for a variant behind itself: the simulator adds what that takes.
    */
-  long behindAnother(int variant, Duration interval) {
+  long behindItself(int variant, Duration interval) {
     await(interval);
     lastNanos = System.nanoTime();
     Answers two = new Answers(2, outputs, this::bytesLoaded);
     for (int i = 0; i < 2; i++) {
-      switcher.submit(requests.get((variant + i) % requests.size()), two.handler(i));
+      switcher.submit(requests.get(variant), two.handler(i));
     }
     two.await();
     return two.endNanos(1) - two.endNanos(0) - two.stallNanos(1);

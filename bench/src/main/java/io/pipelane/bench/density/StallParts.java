@@ -41,6 +41,8 @@ final class StallParts {
         new Column(key + "stall_p50_ms", "p50", 3),
         new Column(key + "stall_p99_ms", "p99", 3),
         new Column(key + "run_mean_ms", "run mean ms", 3),
+        new Column(key + "run_p50_ms", "p50", 3),
+        new Column(key + "run_p99_ms", "p99", 3),
         new Column(key + "missed_mb", "MB", 1));
   }
 
@@ -83,8 +85,10 @@ final class StallParts {
       results.add(label, columns.get(3), Replay.quantile(stalls, 0.99) / 1e6);
       long[] nanos = Arrays.stream(runs).mapToLong(i -> replay.runNanos()[i]).toArray();
       results.add(label, columns.get(4), mean(nanos) / 1e6);
+      results.add(label, columns.get(5), Replay.quantile(nanos, 0.5) / 1e6);
+      results.add(label, columns.get(6), Replay.quantile(nanos, 0.99) / 1e6);
       long[] bytes = Arrays.stream(runs).mapToLong(i -> replay.missedBytes()[i]).toArray();
-      results.add(label, columns.get(5), mean(bytes) / 1e6);
+      results.add(label, columns.get(7), mean(bytes) / 1e6);
     }
   }
 

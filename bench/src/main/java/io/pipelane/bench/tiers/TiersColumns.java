@@ -46,8 +46,8 @@ final class TiersColumns {
           "Medians over rounds; ratios are taken within rounds, in which the direct reader has its"
               + " turn before and after the transfer, and its mean counts. Aimed at: 0.95 of direct.",
           "Direct reader: --threads threads that read the same weights file past the page cache"
-              + " (O_DIRECT), 256 KiB, 1 MiB or 4 MiB at a time, into memory that has room for all;"
-              + " the fastest of the three counts. Thrown away: the same where each thread has one"
+              + " (O_DIRECT), into memory that has room for all, 256 KiB, 1 MiB or 4 MiB at a time, what"
+              + " was fastest in three trials of each before the rounds. Thrown away: the same where each thread has one"
               + " buffer of that size, once a round. On a virtual disk such a buffer stays in caches,"
               + " so that this is faster than any reader who has the weights afterwards.",
           "Disk to device: the model's transfer, from its begin until the last byte lies"

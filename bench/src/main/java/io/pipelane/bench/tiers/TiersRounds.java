@@ -29,7 +29,8 @@ final class TiersRounds implements AutoCloseable {
    * @param cache where derived files are
    * @param threads of the direct reader
    */
-  TiersRounds(LocalPipelane server, AskedModel asked, Path cache, int threads) throws IOException {
+  TiersRounds(LocalPipelane server, AskedModel asked, Path cache, int threads)
+      throws IOException, InterruptedException {
     this.server = server;
     this.asked = asked;
     caller = server.caller(asked, Priority.ONLINE);
