@@ -25,8 +25,8 @@ import java.util.function.IntFunction;
  * again stay in the host's caches.
  */
 final class DirectReader implements AutoCloseable {
-  private static final int[] CHUNK_BYTES = {256 << 10, 1 << 20, 4 << 20};
   private static final int MOST_CHUNK_BYTES = 4 << 20;
+  private static final int[] CHUNK_BYTES = {256 << 10, 1 << 20, MOST_CHUNK_BYTES};
 
   private final Path file;
   private final long bytes;
