@@ -36,11 +36,6 @@ public enum ExitStatus {
     return code;
   }
 
-  /** What it means, in words. */
-  public String meaning() {
-    return meaning;
-  }
-
   /**
    * The status of a number.
    *

@@ -6,12 +6,19 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.lang.foreign.MemorySegment;
 
-/** The relative error between two tensors of one shape: ‖a − b‖ / ‖a‖. */
+/**
+ * The relative error between two tensors of one shape, ‖a − b‖ / ‖a‖; of bfloat16 what it would be
+ * of FP16, so that one tolerance serves all types.
+ */
 public final class RelativeError {
+  /** A bfloat16 has 8 bits of its number where an FP16 has 11, so it is off by so much more. */
+  private static final double COARSER_THAN_FP16 = 8;
+
   private RelativeError() {}
 
   /**
-   * The error; infinite for types that have to be equal and are not. NaN equals NaN.
+   * The error; 0 when all bytes are equal, infinite for types that have to be equal and are not.
+   * NaN equals NaN.
    *
    * @param expected as many bytes as {@code actual}
    */
@@ -33,7 +40,10 @@ public final class RelativeError {
       size += Double.isFinite(a) ? a * a : 0;
     }
     double error = Math.sqrt(difference / Math.max(size, Double.MIN_NORMAL));
-    return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error;
+    if (Double.isNaN(error)) {
+      return Double.POSITIVE_INFINITY;
+    }
+    return type == TensorType.BF16 ? error / COARSER_THAN_FP16 : error;
   }
 
   /** Whether tensors of a type may differ a little; others have to be equal. */

@@ -6,56 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.Device;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-/** Models without sessions, in working memory for three of these. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class AnnouncedModelsTest {
-  private static final long MIB = 1 << 20;
-  private static final long WEIGHTS = 256 << 10;
-  private static final long MODEL = 64 << 10;
-  private static final long SESSION = 20 * MIB;
-  private static final long WORKING = 3 * SESSION + 10 * MIB;
-
-  private final Device device =
-      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-  private final DeviceMemory memory = new DeviceMemory(device.persistent());
-  private final BoundSessions sessions = new BoundSessions(memory, SESSION);
-  private final Switcher switcher =
-      new Switcher(
-          device,
-          memory,
-          sessions,
-          new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-          BoundSessions::weights);
-
-  @AfterEach
-  void everythingIsGivenBack() {
-    switcher.verify();
-    switcher.close();
-    assertEquals(0, sessions.open.get());
-    assertEquals(0, device.persistent().usedBytes());
-    device.close();
-  }
-
+/** Models without sessions, which are made when these are asked. */
+class AnnouncedModelsTest extends BoundSessionsFixture {
   private ModelVersion announced(int number) {
     return announced(number, "structure of " + number);
   }

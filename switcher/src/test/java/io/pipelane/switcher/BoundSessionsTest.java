@@ -5,18 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.Device;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,40 +19,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-/** Sessions bound to lanes, in working memory for three of them. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class BoundSessionsTest {
-  private static final long MIB = 1 << 20;
-  private static final long WEIGHTS = 256 << 10;
-  private static final long MODEL = 64 << 10;
-  private static final long SESSION = 20 * MIB;
-  private static final long WORKING = 3 * SESSION + 10 * MIB;
-
-  private final Device device =
-      CpuDevice.open(new ByteSize(WEIGHTS), new ByteSize(16 << 10), Bandwidth.UNLIMITED);
-  private final DeviceMemory memory = new DeviceMemory(device.persistent());
-  private final BoundSessions sessions = new BoundSessions(memory, SESSION);
-  private final Switcher switcher =
-      new Switcher(
-          device,
-          memory,
-          sessions,
-          new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
-          BoundSessions::weights);
-
-  @AfterEach
-  void everythingIsGivenBack() {
-    switcher.verify();
-    switcher.close();
-    assertEquals(0, sessions.open.get());
-    assertEquals(0, device.persistent().usedBytes());
-    device.close();
-  }
-
+class BoundSessionsTest extends BoundSessionsFixture {
   private ImportedModel registered(int number) {
     return registered(number, "structure of " + number);
   }

@@ -1,6 +1,5 @@
 package io.pipelane.bench.switching;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -27,10 +26,5 @@ record Aim(
 
   static Optional<Aim> of(String model) {
     return Optional.ofNullable(AIMS.get(model));
-  }
-
-  /** Models that have an aim. */
-  static List<String> models() {
-    return AIMS.keySet().stream().sorted().toList();
   }
 }

@@ -2,7 +2,6 @@ package io.pipelane.bench.switching;
 
 import io.pipelane.bench.grouping.RecordedPlans;
 import io.pipelane.bench.grouping.RecordedPlans.Model;
-import io.pipelane.bench.measure.Samples;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -51,10 +50,5 @@ final class Measurements {
                 .plans()
                 .forEach((cut, layers) -> recorded.add(new Model(name + ", " + cut, layers))));
     return RecordedPlans.of(device, how, costs, recorded);
-  }
-
-  /** The samples of a row, perhaps none. */
-  Samples samples(String model, Row row) {
-    return of(model).rows().getOrDefault(row, new Samples());
   }
 }

@@ -9,6 +9,8 @@ import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.runtime.RelativeError;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
@@ -162,7 +164,8 @@ final class ModelRounds {
             (name, actual) -> {
               byte[] plain = expected.get(name);
               if (plain != null) {
-                double difference = Difference.relative(actual, MemorySegment.ofArray(plain));
+                double difference =
+                    RelativeError.of(TensorType.FP32, MemorySegment.ofArray(plain), actual);
                 measured.fact("difference_to_plain_ppm", difference * 1e6);
               }
             });

@@ -54,12 +54,7 @@ public final class Profiler {
     occupancy.add(share);
   }
 
-  /** A request was answered, or an iteration ended, after so long. */
-  public void ran(Duration took) {
-    ran(took, 1);
-  }
-
-  /** So many were, in so long together. */
+  /** So many requests were answered, or iterations ended, in so long together. */
   public void ran(Duration took, long runs) {
     millis.add(took.toNanos() / NANOS_PER_MILLI, runs);
   }

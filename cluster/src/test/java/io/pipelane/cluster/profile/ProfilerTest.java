@@ -22,8 +22,8 @@ class ProfilerTest {
     looked(0.8, 0.5);
     looked(1, 0.6);
     profiler.occupied(0.3);
-    profiler.ran(Duration.ofMillis(10));
-    profiler.ran(Duration.ofMillis(30));
+    profiler.ran(Duration.ofMillis(10), 1);
+    profiler.ran(Duration.ofMillis(30), 1);
 
     WorkloadProfile profile = profiler.profile().orElseThrow();
 
@@ -36,7 +36,7 @@ class ProfilerTest {
   @Test
   void profile_occupancyIsNotMeasured_whatIsBusyStandsInForIt() {
     looked(0.5, 1);
-    profiler.ran(Duration.ofMillis(1));
+    profiler.ran(Duration.ofMillis(1), 1);
 
     WorkloadProfile profile = profiler.profile().orElseThrow();
 

@@ -15,8 +15,8 @@ public sealed interface Decision {
   /** A share of a lane that was large enough. */
   record Joined(Job job, LaneId lane) implements Assigned {}
 
-  /** A share of a lane that has grown from {@code formerBytes} to the job's ephemeral memory. */
-  record Replaced(Job job, LaneId lane, long formerBytes) implements Assigned {}
+  /** A share of a lane that has grown to the job's ephemeral memory. */
+  record Replaced(Job job, LaneId lane) implements Assigned {}
 
   /**
    * A refusal for now: there is no room; the job is pending and is tried again whenever memory

@@ -347,9 +347,8 @@ public final class LaneTable {
       return new Joined(job, best.id);
     }
     if (smallest != null) {
-      long former = smallest.bytes;
       enter(entry, smallest, job.ephemeralBytes());
-      return new Replaced(job, smallest.id, former);
+      return new Replaced(job, smallest.id);
     }
     return null;
   }

@@ -53,10 +53,6 @@ final class LentBuffers {
     Arrays.fill(failed, (BooleanSupplier) () -> false);
   }
 
-  int count() {
-    return numbers.length;
-  }
-
   /** Whose turn it is. */
   int next() {
     return next;

@@ -41,7 +41,7 @@ public final class OsMonitor implements DeviceMonitor {
     }
   }
 
-  private OsMonitor(SystemFiles files) {
+  OsMonitor(SystemFiles files) {
     this.files = files;
     this.highestClock = number(files.read(FREQUENCY + "cpuinfo_max_freq"));
     this.latest = CpuTimes.parse(files.read("proc/stat"));
@@ -50,11 +50,6 @@ public final class OsMonitor implements DeviceMonitor {
   /** Looks at this machine. */
   public static OsMonitor open() {
     return new OsMonitor(SystemFiles.ofThisMachine());
-  }
-
-  /** Looks at a copy of the files, for tests. */
-  static OsMonitor of(SystemFiles files) {
-    return new OsMonitor(files);
   }
 
   @Override

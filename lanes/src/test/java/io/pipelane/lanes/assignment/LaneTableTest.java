@@ -54,7 +54,7 @@ class LaneTableTest {
     assigned(new Job("a", 0, 30));
     LaneId small = assigned(new Job("b", 0, 20)).lane();
     Decision decision = table.arrive(new Job("c", 0, 60));
-    assertEquals(new Replaced(new Job("c", 0, 60), small, 20), decision);
+    assertEquals(new Replaced(new Job("c", 0, 60), small), decision);
     assertEquals(10, table.headroomBytes());
   }
 

@@ -24,7 +24,7 @@ class OsMonitorTest {
   void sample_recordedFiles_tellsSharesSinceTheLookBefore() throws IOException {
     write("proc/stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 2 3 4\n");
     write("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3200000\n");
-    OsMonitor monitor = OsMonitor.of(new SystemFiles(root));
+    OsMonitor monitor = new OsMonitor(new SystemFiles(root));
     write("proc/stat", "cpu  130 0 110 750 110 0 0 0 0 0\ncpu0 1 2 3 4\n");
     write("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  250 kB\n");
     write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000\n");
@@ -37,7 +37,7 @@ class OsMonitorTest {
   @Test
   void sample_noSuchFiles_isUnknown() throws IOException {
     write("proc/stat", "");
-    assertEquals(DeviceSample.UNKNOWN, OsMonitor.of(new SystemFiles(root)).sample());
+    assertEquals(DeviceSample.UNKNOWN, new OsMonitor(new SystemFiles(root)).sample());
   }
 
   @Test

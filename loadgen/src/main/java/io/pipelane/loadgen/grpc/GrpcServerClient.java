@@ -84,8 +84,7 @@ public final class GrpcServerClient implements ServerClient {
     try {
       ServerMetadataResponse answer =
           stub().serverMetadata(ServerMetadataRequest.getDefaultInstance());
-      return new ServerDescription(
-          answer.getName(), answer.getVersion(), answer.getExtensionsList());
+      return new ServerDescription(answer.getName(), answer.getVersion());
     } catch (StatusRuntimeException e) {
       return ServerDescription.UNKNOWN;
     }

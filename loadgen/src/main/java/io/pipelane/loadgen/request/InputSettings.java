@@ -84,9 +84,4 @@ public record InputSettings(
         List.of(),
         seed);
   }
-
-  /** Random values in binary form, integers from 0 to 99, open dimensions 1. */
-  public static InputSettings random(long seed) {
-    return new InputSettings(Values.RANDOM, null, Format.BINARY, Map.of(), 0, 0, 99, seed);
-  }
 }

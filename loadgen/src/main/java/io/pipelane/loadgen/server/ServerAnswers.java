@@ -44,10 +44,7 @@ final class ServerAnswers {
   }
 
   static ServerDescription description(JsonNode answer) {
-    List<String> extensions = new ArrayList<>();
-    answer.path("extensions").forEach(extension -> extensions.add(extension.asText()));
-    return new ServerDescription(
-        answer.path("name").asText(), answer.path("version").asText(), extensions);
+    return new ServerDescription(answer.path("name").asText(), answer.path("version").asText());
   }
 
   /** All versions of the model together; nothing where none is told of. */

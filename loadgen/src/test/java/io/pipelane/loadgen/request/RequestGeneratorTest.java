@@ -41,7 +41,7 @@ class RequestGeneratorTest {
   @Test
   void generate_versionThatIsNamed_isAsked() throws Exception {
     ModelMetadata second = new ModelMetadata("m", "2", ENCODER.inputs(), List.of());
-    InputSettings http = InputSettings.random(1);
+    InputSettings http = random(1);
     InputSettings grpc = new InputSettings(Values.ZERO, null, Format.GRPC, Map.of(), 0, 0, 9, 1);
 
     assertEquals(
@@ -167,7 +167,7 @@ class RequestGeneratorTest {
     ModelMetadata model =
         new ModelMetadata(
             "m", List.of(new TensorMetadata("x", type.name(), List.of(5L))), List.of());
-    PreparedRequest request = generate(InputSettings.random(5), model);
+    PreparedRequest request = generate(random(5), model);
     int jsonBytes =
         Integer.parseInt(
             request.headers().getOrDefault(PreparedRequest.INFERENCE_HEADER_CONTENT_LENGTH, ""));
@@ -177,6 +177,10 @@ class RequestGeneratorTest {
 
     assertEquals(body.length - jsonBytes, json.at("/inputs/0/parameters/binary_data_size").asInt());
     assertEquals(5 * (type == Datatype.BYTES ? 4 + 128 : type.width()), body.length - jsonBytes);
+  }
+
+  private static InputSettings random(long seed) {
+    return new InputSettings(Values.RANDOM, null, Format.BINARY, Map.of(), 0, 0, 99, seed);
   }
 
   private static InputSettings settings(Values values, Format format) {

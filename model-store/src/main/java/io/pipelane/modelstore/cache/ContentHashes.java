@@ -72,13 +72,8 @@ public final class ContentHashes {
    * The hash of a model: of its file and, because it may keep external data in them, of every other
    * file in its folder, names included.
    *
-   * @throws io.pipelane.config.StatusException when there are too many files
+   * @param folder its files
    */
-  public String ofModel(Path modelFile) throws IOException {
-    return ofModel(modelFile, ModelFolder.of(modelFile));
-  }
-
-  /** The same for a model whose files have been listed. */
   public String ofModel(Path modelFile, ModelFolder folder) throws IOException {
     StringBuilder listing = new StringBuilder(modelFile.getFileName() + "\n");
     for (Path file : folder.files()) {

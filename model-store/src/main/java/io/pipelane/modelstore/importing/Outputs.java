@@ -20,9 +20,6 @@ record Outputs(List<Output> list) {
   /** What all outputs together may take to be compared: several sets of them are kept at a time. */
   private static final ByteSize LIMIT = ByteSize.ofMebibytes(64);
 
-  /** A bfloat16 has 8 bits of its number where an FP16 has 11, so it is off by so much more. */
-  private static final double COARSER_THAN_FP16 = 8;
-
   /** An output's bytes. */
   record Output(TensorType type, Shape shape, MemorySegment data) {
     /** Whether it has so many rows. */
@@ -84,10 +81,7 @@ record Outputs(List<Output> list) {
     }
   }
 
-  /**
-   * 0 when all bytes are equal, else the largest relative error over the outputs; of bfloat16 what
-   * it would be of FP16, for one tolerance of both.
-   */
+  /** The largest {@link RelativeError} over the outputs; infinite where one has another size. */
   double difference(Outputs actual) {
     double worst = 0;
     for (int i = 0; i < list.size(); i++) {
@@ -100,13 +94,8 @@ record Outputs(List<Output> list) {
   }
 
   static double difference(TensorType type, MemorySegment expected, MemorySegment actual) {
-    if (expected.mismatch(actual) < 0) {
-      return 0;
-    }
-    if (expected.byteSize() != actual.byteSize()) {
-      return Double.POSITIVE_INFINITY;
-    }
-    double error = RelativeError.of(type, expected, actual);
-    return type == TensorType.BF16 ? error / COARSER_THAN_FP16 : error;
+    return expected.byteSize() == actual.byteSize()
+        ? RelativeError.of(type, expected, actual)
+        : Double.POSITIVE_INFINITY;
   }
 }

@@ -29,31 +29,35 @@ class ContentHashesTest {
     write("one");
   }
 
+  private static String ofModel(ContentHashes hashes, Path model) throws IOException {
+    return hashes.ofModel(model, ModelFolder.of(model));
+  }
+
   @Test
   void ofModel_settledFile_isRememberedAcrossProcesses() throws IOException {
-    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
+    assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
     forge();
-    String remembered = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String remembered = ofModel(hashes(Duration.ofMinutes(1)), model);
     assertNotEquals(hash, remembered, "it was read again");
     Files.setLastModifiedTime(model, FileTime.from(CHANGED.plusMillis(1)));
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
   }
 
   @Test
   void ofModel_fileWrittenAnewWithItsOldTime_isReadAgain() throws IOException {
-    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     write("two");
-    assertNotEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertNotEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
   }
 
   /** In a locale without the name's characters; none has a name with a NUL. */
   @Test
   void open_nameThatIsNoPath_isLeftOut() throws IOException {
-    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     String text = Files.readString(index());
     Files.writeString(index(), text.replace("model.onnx", "mod\\u0000el.onnx"));
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
     assertTrue(Files.readString(index()).contains("/model.onnx"));
     assertFalse(Files.readString(index()).contains("u0000"));
   }
@@ -61,46 +65,46 @@ class ContentHashesTest {
   @Test
   void ofModel_indexThatCannotBeWritten_isNoFailure() throws IOException {
     Path nowhere = root.resolve("missing/hashes.json");
-    String hash = ContentHashes.open(nowhere, clock(Duration.ofMinutes(1))).ofModel(model);
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    String hash = ofModel(ContentHashes.open(nowhere, clock(Duration.ofMinutes(1))), model);
+    assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
   }
 
   @Test
   void ofModel_nothingNew_isNotSaved() throws IOException {
     ContentHashes hashes = hashes(Duration.ofMinutes(1));
-    hashes.ofModel(model);
+    ofModel(hashes, model);
     Files.delete(index());
-    hashes.ofModel(model);
+    ofModel(hashes, model);
     assertFalse(Files.exists(index()));
   }
 
   @Test
   void ofModel_fileChangedJustNow_isReadEachTime() throws IOException {
-    String hash = hashes(Duration.ofMillis(10)).ofModel(model);
+    String hash = ofModel(hashes(Duration.ofMillis(10)), model);
     write("two");
-    assertNotEquals(hash, hashes(Duration.ofMillis(10)).ofModel(model));
+    assertNotEquals(hash, ofModel(hashes(Duration.ofMillis(10)), model));
   }
 
   @Test
   void ofModel_externalData_counts() throws IOException {
-    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     Files.writeString(root.resolve("1/weights.data"), "w");
-    assertNotEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertNotEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
   }
 
   @Test
   void ofModel_linkedFolder_isThatOfItsContent() throws IOException {
     Path link = Files.createSymbolicLink(root.resolve("2"), root.resolve("1"));
     ContentHashes hashes = hashes(Duration.ofMinutes(1));
-    String hash = hashes.ofModel(link.resolve("model.onnx"));
-    assertEquals(hashes.ofModel(model), hash);
+    String hash = ofModel(hashes, link.resolve("model.onnx"));
+    assertEquals(ofModel(hashes, model), hash);
   }
 
   @Test
   void open_damagedIndex_startsAnew() throws IOException {
-    String hash = hashes(Duration.ofMinutes(1)).ofModel(model);
+    String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     Files.writeString(index(), "{\"a\": [");
-    assertEquals(hash, hashes(Duration.ofMinutes(1)).ofModel(model));
+    assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
   }
 
   private ContentHashes hashes(Duration sinceChange) throws IOException {

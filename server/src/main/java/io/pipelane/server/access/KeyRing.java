@@ -52,8 +52,4 @@ final class KeyRing {
                 })
             .toList());
   }
-
-  int size() {
-    return entries.size();
-  }
 }

@@ -152,10 +152,6 @@ final class CatalogModel {
         && snapshot.versions.values().stream().allMatch(entry -> entry instanceof Unloaded);
   }
 
-  String problem() {
-    return snapshot.problem;
-  }
-
   Stream<ModelCatalog.Entry> index() {
     Snapshot now = snapshot;
     Stream<ModelCatalog.Entry> versions =

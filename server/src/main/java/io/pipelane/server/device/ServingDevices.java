@@ -105,11 +105,6 @@ public final class ServingDevices implements InferenceService, AutoCloseable {
     };
   }
 
-  /** Makes a model answerable as {@link #register(ImportedModel, ModelOptions)} does. */
-  public void register(ImportedModel model) {
-    register(model, ModelOptions.DEFAULT);
-  }
-
   /**
    * Makes a model answerable; blocks.
    *

@@ -72,11 +72,6 @@ final class Journal implements AutoCloseable {
     return Progress.decoded(bytes.flip());
   }
 
-  /** How far the rows are that have been written, committed or not. */
-  Progress written() {
-    return written;
-  }
-
   /** How far the job is, whatever happens. */
   Progress committed() {
     return committed;

@@ -30,17 +30,6 @@ public record DeviceReading(
   /** What gates leave is the whole device, while they do. */
   static final double WHOLE = 1;
 
-  /** A device where offline work has no multiprocessors of its own. */
-  DeviceReading(
-      String name,
-      boolean usable,
-      SharingState state,
-      Work online,
-      Work offline,
-      DeviceSample sample) {
-    this(name, usable, state, online, offline, sample, WHOLE);
-  }
-
   /** What is told of a device as one of several, and as one that work shares. */
   public static DeviceReading of(String name, MemberOverview member, SharingOverview sharing) {
     return new DeviceReading(

@@ -37,7 +37,13 @@ public final class FakeDevices {
       readings.put(
           name,
           new DeviceReading(
-              name, true, SharingState.HEALTHY, Work.NONE, Work.NONE, DeviceSample.UNKNOWN));
+              name,
+              true,
+              SharingState.HEALTHY,
+              Work.NONE,
+              Work.NONE,
+              DeviceSample.UNKNOWN,
+              DeviceReading.WHOLE));
     }
   }
 

@@ -92,7 +92,13 @@ class JobProfilesTest {
     Work answered = new Work(10, 500 * MILLI);
     watch.look(
         new DeviceReading(
-            "a", true, SharingState.HEALTHY, answered, reading.offline(), sample(0.5, 0.4)),
+            "a",
+            true,
+            SharingState.HEALTHY,
+            answered,
+            reading.offline(),
+            sample(0.5, 0.4),
+            DeviceReading.WHOLE),
         1_000 * MILLI);
     assertEquals(0.5, watch.profile().occupancy(), 1e-9);
     assertEquals(0.4, watch.profile().activity(), 1e-9);

@@ -158,10 +158,6 @@ public final class Holding {
     return pages;
   }
 
-  int missing() {
-    return curve.pages() - pages;
-  }
-
   /** Uses per second, lately, by those for whom it is kept. */
   double keptForPerSecond(long nowNanos) {
     double here = isKeptForHere() ? usage.perSecond(nowNanos) : 0;

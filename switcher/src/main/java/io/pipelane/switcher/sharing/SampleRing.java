@@ -14,25 +14,18 @@ public final class SampleRing {
   private static final Duration APART = Duration.ofMillis(10);
 
   private final Deque<Timed> samples = new ArrayDeque<>();
-  private DeviceSample latest = DeviceSample.UNKNOWN;
 
   /** A sample and when it was taken. */
   public record Timed(long nanos, DeviceSample sample) {}
 
   /** Adds the next one. */
   synchronized void add(long nowNanos, DeviceSample sample) {
-    latest = sample;
     if (samples.isEmpty() || nowNanos - samples.getLast().nanos >= APART.toNanos()) {
       samples.addLast(new Timed(nowNanos, sample));
     }
     while (nowNanos - samples.getFirst().nanos > KEPT.toNanos()) {
       samples.removeFirst();
     }
-  }
-
-  /** The latest, kept or not. */
-  public synchronized DeviceSample latest() {
-    return latest;
   }
 
   /** Those that are kept, the oldest first. */

@@ -34,7 +34,6 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
    * @param ranAhead those of these that have run all the same, ahead of any request
    * @param bytes working memory that they take
    * @param frameworkBytes what libraries hold of that
-   * @param buildMillis what building one took at most
    */
   public record Entry(
       String structure,
@@ -43,8 +42,7 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
       int unasked,
       int ranAhead,
       long bytes,
-      long frameworkBytes,
-      double buildMillis) {
+      long frameworkBytes) {
 
     static Entry of(
         Structure structure, int variants, List<PooledSession> sessions, long nowNanos) {
@@ -57,8 +55,7 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
           unasked.size(),
           (int) unasked.stream().filter(session -> session.hasRunAhead).count(),
           sessions.stream().mapToLong(session -> session.bytes).sum(),
-          sessions.stream().mapToLong(PooledSession::frameworkBytes).sum(),
-          sessions.stream().mapToLong(session -> session.buildNanos).max().orElse(0) / 1e6);
+          sessions.stream().mapToLong(PooledSession::frameworkBytes).sum());
     }
   }
 }

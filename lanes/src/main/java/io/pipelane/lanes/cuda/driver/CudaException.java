@@ -36,11 +36,6 @@ public final class CudaException extends RuntimeException {
         String.format(Locale.ROOT, "%s) failed: %s (%d)", call, CUresult.stringFor(code), code));
   }
 
-  /** CUDA's number of the error. */
-  public int code() {
-    return code;
-  }
-
   /** CUDA's name of the error, e.g. {@code CUDA_ERROR_OUT_OF_MEMORY}. */
   public String errorName() {
     return CUresult.stringFor(code);

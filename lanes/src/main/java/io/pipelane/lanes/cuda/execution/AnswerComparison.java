@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /** The comparison of two answers to one request. */
 final class AnswerComparison {
-  /** The largest ‖a − b‖ / ‖b‖ of answers that count as equal on a GPU with TF32. */
+  /** The largest {@link RelativeError} of answers that count as equal on a GPU with TF32. */
   static final double TOLERANCE = 2e-3;
 
   private AnswerComparison() {}

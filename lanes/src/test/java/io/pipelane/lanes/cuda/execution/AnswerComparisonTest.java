@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.cuda.execution.HeldAnswer.Output;
-import io.pipelane.runtime.RelativeError;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
@@ -53,16 +52,14 @@ class AnswerComparisonTest {
   }
 
   @Test
-  void error_ofHalfPrecision_isRelative() {
-    short[] a = {Float.floatToFloat16(1), Float.floatToFloat16(2)};
-    short[] b = {Float.floatToFloat16(1.5f), Float.floatToFloat16(2)};
-    assertEquals(0.5 / Math.sqrt(5), error(TensorType.FP16, a, b), 1e-3);
-    short[] c = {(short) (Float.floatToIntBits(1f) >> 16), 0};
-    short[] d = {(short) (Float.floatToIntBits(2f) >> 16), 0};
-    assertEquals(1, error(TensorType.BF16, c, d), 1e-3);
+  void difference_ofBfloat16_allowsTheLastBit() {
+    assertEquals(Optional.empty(), difference(bfloats(0), bfloats(1)));
+    assertTrue(difference(bfloats(0), bfloats(5)).isPresent());
   }
 
-  private static double error(TensorType type, short[] a, short[] b) {
-    return RelativeError.of(type, MemorySegment.ofArray(a), MemorySegment.ofArray(b));
+  /** Ones that are off by some of their last bits. */
+  private static Map<String, Output> bfloats(int bits) {
+    short one = (short) ((Float.floatToIntBits(1) >> 16) + bits);
+    return answer(TensorType.BF16, 2, MemorySegment.ofArray(new short[] {one, one}));
   }
 }
