@@ -112,12 +112,12 @@ public final class Hosts implements AutoCloseable {
    *
    * @param version as the client named it; empty where he named none
    * @param here what answers that here; null where nothing does
-   * @return empty where this host is to answer, or where nobody else has the model
+   * @return empty where this host is to answer, or where nobody else has the model, or is about to
    */
   public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
     Started now = started;
     long wanted = here != null ? here.version().version() : elsewhereWanted(version);
-    if (wanted < 0 || now == null || now.view.hosts().isEmpty()) {
+    if (wanted < 0 || now == null) {
       return Optional.empty();
     }
     boolean keepsState = here != null && here.keepsState();
@@ -131,7 +131,9 @@ public final class Hosts implements AutoCloseable {
     String content = usable == null ? "" : usable.content();
     Here place = new Here(now.name, beforeHere, wanted, keepsState, content);
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
-    boolean stays = plan.hosts().isEmpty() && (usable != null || !plan.known());
+    boolean stays =
+        plan.hosts().isEmpty()
+            && (usable != null || !(plan.known() || now.view.mayComeBack(model, wanted)));
     String named = here != null ? Long.toString(wanted) : version;
     return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, named, usable != null));
   }

@@ -371,6 +371,26 @@ class ForwardedRequestTest {
     }
   }
 
+  @Test
+  void modelThatIsImportedElsewhere_orWhoseHostHasJustGone_isThereLater() throws Exception {
+    registry.imports(first.url(), "far", 2);
+    assertIsThereLater(ask("far"));
+    assertEquals(404, ask("farther").statusCode());
+    assertEquals(404, ask(request("/v2/models/far/versions/1")).statusCode());
+    registry.has(first.url(), "far", 2, false, Duration.ZERO);
+    registry.leaves(first.url());
+    assertIsThereLater(ask("far"));
+    registry.gone(first.url());
+    assertIsThereLater(ask(request("/v2/models/far/versions/2")));
+    assertEquals(404, ask("farther").statusCode());
+    assertEquals(0, first.received.size());
+  }
+
+  private static void assertIsThereLater(HttpResponse<String> answer) {
+    assertEquals(503, answer.statusCode(), answer::body);
+    assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
+  }
+
   /** Gives a host as many requests as it may have, which it does not answer. */
   private List<CompletableFuture<HttpResponse<String>>> fill(BareHost host) throws Exception {
     CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
