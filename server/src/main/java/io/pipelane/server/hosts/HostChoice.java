@@ -55,6 +55,9 @@ final class HostChoice {
    * @param known whether any other host has the model, be it one that is left out at present
    */
   record Plan(List<RemoteHost> hosts, boolean keepsState, boolean known) {
+    /** Of a host that knows no other. */
+    static final Plan NOBODY = new Plan(List.of(), false, false);
+
     Plan {
       hosts = List.copyOf(hosts);
     }

@@ -117,8 +117,11 @@ public final class Hosts implements AutoCloseable {
   public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
     Started now = started;
     long wanted = here != null ? here.version().version() : elsewhereWanted(version);
-    if (wanted < 0 || now == null) {
+    if (wanted < 0 || (now == null && here != null)) {
       return Optional.empty();
+    }
+    if (now == null) { // Others may have it; nobody knows yet.
+      return Optional.of(new Elsewhere(this, Plan.NOBODY, version, false));
     }
     boolean keepsState = here != null && here.keepsState();
     @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;

@@ -386,6 +386,14 @@ class ForwardedRequestTest {
     assertEquals(0, first.received.size());
   }
 
+  @Test
+  void hostThatKnowsNobodyYet_doesNotSayThatAModelIsNowhere() {
+    try (Hosts early = new FakeRegistry().hosts()) {
+      assertTrue(early.elsewhere("far", "", null).isPresent());
+      assertTrue(early.elsewhere("far", "0", null).isEmpty(), "that is no version");
+    }
+  }
+
   private static void assertIsThereLater(HttpResponse<String> answer) {
     assertEquals(503, answer.statusCode(), answer::body);
     assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
