@@ -122,6 +122,9 @@ public final class ForwardingAttempts implements Forward.Receiver {
     if (asked != null && isLost) {
       hosts.suspect(asked);
     }
+    if (asked != null && failure == Failure.LATE) {
+      hosts.late(asked);
+    }
     if (failure == Failure.TOO_LARGE) {
       end(
           asked

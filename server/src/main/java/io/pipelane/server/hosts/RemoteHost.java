@@ -63,6 +63,8 @@ final class RemoteHost {
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
+  private volatile long lateUntilNanos;
+  private volatile boolean late;
   private volatile boolean movedPerhaps;
   private volatile long lookedUpNanos;
   private volatile boolean lookedUp;
@@ -101,6 +103,7 @@ final class RemoteHost {
   void says(Announcement announcement) {
     if (!announcement.instance().equals(word.announcement.instance())) {
       suspect = false;
+      late = false;
       movedPerhaps = true;
     }
     word = announcement.leaving() ? leavesWith(announcement) : heard(announcement);
@@ -151,6 +154,22 @@ final class RemoteHost {
     }
     suspectUntilNanos = nanos;
     suspect = true;
+  }
+
+  /** Has it asked last, as it has not answered in time; for a while, or until it answers. */
+  void lateUntil(long nanos) {
+    lateUntilNanos = nanos;
+    late = true;
+  }
+
+  /** Whether it has not answered in time, and nothing since; also once it may be tried again. */
+  boolean wasLate() {
+    return late;
+  }
+
+  /** Whether others are to be asked before it. */
+  boolean isLate(long nowNanos) {
+    return late && lateUntilNanos - nowNanos > 0;
   }
 
   /** Says why a request was lost there, once until it has answered one. */
@@ -236,6 +255,9 @@ final class RemoteHost {
     if (isSuspect(nowNanos)) {
       return HostsOverview.State.SUSPECT;
     }
+    if (isLate(nowNanos)) {
+      return HostsOverview.State.LATE;
+    }
     return isThere() ? HostsOverview.State.READY : HostsOverview.State.UNKNOWN;
   }
 
@@ -273,6 +295,9 @@ final class RemoteHost {
       underWay.decrementAndGet();
       if (outcome == Outcome.ANSWERED && complainedOf.get()) {
         complainedOf.set(false);
+      }
+      if (late && (outcome == Outcome.ANSWERED || outcome == Outcome.REFUSED)) {
+        late = false;
       }
       counters.count(address.toString(), outcome);
     }
