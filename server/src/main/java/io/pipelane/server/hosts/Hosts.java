@@ -177,7 +177,8 @@ public final class Hosts implements AutoCloseable {
         ByteBuf body,
         ForwardingAttempts.End end) {
       Forward.Request request =
-          new Forward.Request(loop, method, target, headers, body, plan.keepsState());
+          new Forward.Request(
+              loop, method, target, headers, body, plan.keepsState(), System.nanoTime());
       ForwardingAttempts attempts = new ForwardingAttempts(hosts, plan, canComeBack, request, end);
       attempts.next();
       return attempts;
