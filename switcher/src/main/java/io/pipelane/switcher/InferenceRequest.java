@@ -80,6 +80,15 @@ public record InferenceRequest(
     return new InferenceRequest(model, inputs, outputs, deadlineNanos, other, sequence, job, place);
   }
 
+  /** The same for a caller who has been waiting already: his deadline is so much sooner. */
+  public InferenceRequest waited(long nanos) {
+    if (nanos == 0 || deadlineNanos.isEmpty()) {
+      return this;
+    }
+    OptionalLong sooner = OptionalLong.of(deadlineNanos.getAsLong() - nanos);
+    return new InferenceRequest(model, inputs, outputs, sooner, priority, sequence, job, place);
+  }
+
   /** The same as a step of something else. */
   public InferenceRequest asStep(Optional<SequenceStep> step) {
     return new InferenceRequest(model, inputs, outputs, deadlineNanos, priority, step, job, place);

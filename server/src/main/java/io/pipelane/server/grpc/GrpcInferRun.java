@@ -217,10 +217,9 @@ final class GrpcInferRun implements ResultHandler {
           InferMessageReader.read(
               model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());
       call = decoded;
-      opened.decoded(
-          decoded.request().deadlineNanos(),
-          BatchRows.of(model.inputs(), decoded.request().inputs()));
-      submit(decoded);
+      InferenceRequest asked = origin.asked(decoded.request());
+      opened.decoded(asked.deadlineNanos(), BatchRows.of(model.inputs(), asked.inputs()));
+      submit(asked);
     } catch (StatusException e) {
       account = null;
       closeCall();
@@ -254,11 +253,10 @@ final class GrpcInferRun implements ResultHandler {
     return opened;
   }
 
-  private void submit(MessageCall decoded) {
+  private void submit(InferenceRequest request) {
     if (cancelled) {
       throw callerHasGone();
     }
-    InferenceRequest request = origin.classed(decoded.request());
     InferenceService.Ticket submitted = parts.backend().service().submit(request, this);
     ticket = submitted;
     if (cancelled) {

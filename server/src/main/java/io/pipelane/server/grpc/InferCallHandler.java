@@ -148,6 +148,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
     private final class Elsewhere implements ForwardedCall.End {
       private final ModelInferRequest received;
       private final CallOrigin origin;
+      private final long cameNanos = System.nanoTime();
 
       Elsewhere(ModelInferRequest received, CallOrigin origin) {
         this.received = received;
@@ -156,7 +157,8 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
       @Override
       public void here() {
-        run = GrpcInferRun.start(received, parts, origin, Listener.this);
+        CallOrigin waited = origin.waited(System.nanoTime() - cameNanos);
+        run = GrpcInferRun.start(received, parts, waited, Listener.this);
       }
 
       @Override

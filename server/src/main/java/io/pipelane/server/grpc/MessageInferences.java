@@ -6,6 +6,7 @@ import io.netty.channel.EventLoop;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.RequestPriority;
@@ -79,6 +80,7 @@ public final class MessageInferences {
         new CallOrigin(
             origin.caller,
             origin.headers.apply(RequestPriority.HEADER),
+            ForwardedHeaders.waitedNanos(origin.headers),
             backend.statistics().traces() ? origin.headers : null);
     return GrpcInferRun.start(message, parts, from, new Serializing(origin.allocator, end))::cancel;
   }

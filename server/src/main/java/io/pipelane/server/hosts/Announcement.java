@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -23,7 +24,8 @@ import java.util.List;
  * @param lanes runs that compute there at once
  * @param waitMicros how long a request that came now would wait for a lane
  * @param runMicros what a run there takes, its stall left out
- * @param models that it answers for; {@link #MOST_MODELS} at most
+ * @param models that it answers for
+ * @param coming versions that it is importing; with the models {@link #MOST_MODELS} at most
  */
 record Announcement(
     HostAddress address,
@@ -32,10 +34,12 @@ record Announcement(
     int lanes,
     long waitMicros,
     long runMicros,
-    List<OfferedModel> models) {
+    List<OfferedModel> models,
+    List<ModelVersion> coming) {
   /*
    * {"url":"http://10.0.0.5:8000","instance":"5f2a","lanes":8,"wait_us":0,"run_us":1536,
-   *  "models":[["bert",1,0,"#9f2c01d4ab37"],["lstm",3,24576,"state","#0b7e5530c1aa"]]}
+   *  "models":[["bert",1,0,"#9f2c01d4ab37"],["lstm",3,24576,"state","#0b7e5530c1aa"]],
+   *  "coming":[["bert",2]]}
    *
    * Times are coarse, so that a host whose load hardly changes has nothing new to say. Members that
    * are not known are left aside: hosts of another version may say more.
@@ -62,6 +66,19 @@ record Announcement(
 
   Announcement {
     models = List.copyOf(models);
+    coming = List.copyOf(coming);
+  }
+
+  /** One of a host that imports nothing. */
+  Announcement(
+      HostAddress address,
+      String instance,
+      boolean leaving,
+      int lanes,
+      long waitMicros,
+      long runMicros,
+      List<OfferedModel> models) {
+    this(address, instance, leaving, lanes, waitMicros, runMicros, models, List.of());
   }
 
   /** The largest of 1, 2, 3, 4, 6, 8, 12 and so on that is not above a time; 0 for 0. */
@@ -99,11 +116,25 @@ record Announcement(
         json.writeEndArray();
       }
       json.writeEndArray();
+      if (!coming.isEmpty()) {
+        writeComing(json);
+      }
       json.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
     return text.toString();
+  }
+
+  private void writeComing(JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("coming");
+    for (ModelVersion version : coming) {
+      json.writeStartArray();
+      json.writeString(version.model());
+      json.writeNumber(version.version());
+      json.writeEndArray();
+    }
+    json.writeEndArray();
   }
 
   /**
@@ -129,6 +160,7 @@ record Announcement(
     private long waitMicros;
     private long runMicros;
     private final List<OfferedModel> models = new ArrayList<>();
+    private final List<ModelVersion> coming = new ArrayList<>();
 
     Announcement read(JsonParser json) throws IOException {
       expect(json.nextToken() == JsonToken.START_OBJECT, "it is no object");
@@ -142,11 +174,19 @@ record Announcement(
           case "wait_us" -> waitMicros = micros(json);
           case "run_us" -> runMicros = micros(json);
           case "models" -> readModels(json);
+          case "coming" -> readComing(json);
           default -> json.skipChildren();
         }
       }
       return new Announcement(
-          HostAddress.of(URI.create(url)), instance, leaving, lanes, waitMicros, runMicros, models);
+          HostAddress.of(URI.create(url)),
+          instance,
+          leaving,
+          lanes,
+          waitMicros,
+          runMicros,
+          models,
+          coming);
     }
 
     private void readModels(JsonParser json) throws IOException {
@@ -168,6 +208,20 @@ record Announcement(
           content = text.startsWith(CONTENT) ? text.substring(CONTENT.length()) : content;
         }
         models.add(new OfferedModel(name, version, keepsState, stall, content));
+      }
+    }
+
+    private void readComing(JsonParser json) throws IOException {
+      expect(json.currentToken() == JsonToken.START_ARRAY, "coming is no array");
+      while (json.nextToken() == JsonToken.START_ARRAY) {
+        expect(coming.size() < MOST_MODELS, "more than " + MOST_MODELS + " models are coming");
+        expect(json.nextToken() == JsonToken.VALUE_STRING, "a model that is coming has no name");
+        String name = json.getText();
+        json.nextToken();
+        coming.add(new ModelVersion(name, json.getLongValue()));
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+          expect(json.currentToken() != null, "it breaks off");
+        }
       }
     }
 

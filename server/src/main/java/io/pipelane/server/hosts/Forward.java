@@ -21,6 +21,7 @@ public final class Forward {
    * @param headers as the client sent them
    * @param body the sender's, who keeps it until the end of the attempt
    * @param once whether it must not be sent again once any of it has been
+   * @param cameNanos when it came to this host, by {@link System#nanoTime}
    */
   public record Request(
       EventLoop loop,
@@ -28,7 +29,13 @@ public final class Forward {
       String target,
       HttpHeaders headers,
       ByteBuf body,
-      boolean once) {}
+      boolean once,
+      long cameNanos) {
+    /** How long it has been on its way. */
+    long waitedNanos() {
+      return System.nanoTime() - cameNanos;
+    }
+  }
 
   /**
    * An answer.

@@ -115,8 +115,7 @@ final class ForwardAttempt {
                 request.method(),
                 request.target(),
                 request.body().retainedDuplicate(),
-                ForwardedHeaders.of(
-                    request.headers(), host.address, forwarder.settings().own(), request.body()),
+                ForwardedHeaders.of(request, host.address, forwarder.settings().own()),
                 EmptyHttpHeaders.INSTANCE))
         .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
   }

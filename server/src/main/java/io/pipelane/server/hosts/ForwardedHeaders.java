@@ -1,6 +1,5 @@
 package io.pipelane.server.hosts;
 
-import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -9,12 +8,23 @@ import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The head of a forwarded request: what the client said, credentials included. */
 public final class ForwardedHeaders {
   /** Marks a request that another host has forwarded, and names that host. */
   public static final String MARK = "Pipelane-Forwarded";
 
+  /**
+   * How long the client has been waiting before a request was forwarded, in microseconds: its
+   * timeout goes by the host that it has asked.
+   */
+  public static final String WAITED = "Pipelane-Waited-Us";
+
+  private static final Pattern MICROS = Pattern.compile("[0-9]{1,15}");
   private static final String HTTP2_EXTENSIONS = "x-http2-";
 
   /**
@@ -42,7 +52,21 @@ public final class ForwardedHeaders {
 
   private ForwardedHeaders() {}
 
-  static HttpHeaders of(HttpHeaders client, HostAddress to, String own, ByteBuf body) {
+  /**
+   * How long the client of a request had been waiting when another host forwarded it.
+   *
+   * @param headers what the field of a name says, or null
+   * @return 0 for a request of a client
+   */
+  public static long waitedNanos(Function<String, @Nullable String> headers) {
+    String micros = headers.apply(MARK) == null ? null : headers.apply(WAITED);
+    return micros != null && MICROS.matcher(micros).matches()
+        ? TimeUnit.MICROSECONDS.toNanos(Long.parseLong(micros))
+        : 0;
+  }
+
+  static HttpHeaders of(Forward.Request request, HostAddress to, String own) {
+    HttpHeaders client = request.headers();
     HttpHeaders headers = DefaultHttpHeadersFactory.headersFactory().newHeaders();
     Set<String> named = named(client);
     for (Iterator<Map.Entry<CharSequence, CharSequence>> all = client.iteratorCharSequence();
@@ -54,8 +78,9 @@ public final class ForwardedHeaders {
       }
     }
     headers.set(HttpHeaderNames.HOST, to.toString());
-    headers.set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
+    headers.set(HttpHeaderNames.CONTENT_LENGTH, request.body().readableBytes());
     headers.set(MARK, own);
+    headers.set(WAITED, TimeUnit.NANOSECONDS.toMicros(request.waitedNanos()));
     return headers;
   }
 

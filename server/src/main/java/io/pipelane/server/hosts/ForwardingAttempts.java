@@ -87,7 +87,8 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private StatusException unanswered() {
     return unavailable(
         full == null
-            ? "the hosts that have this model cannot be reached at present"
+            ? "no host that may have this model can be asked at present: those that had it have gone or"
+                + " cannot be reached, or it is being imported"
             : "host " + full + " has as many requests of this one as hosts.connections allows");
   }
 
@@ -120,6 +121,9 @@ public final class ForwardingAttempts implements Forward.Receiver {
     boolean isLost = failure == Failure.UNREACHED || failure == Failure.BROKEN;
     if (asked != null && isLost) {
       hosts.suspect(asked);
+    }
+    if (asked != null && failure == Failure.LATE) {
+      hosts.late(asked);
     }
     if (failure == Failure.TOO_LARGE) {
       end(

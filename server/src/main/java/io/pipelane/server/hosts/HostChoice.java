@@ -27,6 +27,9 @@ final class HostChoice {
    * A version number may stand for different contents while hosts are updated one after another.
    * A host that has a content gives requests to others with the same only. One that has none gives
    * them to those with the content that most have, and to the rest when these do not answer.
+   *
+   * A host that has not answered in time is asked after all others, this one included. Not so the
+   * owner of state: it may only be slow, and what it holds is nowhere else.
    */
 
   /** Other hosts that a request is given to at most. */
@@ -55,12 +58,19 @@ final class HostChoice {
    * @param known whether any other host has the model, be it one that is left out at present
    */
   record Plan(List<RemoteHost> hosts, boolean keepsState, boolean known) {
+    /** Of a host that knows no other. */
+    static final Plan NOBODY = new Plan(List.of(), false, false);
+
     Plan {
       hosts = List.copyOf(hosts);
     }
   }
 
-  private record Candidate(RemoteHost host, OfferedModel model, long nanos) {}
+  private record Candidate(RemoteHost host, OfferedModel model, long nanos) {
+    boolean isLate(long nowNanos) {
+      return host.isLate(nowNanos);
+    }
+  }
 
   /** Chooses. */
   static Plan choose(
@@ -76,11 +86,12 @@ final class HostChoice {
     boolean keepsState =
         here.keepsState || having.stream().anyMatch(candidate -> candidate.model.keepsState());
     Stream<Candidate> before =
-        keepsState ? owners(here, model, usable) : sooner(here, usable, hopNanos);
+        keepsState ? owners(here, model, usable) : sooner(here, usable, hopNanos, nowNanos);
     String content = here.content.isEmpty() ? mostHave(usable) : here.content;
     List<RemoteHost> hosts =
         before
             .sorted(Comparator.comparing(candidate -> !candidate.model.mayBe(content)))
+            .sorted(Comparator.comparing(candidate -> !keepsState && candidate.isLate(nowNanos)))
             .limit(MOST_TRIED)
             .map(Candidate::host)
             .toList();
@@ -105,9 +116,11 @@ final class HostChoice {
         .orElse("");
   }
 
-  private static Stream<Candidate> sooner(Here here, List<Candidate> usable, long hopNanos) {
+  private static Stream<Candidate> sooner(
+      Here here, List<Candidate> usable, long hopNanos, long nowNanos) {
     long least = here.beforeRunNanos.orElse(Long.MAX_VALUE);
     return usable.stream()
+        .filter(candidate -> here.beforeRunNanos.isEmpty() || !candidate.isLate(nowNanos))
         .filter(candidate -> candidate.nanos + hopNanos < least)
         .sorted(Comparator.comparingLong(Candidate::nanos));
   }

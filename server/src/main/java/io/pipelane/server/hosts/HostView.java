@@ -27,6 +27,9 @@ final class HostView implements HostRegistry.Listener {
   /** More are left aside. */
   private static final int MOST_HOSTS = 1024;
 
+  /** So long a host that has gone may come back with what it had, as after an update. */
+  static final Duration ABSENCE = Duration.ofMinutes(1);
+
   private final HostAddress ownAddress;
   private final String own;
   private final String ownInstance;
@@ -37,12 +40,18 @@ final class HostView implements HostRegistry.Listener {
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
 
+  private final Map<String, Former> former = new ConcurrentHashMap<>();
+
   /** Hosts that the registry did not know when it was back, and until when they may come back. */
   private final Map<String, Long> awaited = new HashMap<>();
 
   private final Set<String> complainedOf = new HashSet<>();
   private boolean complainedOfOwn;
   private volatile boolean inReach;
+  private volatile boolean hasHeardAll;
+
+  /** A host that has gone, and until when it may come back. */
+  private record Former(RemoteHost host, long untilNanos) {}
 
   /**
    * A view of nobody.
@@ -76,6 +85,21 @@ final class HostView implements HostRegistry.Listener {
     return hosts.values();
   }
 
+  /**
+   * Whether a model that no host has may be there soon: one is importing it, or has had it and has
+   * gone a short while ago, or nobody has been heard of since the start.
+   *
+   * @param version 0 for any
+   */
+  boolean mayComeBack(String model, long version) {
+    long now = nanoClock.getAsLong();
+    return !hasHeardAll
+        || hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
+        || former.values().stream()
+            .filter(left -> left.untilNanos - now > 0)
+            .anyMatch(left -> left.host.mayBringBack(model, version));
+  }
+
   /** Whether the registry is in reach. */
   boolean isInReach() {
     return inReach;
@@ -87,6 +111,7 @@ final class HostView implements HostRegistry.Listener {
     long until = nanoClock.getAsLong() + leaseNanos;
     hosts.keySet().forEach(host -> awaited.put(host, until));
     announcements.forEach(this::said);
+    hasHeardAll = true;
   }
 
   @Override
@@ -127,6 +152,7 @@ final class HostView implements HostRegistry.Listener {
             .map(Map.Entry::getKey)
             .toList();
     silent.forEach(this::gone);
+    former.values().removeIf(left -> left.untilNanos - now <= 0);
     hosts.values().forEach(this::lookUp);
   }
 
@@ -178,6 +204,9 @@ final class HostView implements HostRegistry.Listener {
     if (lost != null) {
       LOG.log(Level.INFO, "host {0} has gone", host);
       lost.gone();
+      if (former.size() < MOST_HOSTS) {
+        former.put(host, new Former(lost, nanoClock.getAsLong() + ABSENCE.toNanos()));
+      }
     }
   }
 

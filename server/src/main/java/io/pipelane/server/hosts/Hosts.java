@@ -112,13 +112,16 @@ public final class Hosts implements AutoCloseable {
    *
    * @param version as the client named it; empty where he named none
    * @param here what answers that here; null where nothing does
-   * @return empty where this host is to answer, or where nobody else has the model
+   * @return empty where this host is to answer, or where nobody else has the model, or is about to
    */
   public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
     Started now = started;
     long wanted = here != null ? here.version().version() : elsewhereWanted(version);
-    if (wanted < 0 || now == null || now.view.hosts().isEmpty()) {
+    if (wanted < 0 || (now == null && here != null)) {
       return Optional.empty();
+    }
+    if (now == null) { // Others may have it; nobody knows yet.
+      return Optional.of(new Elsewhere(this, Plan.NOBODY, version, false));
     }
     boolean keepsState = here != null && here.keepsState();
     @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;
@@ -131,7 +134,9 @@ public final class Hosts implements AutoCloseable {
     String content = usable == null ? "" : usable.content();
     Here place = new Here(now.name, beforeHere, wanted, keepsState, content);
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
-    boolean stays = plan.hosts().isEmpty() && (usable != null || !plan.known());
+    boolean stays =
+        plan.hosts().isEmpty()
+            && (usable != null || !(plan.known() || now.view.mayComeBack(model, wanted)));
     String named = here != null ? Long.toString(wanted) : version;
     return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, named, usable != null));
   }
@@ -172,7 +177,8 @@ public final class Hosts implements AutoCloseable {
         ByteBuf body,
         ForwardingAttempts.End end) {
       Forward.Request request =
-          new Forward.Request(loop, method, target, headers, body, plan.keepsState());
+          new Forward.Request(
+              loop, method, target, headers, body, plan.keepsState(), System.nanoTime());
       ForwardingAttempts attempts = new ForwardingAttempts(hosts, plan, canComeBack, request, end);
       attempts.next();
       return attempts;
@@ -201,10 +207,19 @@ public final class Hosts implements AutoCloseable {
     }
   }
 
+  /** Has a host that has not answered in time asked last for as long as a lease. */
+  void late(RemoteHost host) {
+    host.lateUntil(nanoClock.getAsLong() + settings.lease().toNanos());
+  }
+
   ForwardAttempt send(RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
     Started now = started;
     if (now == null) {
       throw new IllegalStateException("a request is sent before there are hosts");
+    }
+    if (host.wasLate()) { // This request tries it again, and no other before that is over.
+      host.lateUntil(
+          nanoClock.getAsLong() + settings.answerTimeout().toNanos() + settings.lease().toNanos());
     }
     return now.forwarder.send(host, request, receiver);
   }

@@ -43,6 +43,8 @@ final class LocalAnnouncement implements Supplier<String> {
   @Override
   public String get() {
     boolean away = leaving || !load.isUsable();
+    List<Entry> entries = away ? List.of() : catalog.index();
+    List<OfferedModel> models = models(entries);
     return new Announcement(
             address,
             instance,
@@ -50,13 +52,22 @@ final class LocalAnnouncement implements Supplier<String> {
             load.lanes(),
             coarseMicros(load.waitNanos()),
             coarseMicros(load.runNanos()),
-            away ? List.of() : models())
+            models,
+            coming(entries, Announcement.MOST_MODELS - models.size()))
         .write();
   }
 
-  private List<OfferedModel> models() {
+  private static List<ModelVersion> coming(List<Entry> entries, int most) {
+    return entries.stream()
+        .filter(entry -> entry.state() == State.LOADING)
+        .flatMap(entry -> entry.modelVersion().stream())
+        .limit(most)
+        .toList();
+  }
+
+  private List<OfferedModel> models(List<Entry> entries) {
     List<OfferedModel> models = new ArrayList<>();
-    for (Entry entry : catalog.index()) {
+    for (Entry entry : entries) {
       if (entry.state() != State.READY) {
         continue;
       }

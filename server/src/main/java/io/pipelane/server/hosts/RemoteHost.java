@@ -1,10 +1,12 @@
 package io.pipelane.server.hosts;
 
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.state.HostsOverview;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,7 +43,10 @@ final class RemoteHost {
    * next word counts those, so that none counts twice.
    */
   private record Word(
-      Announcement announcement, Map<String, List<OfferedModel>> models, AtomicInteger since) {}
+      Announcement announcement,
+      Map<String, List<OfferedModel>> models,
+      Map<String, Set<Long>> coming,
+      AtomicInteger since) {}
 
   private static final System.Logger LOG = System.getLogger(RemoteHost.class.getName());
 
@@ -58,6 +63,8 @@ final class RemoteHost {
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
+  private volatile long lateUntilNanos;
+  private volatile boolean late;
   private volatile boolean movedPerhaps;
   private volatile long lookedUpNanos;
   private volatile boolean lookedUp;
@@ -76,7 +83,17 @@ final class RemoteHost {
     for (OfferedModel model : announcement.models()) {
       models.computeIfAbsent(model.name(), _ -> new ArrayList<>(1)).add(model);
     }
-    return new Word(announcement, models, new AtomicInteger());
+    Map<String, Set<Long>> coming = new HashMap<>();
+    for (ModelVersion version : announcement.coming()) {
+      coming.computeIfAbsent(version.model(), _ -> new HashSet<>()).add(version.version());
+    }
+    return new Word(announcement, models, coming, new AtomicInteger());
+  }
+
+  /** What a host that leaves has had: it may come back with that. */
+  private Word leavesWith(Announcement announcement) {
+    Word had = word;
+    return new Word(announcement, had.models, had.coming, new AtomicInteger());
   }
 
   /**
@@ -86,9 +103,10 @@ final class RemoteHost {
   void says(Announcement announcement) {
     if (!announcement.instance().equals(word.announcement.instance())) {
       suspect = false;
+      late = false;
       movedPerhaps = true;
     }
-    word = heard(announcement);
+    word = announcement.leaving() ? leavesWith(announcement) : heard(announcement);
   }
 
   /**
@@ -138,6 +156,22 @@ final class RemoteHost {
     suspect = true;
   }
 
+  /** Has it asked last, as it has not answered in time; for a while, or until it answers. */
+  void lateUntil(long nanos) {
+    lateUntilNanos = nanos;
+    late = true;
+  }
+
+  /** Whether it has not answered in time, and nothing since; also once it may be tried again. */
+  boolean wasLate() {
+    return late;
+  }
+
+  /** Whether others are to be asked before it. */
+  boolean isLate(long nowNanos) {
+    return late && lateUntilNanos - nowNanos > 0;
+  }
+
   /** Says why a request was lost there, once until it has answered one. */
   void complainOf(Throwable cause) {
     if (!complainedOf.getAndSet(true)) {
@@ -163,6 +197,19 @@ final class RemoteHost {
       }
     }
     return Optional.ofNullable(found);
+  }
+
+  /**
+   * Whether it is importing a model, or has had it and takes no more requests.
+   *
+   * @param version 0 for any
+   */
+  boolean mayBringBack(String name, long version) {
+    Word now = word;
+    boolean hasLeft = gone || now.announcement.leaving();
+    Set<Long> coming = now.coming.getOrDefault(name, Set.of());
+    return (version == 0 ? !coming.isEmpty() : coming.contains(version))
+        || (hasLeft && offered(name, version).isPresent());
   }
 
   /** From a request's coming there to the beginning of its run. */
@@ -208,6 +255,9 @@ final class RemoteHost {
     if (isSuspect(nowNanos)) {
       return HostsOverview.State.SUSPECT;
     }
+    if (isLate(nowNanos)) {
+      return HostsOverview.State.LATE;
+    }
     return isThere() ? HostsOverview.State.READY : HostsOverview.State.UNKNOWN;
   }
 
@@ -245,6 +295,9 @@ final class RemoteHost {
       underWay.decrementAndGet();
       if (outcome == Outcome.ANSWERED && complainedOf.get()) {
         complainedOf.set(false);
+      }
+      if (late && (outcome == Outcome.ANSWERED || outcome == Outcome.REFUSED)) {
+        late = false;
       }
       counters.count(address.toString(), outcome);
     }

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.util.concurrent.RejectedExecutionException;
@@ -36,6 +37,7 @@ final class Exchange {
   private Caller caller = Caller.ANYBODY;
   private BodyLimit bodyLimit = BodyLimit.NONE;
   private boolean begun;
+  private long waitedNanos;
   private @Nullable String traceparent;
   private @Nullable UploadRun upload;
   private volatile boolean abandoned; // read on codec threads
@@ -104,6 +106,16 @@ final class Exchange {
   /** How the body is compressed; null where it is not. */
   @Nullable Compression compression() {
     return compression;
+  }
+
+  /** Has its client been waiting for other hosts so long. */
+  void setWaited(long nanos) {
+    waitedNanos = nanos;
+  }
+
+  /** How long its client had been waiting before this host began to answer. */
+  long waitedNanos() {
+    return waitedNanos + ForwardedHeaders.waitedNanos(headers::get);
   }
 
   /** What a body may be, and stand for. */

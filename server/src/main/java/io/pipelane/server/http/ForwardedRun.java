@@ -39,6 +39,7 @@ final class ForwardedRun implements ForwardingAttempts.End {
   private final Exchange exchange;
   private final ByteBuf body;
   private final Consumer<ByteBuf> here;
+  private final long cameNanos = System.nanoTime();
 
   private ForwardedRun(Exchange exchange, ByteBuf body, Consumer<ByteBuf> here) {
     this.exchange = exchange;
@@ -149,6 +150,7 @@ final class ForwardedRun implements ForwardingAttempts.End {
   @Override
   public void here() {
     exchange.whenAbandoned(() -> {});
+    exchange.setWaited(System.nanoTime() - cameNanos);
     here.accept(body);
   }
 

@@ -77,14 +77,13 @@ final class InferRun implements ResultHandler {
 
   private void submit(InferenceService service) {
     exchange.whenAbandoned(this::cancel);
-    account.decoded(
-        call.request().deadlineNanos(),
-        BatchRows.of(call.model().inputs(), call.request().inputs()));
+    InferenceRequest asked = call.request().waited(exchange.waitedNanos());
+    account.decoded(asked.deadlineNanos(), BatchRows.of(call.model().inputs(), asked.inputs()));
     try {
       InferenceRequest request =
           exchange
               .caller()
-              .classed(RequestPriority.classed(call.request(), exchange.headers().get(PRIORITY)));
+              .classed(RequestPriority.classed(asked, exchange.headers().get(PRIORITY)));
       ticket = service.submit(request, this);
     } catch (RuntimeException e) {
       call.close();

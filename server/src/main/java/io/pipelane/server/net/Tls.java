@@ -17,12 +17,16 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Date;
 import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The certificate that the front ends show, and the authorities whose clients they let in. Files
@@ -48,7 +52,10 @@ public final class Tls implements AutoCloseable {
   private final List<CertificateFiles> watched;
   private final LatestSslContext http;
   private final LatestSslContext grpc;
+  private final InstantSource clock;
   private List<X509Certificate> clientAuthorities = List.of();
+  private @Nullable X509Certificate shown;
+  private @Nullable X509Certificate warnedOf;
 
   /**
    * The files, all in PEM.
@@ -61,31 +68,61 @@ public final class Tls implements AutoCloseable {
 
   private final AdvancedTlsX509KeyManager identity;
 
-  private Tls(Files files) throws IOException, GeneralSecurityException {
+  private Tls(Files files, InstantSource clock) throws IOException, GeneralSecurityException {
+    this.clock = clock;
     identity = new AdvancedTlsX509KeyManager();
     http = new LatestSslContext(forHttp(List.of()));
     grpc = new LatestSslContext(forGrpc(List.of()));
-    CertificateFiles own = identityOf(files, identity);
+    CertificateFiles own = identityOf(files);
     watched =
         files.clientAuthorities.map(file -> List.of(own, authoritiesOf(file))).orElse(List.of(own));
     for (CertificateFiles each : watched) {
       each.look();
     }
+    warnOfTerm();
     watch = new CertificateWatch("tls-files", this::lookAgain);
     if (files.clientAuthorities.isPresent()) {
       watch.repeat(this::forgetSessions, LONGEST_SESSION);
     }
   }
 
-  private static CertificateFiles identityOf(Files files, AdvancedTlsX509KeyManager identity) {
+  private CertificateFiles identityOf(Files files) {
     return new CertificateFiles(
         "the server's certificate",
         List.of(files.certificate, files.key),
-        () -> {
-          TlsIdentity read = TlsIdentity.read(files.certificate, files.key);
-          identity.updateIdentityCredentials(
-              read.chain().toArray(X509Certificate[]::new), read.key());
-        });
+        () -> show(TlsIdentity.read(files.certificate, files.key)));
+  }
+
+  /** One that is not valid now, or not yet, does not take another one's place. */
+  private void show(TlsIdentity next) throws GeneralSecurityException {
+    X509Certificate certificate = next.chain().getFirst();
+    if (shown != null) {
+      certificate.checkValidity(now());
+    }
+    identity.updateIdentityCredentials(next.chain().toArray(X509Certificate[]::new), next.key());
+    shown = certificate;
+  }
+
+  private Date now() {
+    return Date.from(clock.instant());
+  }
+
+  /** Says of the certificate that is in force that it is not valid, once. */
+  private void warnOfTerm() {
+    X509Certificate certificate = shown;
+    if (certificate == null || certificate.equals(warnedOf)) {
+      return;
+    }
+    try {
+      certificate.checkValidity(now());
+    } catch (CertificateException e) {
+      warnedOf = certificate;
+      LOG.log(
+          Level.WARNING,
+          "the server''s certificate is not valid, so clients and other hosts refuse it: {0}; put"
+              + " another one in the file that server.tls-certificate names",
+          e.toString());
+    }
   }
 
   private CertificateFiles authoritiesOf(Path file) {
@@ -126,6 +163,7 @@ public final class Tls implements AutoCloseable {
   /** Looks whether files have changed; one call at a time. */
   synchronized void lookAgain() {
     watched.forEach(CertificateFiles::lookAgain);
+    warnOfTerm();
   }
 
   /** Has every client show its certificate where it connects next. */
@@ -143,8 +181,13 @@ public final class Tls implements AutoCloseable {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when one cannot be used
    */
   public static Tls open(Files files) {
+    return open(files, InstantSource.system());
+  }
+
+  /** The same by a clock, by which certificates are valid or not. */
+  static Tls open(Files files, InstantSource clock) {
     try {
-      return new Tls(files);
+      return new Tls(files, clock);
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,

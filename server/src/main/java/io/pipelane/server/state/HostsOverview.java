@@ -22,6 +22,8 @@ public record HostsOverview(String own, boolean registryReached, List<Other> oth
     READY,
     /** It could not be reached, and is left alone for a while. */
     SUSPECT,
+    /** It has not answered in time, and is asked after all others for a while. */
+    LATE,
     /** It takes no more requests. */
     LEAVING,
     /** Its name has not been found. */

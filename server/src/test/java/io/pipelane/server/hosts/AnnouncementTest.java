@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import java.net.URI;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -30,6 +31,10 @@ class AnnouncementTest {
                 new OfferedModel("l\"stm", 3, true, 24_576),
                 new OfferedModel("new", 1, true, 0, "9f2c01d4ab37aaaa")));
     Announcement leaving = new Announcement(ADDRESS, "x", true, 1, 0, 0, List.of());
+    Announcement importing =
+        new Announcement(
+            ADDRESS, "x", false, 1, 0, 0, List.of(), List.of(new ModelVersion("bert base", 2)));
+    assertEquals(importing, Announcement.read(importing.write()));
     assertEquals(busy, Announcement.read(busy.write()));
     assertEquals(leaving, Announcement.read(leaving.write()));
     assertEquals(
@@ -68,6 +73,9 @@ class AnnouncementTest {
         "{\"url\":\"http://h\",\"lanes\":99999999999}",
         "{\"url\":\"http://h\",\"models\":{}}",
         "{\"url\":\"http://h\",\"models\":[[1,1,1]]}",
+        "{\"url\":\"http://h\",\"coming\":{}}",
+        "{\"url\":\"http://h\",\"coming\":[[\"m\",0]]}",
+        "{\"url\":\"http://h\",\"coming\":[[\"m\",1}",
         "{\"url\":\"http://h\",\"models\":[[\"m\",[[[[[[[[[[1]]]]]]]]]],1]]}",
       })
   void read_whatIsNone_isRefused(String text) {

@@ -1,6 +1,7 @@
 package io.pipelane.server.hosts;
 
 import io.netty.handler.ssl.SslContext;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.net.OutgoingTls;
 import java.net.URI;
 import java.time.Duration;
@@ -62,6 +63,7 @@ public final class FakeRegistry implements HostRegistry {
   public void start(Supplier<String> said, Listener told) {
     word = said;
     listener = told;
+    told.all(Map.of());
     told.reached(true);
   }
 
@@ -106,6 +108,22 @@ public final class FakeRegistry implements HostRegistry {
     listener().all(Map.of());
     listener().reached(true);
     listener().turn();
+  }
+
+  /** A host says that it is importing a model. */
+  public void imports(URI url, String model, long version) {
+    HostAddress address = HostAddress.of(url);
+    ModelVersion coming = new ModelVersion(model, version);
+    Announcement announcement =
+        new Announcement(address, "first", false, 1, 0, 0, List.of(), List.of(coming));
+    listener().said(address.toString(), announcement.write());
+  }
+
+  /** A host says that it takes no more requests. */
+  public void leaves(URI url) {
+    HostAddress address = HostAddress.of(url);
+    Announcement announcement = new Announcement(address, "first", true, 1, 0, 0, List.of());
+    listener().said(address.toString(), announcement.write());
   }
 
   /** A host has gone. */

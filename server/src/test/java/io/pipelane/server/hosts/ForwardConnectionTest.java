@@ -74,7 +74,8 @@ class ForwardConnectionTest {
             "/",
             new DefaultHttpHeaders(),
             Unpooled.EMPTY_BUFFER,
-            false);
+            false,
+            System.nanoTime());
     ForwardAttempt _ =
         forwarder.send(
             host,

@@ -140,6 +140,35 @@ class HostChoiceTest {
   }
 
   @Test
+  void hostThatHasNotAnsweredInTime_isAskedLastForAWhile_orUntilItAnswers() {
+    RemoteHost late = host("late", 0, model(1, 0));
+    RemoteHost other = host("other", 5_000, model(1, 0));
+    late.lateUntil(10);
+    assertEquals(List.of("other:80", "late:80"), names(plan(NOT_HERE, 0, late, other)));
+    assertEquals(List.of("late:80"), names(plan(NOT_HERE, 0, late)), "nobody else has it");
+    assertEquals(List.of(), names(plan(OptionalLong.of(1_000_000_000), 1, late)));
+    assertTrue(late.isLate(9));
+    assertFalse(late.isLate(10));
+    assertTrue(late.wasLate());
+    late.give(() -> {}).end(Outcome.LATE);
+    assertTrue(late.isLate(9));
+    late.give(() -> {}).end(Outcome.REFUSED);
+    assertFalse(late.wasLate());
+    assertEquals(List.of("late:80", "other:80"), names(plan(NOT_HERE, 0, late, other)));
+  }
+
+  @Test
+  void ownerOfState_isAskedThoughItHasNotAnsweredInTime() {
+    RemoteHost first = host("a", 0, stateful());
+    RemoteHost second = host("b", 0, stateful());
+    List<String> before = names(plan(NOT_HERE, 0, first, second));
+    first.lateUntil(10);
+    assertEquals(before, names(plan(NOT_HERE, 0, first, second)));
+    second.lateUntil(10);
+    assertEquals(before, names(plan(NOT_HERE, 0, first, second)));
+  }
+
+  @Test
   void hostsThatLeave_areAskedNoMore() {
     Announcement leaving =
         new Announcement(address("host"), "1", true, 2, 0, 0, List.of(model(1, 0)));

@@ -239,6 +239,45 @@ class HostViewTest {
     assertEquals(2, lookups.size());
   }
 
+  private static String having(String name, boolean leaving, OfferedModel... models) {
+    return new Announcement(
+            new HostAddress(name, 80, false), "1", leaving, 1, 0, 0, List.of(models))
+        .write();
+  }
+
+  @Test
+  void modelOfAHostThatHasGone_mayComeBackForAWhile() {
+    view.all(Map.of());
+    view.said("a:80", having("a", false, new OfferedModel("m", 2, false, 0)));
+    assertFalse(view.mayComeBack("m", 2), "it is there");
+    view.said("a:80", having("a", true));
+    assertTrue(view.mayComeBack("m", 2));
+    view.gone("a:80");
+    assertTrue(view.mayComeBack("m", 0));
+    assertFalse(view.mayComeBack("m", 3));
+    assertFalse(view.mayComeBack("other", 0));
+    now += HostView.ABSENCE.toNanos() - 1;
+    view.turn();
+    assertTrue(view.mayComeBack("m", 2));
+    now++;
+    assertFalse(view.mayComeBack("m", 2));
+  }
+
+  @Test
+  void modelThatAHostHasTakenOut_doesNotComeBack() {
+    view.all(Map.of("a:80", having("a", false, new OfferedModel("m", 1, false, 0))));
+    view.said("a:80", having("a", false));
+    view.gone("a:80");
+    assertFalse(view.mayComeBack("m", 1));
+  }
+
+  @Test
+  void beforeAnybodyIsHeardOf_anyModelMayCome() {
+    assertTrue(view.mayComeBack("m", 0));
+    view.all(Map.of());
+    assertFalse(view.mayComeBack("m", 0));
+  }
+
   @Test
   void hostThatSpeaksAgain_staysTheSame() {
     view.said("a:80", word("a", "1"));

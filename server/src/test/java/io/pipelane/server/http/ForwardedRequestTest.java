@@ -19,6 +19,7 @@ import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.shared.SharedMemory;
+import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -35,6 +36,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -72,6 +74,7 @@ class ForwardedRequestTest {
   private final CountDownLatch gathering = new CountDownLatch(CODEC_THREADS);
   private final CountDownLatch goOn = new CountDownLatch(1);
   private volatile long stallNanos;
+  private volatile long patienceNanos;
   private Hosts hosts = registry.hosts();
   private HttpServer server = start(Transport.AUTO);
 
@@ -84,8 +87,16 @@ class ForwardedRequestTest {
   }
 
   private HttpServer start(Transport transport) {
-    LocalLoad load = new LocalLoad(EchoService.inline(), _ -> stallNanos, () -> 1);
+    LocalLoad load = new LocalLoad(timed(EchoService.inline()), _ -> stallNanos, () -> 1);
     return start(transport, load, Backends.of(catalog, load, this::jobCounts));
+  }
+
+  /** Keeps how long the client of the latest request would wait. */
+  private InferenceService timed(EchoService echo) {
+    return (request, handler) -> {
+      patienceNanos = request.patienceNanos(System.nanoTime());
+      return echo.submit(request, handler);
+    };
   }
 
   private HttpServer start(Transport transport, LocalLoad load, Backend backend) {
@@ -371,6 +382,34 @@ class ForwardedRequestTest {
     }
   }
 
+  @Test
+  void modelThatIsImportedElsewhere_orWhoseHostHasJustGone_isThereLater() throws Exception {
+    registry.imports(first.url(), "far", 2);
+    assertIsThereLater(ask("far"));
+    assertEquals(404, ask("farther").statusCode());
+    assertEquals(404, ask(request("/v2/models/far/versions/1")).statusCode());
+    registry.has(first.url(), "far", 2, false, Duration.ZERO);
+    registry.leaves(first.url());
+    assertIsThereLater(ask("far"));
+    registry.gone(first.url());
+    assertIsThereLater(ask(request("/v2/models/far/versions/2")));
+    assertEquals(404, ask("farther").statusCode());
+    assertEquals(0, first.received.size());
+  }
+
+  @Test
+  void hostThatKnowsNobodyYet_doesNotSayThatAModelIsNowhere() {
+    try (Hosts early = new FakeRegistry().hosts()) {
+      assertTrue(early.elsewhere("far", "", null).isPresent());
+      assertTrue(early.elsewhere("far", "0", null).isEmpty(), "that is no version");
+    }
+  }
+
+  private static void assertIsThereLater(HttpResponse<String> answer) {
+    assertEquals(503, answer.statusCode(), answer::body);
+    assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
+  }
+
   /** Gives a host as many requests as it may have, which it does not answer. */
   private List<CompletableFuture<HttpResponse<String>>> fill(BareHost host) throws Exception {
     CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
@@ -558,6 +597,37 @@ class ForwardedRequestTest {
     closed.await();
     assertEquals(1, counted(first, "late"));
     assertEquals(0, second.received.size());
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body(), "the next one is asked elsewhere");
+    assertTrue(ask(request("/v2/hosts")).body().contains("\"state\":\"LATE\""));
+  }
+
+  @Test
+  void timeThatARequestHasWaited_goesAlong_andCountsHere() throws Exception {
+    bothHave("far", false);
+    first.then(BareHost.breakingOff("", 0));
+    second.then("200 OK", OK);
+    long began = System.nanoTime();
+    ask(infer("far", "{}").header("Pipelane-Waited-Us", "99999999999"));
+    long waited = waitedNanos(first);
+    assertTrue(waited >= 0 && waited <= waitedNanos(second), () -> waited + " " + second.received);
+    assertTrue(waitedNanos(second) <= System.nanoTime() - began, second.received::toString);
+
+    String timed = "{\"parameters\":{\"timeout\":60000000}," + ECHO.substring(1);
+    HttpRequest.Builder forwarded =
+        infer("echo", timed)
+            .header("Pipelane-Forwarded", "a:80")
+            .header("Pipelane-Waited-Us", "59000000");
+    assertEquals(200, ask(forwarded).statusCode());
+    assertTrue(patienceNanos <= Duration.ofSeconds(1).toNanos());
+    HttpRequest.Builder ofAClient = infer("echo", timed).header("Pipelane-Waited-Us", "59000000");
+    assertEquals(200, ask(ofAClient).statusCode());
+    assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos());
+  }
+
+  private static long waitedNanos(BareHost host) {
+    String micros = host.received.getFirst().fields().getOrDefault("pipelane-waited-us", "-1");
+    return Duration.of(Long.parseLong(micros), ChronoUnit.MICROS).toNanos();
   }
 
   @Test

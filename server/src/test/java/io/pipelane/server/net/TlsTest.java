@@ -41,12 +41,19 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Filter;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
@@ -334,11 +341,16 @@ class TlsTest {
   }
 
   private static Tls rotating() throws IOException {
+    return rotating(InstantSource.system());
+  }
+
+  private static Tls rotating(InstantSource clock) throws IOException {
     replace("rotating.pem", bytes("server.pem"), 1);
     replace("rotating.key", bytes("server.key"), 1);
     return Tls.open(
         new Tls.Files(
-            folder.resolve("rotating.pem"), folder.resolve("rotating.key"), Optional.empty()));
+            folder.resolve("rotating.pem"), folder.resolve("rotating.key"), Optional.empty()),
+        clock);
   }
 
   /** Fails unless the server shows the certificate of this name. */
@@ -362,6 +374,40 @@ class TlsTest {
       tls.lookAgain();
       shows(server, "renewed");
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {-3, 3})
+  void certificateThatIsNotValid_doesNotTakeThePlaceOfAnother_untilItIs(long days)
+      throws Exception {
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.now());
+    Certificates.make(folder, "later", "-key server.key");
+    try (Tls tls = rotating(now::get);
+        HttpServer server = http(tls)) {
+      replace("rotating.pem", bytes("later.pem"), 2);
+      now.updateAndGet(time -> time.plus(Duration.ofDays(days)));
+      tls.lookAgain();
+      shows(server, "server");
+      now.updateAndGet(time -> time.minus(Duration.ofDays(days)));
+      tls.lookAgain();
+      shows(server, "later");
+    }
+  }
+
+  /** Nothing else could be shown, and clients that do not look at it are served. */
+  @Test
+  void certificateThatIsNotValid_isShownFromTheStart_andComplainedOfOnce() throws Exception {
+    Logger logger = Logger.getLogger(Tls.class.getName());
+    List<LogRecord> said = new CopyOnWriteArrayList<>();
+    Filter before = logger.getFilter();
+    logger.setFilter(record -> !said.add(record));
+    try (Tls tls = rotating(() -> Instant.now().plus(Duration.ofDays(3)))) {
+      tls.lookAgain();
+    } finally {
+      logger.setFilter(before);
+    }
+    assertEquals(1, said.size());
+    assertTrue(String.valueOf(said.getFirst().getParameters()[0]).contains("Expired"));
   }
 
   @Test
