@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The programs that lose workers and devices under load, as short as they can be. */
-@Timeout(120)
+@Timeout(600)
 class FaultsProgramsTest {
   @TempDir private Path folder;
   private BenchProgram program;

@@ -151,6 +151,7 @@ class SchedulingProgramsTest {
 
   @Test
   @Tag("long")
+  @Timeout(600)
   void groups_live_areDonePackedAndInTurn() throws Exception {
     JsonNode cases =
         program

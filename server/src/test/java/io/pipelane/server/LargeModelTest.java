@@ -28,9 +28,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A model above 2 GB, which no protobuf holds: its weights are external data. */
 @Tag("long")
@@ -46,8 +47,11 @@ class LargeModelTest {
     }
   }
 
-  @Test
-  void infer_modelAboveTwoGigabytes_answersFromItsEnd(@TempDir Path folder) throws Exception {
+  /** The table is a model's weights like any others, or is read where it lies. */
+  @ParameterizedTest
+  @CsvSource({"none, true", "processor, false"})
+  void infer_modelAboveTwoGigabytes_answersFromItsEnd(
+      String readInPlace, boolean isLoaded, @TempDir Path folder) throws Exception {
     Path version = folder.resolve("repository/large/1");
     Files.createDirectories(version);
     TestModels.write(model(), version.resolve("model.onnx"));
@@ -63,6 +67,8 @@ class LargeModelTest {
                         folder.resolve("cache").toString(),
                         "device.memory",
                         "3GiB",
+                        "switching.read-in-place",
+                        readInPlace,
                         "server.http-port",
                         "0")));
         Arena arena = Arena.ofShared()) {
@@ -83,7 +89,7 @@ class LargeModelTest {
               result);
       assertArrayEquals(LAST_ROW, result.floats());
       server.switcher().verify();
-      assertEquals(ROWS * WIDTH * 4, server.switcher().transfers().bytesLoaded());
+      assertEquals(isLoaded ? ROWS * WIDTH * 4 : 0, server.switcher().transfers().bytesLoaded());
     }
   }
 

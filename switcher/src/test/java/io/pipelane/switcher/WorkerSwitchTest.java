@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Workers that are left when another tenant's or another model's turn has come. */
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerSwitchTest {
   /** Half of them of workers that have just taken over. */
   private static final int KILLS = Boolean.getBoolean("pipelane.long") ? 20 : 4;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Damaged messages: each is answered, none as the server's fault, and nothing is kept of them. */
-@Timeout(120)
+@Timeout(600)
 class GrpcFuzzTest {
   private static final int CASES = Boolean.getBoolean("pipelane.long") ? 100_000 : 4_000;
 
