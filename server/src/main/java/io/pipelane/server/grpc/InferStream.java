@@ -27,7 +27,8 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
   /*
    * The monitor guards the fields and is held for moments: runs end on any thread, event loops
    * among them. Answers are serialized outside of it. An answer whose turn has not come is
-   * serialized into a copy, as its outputs' memory is given back when the run's end was told.
+   * serialized into a copy, as its outputs' memory is given back when the run's end was told. The
+   * copy is its slot's, and given back by who sends it or ends the stream.
    *
    * One thread at a time sends: it has set `sending` under the monitor, and whoever finds that set
    * leaves his answer to it. A large answer that an event loop would have to send goes to a codec
@@ -111,7 +112,24 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
         DirectMemory.checkRoom(kept.size());
         return kept;
       } catch (StatusException e) {
+        kept.release();
         return new StreamAnswer.Written(failure(e));
+      }
+    }
+
+    /** The answer as it may wait for its turn, which only an error does where it lies. */
+    private StreamAnswer kept(StreamAnswer.Written answer) {
+      try {
+        return answer.kept(parts.allocator());
+      } catch (StatusException e) {
+        return new StreamAnswer.Written(failure(e));
+      }
+    }
+
+    private void giveUp() {
+      if (early != null) {
+        early.release();
+        early = null;
       }
     }
   }
@@ -172,6 +190,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
   /** Sends a request's answer, or keeps it until its turn. */
   private void end(Slot slot, ModelStreamInferResponse message) {
     StreamAnswer.Written answer = new StreamAnswer.Written(message);
+    boolean isNext;
     synchronized (this) {
       slot.done = true;
       if (slot.run != null) {
@@ -180,14 +199,19 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
       if (isOver()) {
         return;
       }
-      if (slots.peek() == slot && !sending) {
+      isNext = slots.peek() == slot && !sending;
+      if (isNext) {
         sending = true;
         slot.early = answer;
       }
     }
-    if (slot.early == null) {
-      StreamAnswer.Kept kept = answer.kept();
+    if (!isNext) {
+      StreamAnswer kept = slot.kept(answer);
       synchronized (this) {
+        if (isOver()) {
+          kept.release();
+          return;
+        }
         slot.early = kept;
         if (sending) {
           return;
@@ -218,6 +242,8 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
       LOG.log(Level.WARNING, "a stream was ended, as others took the room for its answer", e);
       cancel();
       return;
+    } finally {
+      answer.release();
     }
     synchronized (this) {
       owedRequests++;
@@ -255,6 +281,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
         return null;
       }
       ended = true;
+      giveUpAnswers();
       error = failure == null && !halfClosed ? StatusException.shuttingDown() : failure;
     }
     lasting.remove(this);
@@ -299,8 +326,15 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
     lasting.remove(this);
     synchronized (this) {
       cancelled = true;
+      giveUpAnswers();
       List.copyOf(runs).forEach(GrpcInferRun::cancel);
     }
+  }
+
+  /** Gives back what has waited for its turn; under the monitor. */
+  private void giveUpAnswers() {
+    slots.forEach(Slot::giveUp);
+    slots.clear();
   }
 
   @Override

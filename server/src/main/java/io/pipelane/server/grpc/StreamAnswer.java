@@ -1,14 +1,21 @@
 package io.pipelane.server.grpc;
 
 import io.grpc.MethodDescriptor;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufInputStream;
+import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
-import java.io.ByteArrayInputStream;
+import io.pipelane.server.protocol.DirectMemory;
 import java.io.InputStream;
 
-/** An answer in a stream. */
+/** An answer in a stream; given up by {@link #release} once it has been sent, or is not to be. */
 sealed interface StreamAnswer {
   /** How many bytes it has. */
   int size();
+
+  /** Gives back what it has of its own. */
+  void release();
 
   /** An answer that reads outputs where they lie: it must be sent before they are given back. */
   record Written(ModelStreamInferResponse message) implements StreamAnswer {
@@ -17,18 +24,29 @@ sealed interface StreamAnswer {
       return message.getSerializedSize();
     }
 
-    /** The same with outputs of its own. */
-    Kept kept() {
-      return new Kept(message.toByteArray());
+    @Override
+    public void release() {}
+
+    /**
+     * The same with outputs of its own.
+     *
+     * @throws StatusException when there is no room for them: see {@link DirectMemory}
+     */
+    Kept kept(ByteBufAllocator allocator) {
+      return new Kept(MessageBytes.of(message, allocator));
     }
   }
 
-  /** One that may wait for its turn. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  record Kept(byte[] bytes) implements StreamAnswer {
+  /** One that may wait for its turn, outside Java's heap. */
+  record Kept(ByteBuf bytes) implements StreamAnswer {
     @Override
     public int size() {
-      return bytes.length;
+      return bytes.readableBytes();
+    }
+
+    @Override
+    public void release() {
+      bytes.release();
     }
   }
 
@@ -39,7 +57,7 @@ sealed interface StreamAnswer {
     public InputStream stream(StreamAnswer answer) {
       return switch (answer) {
         case Written written -> generated.stream(written.message());
-        case Kept kept -> new ByteArrayInputStream(kept.bytes());
+        case Kept kept -> new ByteBufInputStream(kept.bytes().duplicate());
       };
     }
 

@@ -12,6 +12,7 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.protocol.DirectMemory;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,7 +68,7 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
           return;
         }
         bodyBytes += content.content().readableBytes();
-        if (bodyBytes > LARGEST_ANSWER) {
+        if (bodyBytes > LARGEST_ANSWER || !hasRoom()) {
           tooLarge(context);
           return;
         }
@@ -80,6 +81,16 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
       }
     } finally {
       ReferenceCountUtil.release(message);
+    }
+  }
+
+  /** Whether the answer leaves to small ones what is theirs. */
+  private boolean hasRoom() {
+    try {
+      DirectMemory.checkArriving(bodyBytes);
+      return true;
+    } catch (StatusException e) {
+      return false;
     }
   }
 

@@ -47,6 +47,19 @@ public final class DirectMemory {
   }
 
   /**
+   * Checks that something that arrives, and lies here as far as it has come, leaves to small ones
+   * what is theirs. Who sends it is refused before the memory is full, and not whoever comes then.
+   *
+   * @param bytes that have come
+   * @throws StatusException when it does not: see {@link #refused}
+   */
+  public static void checkArriving(long bytes) {
+    if (bytes >= LEAST_LARGE && PlatformDependent.usedDirectMemory() > mostForLarge()) {
+      throw refused(bytes, new OutOfMemoryError("the rest is for what is small"));
+    }
+  }
+
+  /**
    * An empty buffer.
    *
    * @throws StatusException when there is no room for it: see {@link #refused}

@@ -20,6 +20,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthGrpc;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
@@ -295,6 +296,28 @@ class GrpcLimitsTest {
           .modelInfer(request);
       assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), seen);
     }
+  }
+
+  /** It lies here until it is whole, which may take its client as long as it likes. */
+  @Test
+  void messageForWhichThereIsNoRoom_endsItsCallWhileItComes() {
+    MessageLimits limits =
+        new MessageLimits(
+            bytes -> {
+              if (bytes > 100) {
+                throw StatusException.unavailable("no room for " + bytes);
+              }
+            });
+    String method = GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName();
+    ServerStreamTracer call = limits.newServerStreamTracer(method, new Metadata());
+    for (int message = 0; message < 2; message++) {
+      call.inboundMessage(message);
+      call.inboundWireSize(100);
+    }
+    StatusRuntimeException refused =
+        assertThrows(StatusRuntimeException.class, () -> call.inboundWireSize(1));
+    assertEquals(Status.Code.UNAVAILABLE, refused.getStatus().getCode());
+    assertEquals("no room for 101", refused.getStatus().getDescription());
   }
 
   /** Nobody needs a key for these. */

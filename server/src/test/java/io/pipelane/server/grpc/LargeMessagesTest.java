@@ -42,6 +42,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -285,11 +286,11 @@ class LargeMessagesTest {
     public void setMessageCompression(boolean enable) {}
   }
 
-  @Test
-  void largeAnswersThatWaitedForTheirTurn_areNotSentByAnEventLoop() throws Exception {
-    EchoService service = EchoService.holding();
+  /** Three requests of one stream, that {@code ends} has answered or not. */
+  private static void askThree(
+      EchoService service, Client client, UnpooledByteBufAllocator allocator, Ending ends)
+      throws Exception {
     CodecThreads codecs = new CodecThreads("codec");
-    Client client = new Client();
     try (Arena arena = Arena.ofShared();
         MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(
@@ -298,28 +299,69 @@ class LargeMessagesTest {
           new InferenceParts(
               Backends.of(FakeCatalog.usual(), service),
               new TransferBuffers(new TransferMemory(arena.allocate(4 << 20))),
-              UnpooledByteBufAllocator.DEFAULT,
+              allocator,
               loops,
               codecs,
               1 << 30);
-      loops
-          .submit(
-              () -> {
-                InferStream stream = new InferStream(parts, new LastingCalls(), client);
-                for (int i = 0; i < 3; i++) {
-                  stream.onNext(incoming(new Bytes(SMALL_REQUEST.toByteArray())));
-                }
-                stream.onCompleted();
-              })
-          .get();
+      InferStream stream =
+          loops
+              .submit(
+                  () -> {
+                    InferStream asked = new InferStream(parts, new LastingCalls(), client);
+                    for (int i = 0; i < 3; i++) {
+                      asked.onNext(incoming(new Bytes(SMALL_REQUEST.toByteArray())));
+                    }
+                    return asked;
+                  })
+              .get();
       service.pending.get(1).completeWith(new byte[LARGE]);
       service.pending.get(2).complete();
-      loops.execute(() -> service.pending.get(0).complete());
-      assertEquals("loop", client.threads.take());
-      assertEquals("codec", client.threads.take());
-      assertEquals("codec", client.threads.take());
-      assertEquals("completed", client.threads.take());
+      ends.end(stream, loops);
       codecs.stop(Duration.ofSeconds(20));
     }
+    assertEquals(0, allocator.metric().usedDirectMemory(), "what waited has been given back");
+  }
+
+  /** What becomes of a stream of which two answers wait for the first. */
+  private interface Ending {
+    void end(InferStream stream, Executor loop) throws InterruptedException;
+  }
+
+  @Test
+  void largeAnswersThatWaitedForTheirTurn_areNotSentByAnEventLoop() throws Exception {
+    EchoService service = EchoService.holding();
+    Client client = new Client();
+    askThree(
+        service,
+        client,
+        new UnpooledByteBufAllocator(true),
+        (stream, loop) -> {
+          stream.onCompleted();
+          loop.execute(() -> service.pending.get(0).complete());
+          assertEquals("loop", client.threads.take());
+          assertEquals("codec", client.threads.take());
+          assertEquals("codec", client.threads.take());
+          assertEquals("completed", client.threads.take());
+        });
+  }
+
+  @Test
+  void answersThatWaitForTheirTurn_areKeptOutsideTheHeap_andGivenUpWithTheirStream()
+      throws Exception {
+    UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+    EchoService service = EchoService.holding();
+    Client client = new Client();
+    askThree(
+        service,
+        client,
+        allocator,
+        (stream, _) -> {
+          while (allocator.metric().usedDirectMemory() <= LARGE) {
+            Thread.onSpinWait(); // A codec thread keeps the answer.
+          }
+          stream.onError(new InterruptedException("the client has gone"));
+          service.pending.get(0).complete();
+        });
+    assertEquals(0, client.threads.size());
   }
 }
