@@ -20,11 +20,12 @@ public record AddressedMessage(ByteBuf bytes, String model, String version) {
    * Parses it.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is none, or asks for another
-   *     model than it was sent to
+   *     model than it was sent to; {@link Status#TOO_LARGE} when it says more than it may
    */
   ModelInferRequest parse() {
     ModelInferRequest message;
     try {
+      DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
       message =
           ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
     } catch (IOException e) {

@@ -53,8 +53,7 @@ public final class GrpcServer implements AutoCloseable {
     FRAMES.setLevel(java.util.logging.Level.WARNING);
   }
 
-  /** What a message may have beside its tensors' bytes. */
-  private static final int ROOM_FOR_DESCRIPTION = 1 << 20;
+  private static final int ROOM_FOR_DESCRIPTION = DescriptionLimit.MOST_BYTES;
 
   /** The largest output. */
   static final int MAXIMUM_OUTPUT_BYTES = Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION;

@@ -59,6 +59,23 @@ final class IncomingMessage {
     }
   }
 
+  /** Looks through a message that can be read twice, as all can that come over gRPC. */
+  private static void checkDescription(InputStream message) {
+    try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
+      DescriptionLimit.check(CodedInputStream.newInstance(unpacked));
+      if (message.markSupported()) {
+        message.mark(message.available());
+        try {
+          DescriptionLimit.check(CodedInputStream.newInstance(message));
+        } finally {
+          message.reset();
+        }
+      }
+    } catch (StatusRuntimeException | IOException e) {
+      LOG.log(Level.DEBUG, "a message that is refused by who reads it", e);
+    }
+  }
+
   private void read(InputStream stream) {
     try {
       parsed = parser.parse(stream);
@@ -106,7 +123,10 @@ final class IncomingMessage {
     InputStream bytes = unread;
     if (bytes != null) {
       try {
+        checkDescription(bytes);
         read(bytes);
+      } catch (StatusException e) {
+        refusal = e;
       } finally {
         close();
       }
