@@ -47,9 +47,9 @@ final class TiersColumns {
               + " turn before and after the transfer, and its mean counts. Aimed at: 0.95 of direct.",
           "Direct reader: --threads threads that read the same weights file past the page cache"
               + " (O_DIRECT), into memory that has room for all, 256 KiB, 1 MiB or 4 MiB at a time, what"
-              + " was fastest in three trials of each before the rounds. Thrown away: the same where each thread has one"
-              + " buffer of that size, once a round. On a virtual disk such a buffer stays in caches,"
-              + " so that this is faster than any reader who has the weights afterwards.",
+              + " was fastest in three trials of each before the rounds. Thrown away: the same chunks where each thread has one"
+              + " buffer of that size, once a round. On a virtual disk such a buffer may stay in caches,"
+              + " so that this can be faster than any reader who has the weights afterwards.",
           "Disk to device: the model's transfer, from its begin until the last byte lies"
               + " in a device page, nothing of it in the page cache at first (posix_fadvise; read from disk is what the system says of it). The"
               + " host tier holds nothing (host-tier.memory 0B), as nobody can drop a file that it"

@@ -25,7 +25,9 @@ public record AddressedMessage(ByteBuf bytes, String model, String version) {
   ModelInferRequest parse() {
     ModelInferRequest message;
     try {
-      DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
+      if (bytes.readableBytes() > DescriptionLimit.MOST_BYTES) {
+        DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
+      }
       message =
           ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
     } catch (IOException e) {

@@ -63,7 +63,7 @@ final class IncomingMessage {
   private static void checkDescription(InputStream message) {
     try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
       DescriptionLimit.check(CodedInputStream.newInstance(unpacked));
-      if (message.markSupported()) {
+      if (message.markSupported() && message.available() > DescriptionLimit.MOST_BYTES) {
         message.mark(message.available());
         try {
           DescriptionLimit.check(CodedInputStream.newInstance(message));
@@ -127,6 +127,7 @@ final class IncomingMessage {
         read(bytes);
       } catch (StatusException e) {
         refusal = e;
+        refusedId = idIn(LazyGzip.anew(bytes).orElse(bytes));
       } finally {
         close();
       }

@@ -106,7 +106,7 @@ final class InferStream implements StreamObserver<IncomingMessage>, LastingCalls
       return answer.build();
     }
 
-    /** What is sent: the answer, unless others have taken the room for it while it waited. */
+    /** What is sent: the answer, unless there is no room to write it out beside what is kept. */
     private StreamAnswer answer(StreamAnswer kept) {
       try {
         DirectMemory.checkRoom(kept.size());

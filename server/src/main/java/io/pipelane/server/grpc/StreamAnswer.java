@@ -1,5 +1,6 @@
 package io.pipelane.server.grpc;
 
+import io.grpc.KnownLength;
 import io.grpc.MethodDescriptor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -57,13 +58,23 @@ sealed interface StreamAnswer {
     public InputStream stream(StreamAnswer answer) {
       return switch (answer) {
         case Written written -> generated.stream(written.message());
-        case Kept kept -> new ByteBufInputStream(kept.bytes().duplicate());
+        case Kept kept -> new KnownBytes(kept.bytes().duplicate());
       };
     }
 
     @Override
     public StreamAnswer parse(InputStream stream) {
       return new Written(generated.parse(stream));
+    }
+
+    /**
+     * Bytes whose number gRPC asks before it reads them. It would collect them first, and lose what
+     * it has collected where there is no room for the rest.
+     */
+    private static final class KnownBytes extends ByteBufInputStream implements KnownLength {
+      KnownBytes(ByteBuf bytes) {
+        super(bytes);
+      }
     }
   }
 }

@@ -142,6 +142,7 @@ final class ForwardConnection extends ChannelInboundHandlerAdapter {
   private void tooLarge(ChannelHandlerContext context) {
     ForwardAttempt ended = attempt;
     attempt = null;
+    head = null;
     context.close(); // Which gives back what has come.
     if (ended != null) {
       ended.tooLarge();

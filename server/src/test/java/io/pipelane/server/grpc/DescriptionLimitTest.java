@@ -2,19 +2,29 @@ package io.pipelane.server.grpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.UnknownFieldSet.Field;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceStub;
 import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferInputTensor;
+import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.http.EchoService;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,10 +44,35 @@ class DescriptionLimitTest {
   @Test
   void data_mayBeOfAnySize() throws IOException {
     ByteString bytes = ByteString.copyFrom(new byte[2 * DescriptionLimit.MOST_BYTES]);
-    InferTensorContents contents = InferTensorContents.newBuilder().addBytesContents(bytes).build();
     check(changed(request -> request.addRawInputContents(bytes).addRawInputContents(bytes)));
-    check(
-        changed(request -> request.addInputs(InferInputTensor.newBuilder().setContents(contents))));
+    InferTensorContents.Builder contents = InferTensorContents.newBuilder();
+    check(with(contents.addBytesContents(bytes).build()));
+    ByteString letter = ByteString.copyFromUtf8("a");
+    check(with(contents.addAllBytesContents(Collections.nCopies(MANY, letter)).build()));
+  }
+
+  private static ModelInferRequest with(InferTensorContents contents) {
+    return changed(
+        request -> request.addInputs(InferInputTensor.newBuilder().setContents(contents)));
+  }
+
+  /** What no element of a tensor is becomes objects, wherever it stands. */
+  @Test
+  void unknownFields_areNoData() {
+    UnknownFieldSet one =
+        UnknownFieldSet.newBuilder().addField(1, Field.newBuilder().addVarint(1).build()).build();
+    for (int number : List.of(InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER, 9)) {
+      Field.Builder groups = Field.newBuilder();
+      for (int i = 0; i < MANY; i++) {
+        groups.addGroup(one);
+      }
+      UnknownFieldSet fields =
+          UnknownFieldSet.newBuilder().addField(number, groups.build()).build();
+      InferTensorContents contents =
+          InferTensorContents.newBuilder().setUnknownFields(fields).build();
+      StatusException refused = assertThrows(StatusException.class, () -> check(with(contents)));
+      assertEquals(Status.TOO_LARGE, refused.status());
+    }
   }
 
   @Test
@@ -76,6 +111,32 @@ class DescriptionLimitTest {
             "the message says more than 1048576 bytes beside its tensors' data;"
                 + " ask for less at a time",
             reason);
+      }
+    }
+  }
+
+  @Test
+  void streamsMessageThatSaysTooMuch_isAnsweredByItsId_packedOrNot() throws Exception {
+    ModelInferRequest many =
+        changed(
+            request ->
+                request
+                    .setId("much")
+                    .addAllInputs(
+                        Collections.nCopies(MANY, InferInputTensor.getDefaultInstance())));
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      GRPCInferenceServiceStub plain = GRPCInferenceServiceGrpc.newStub(conversation.channel);
+      for (var client : List.of(plain, plain.withCompression("gzip"))) {
+        BlockingQueue<ModelStreamInferResponse> answers = new LinkedBlockingQueue<>();
+        StreamObserver<ModelInferRequest> requests =
+            client
+                .withDeadlineAfter(30, TimeUnit.SECONDS)
+                .modelStreamInfer(LargeMessagesTest.into(answers));
+        requests.onNext(many);
+        ModelStreamInferResponse refused = answers.take();
+        assertTrue(refused.getErrorMessage().contains("beside its tensors' data"));
+        assertEquals("much", refused.getInferResponse().getId());
+        requests.onCompleted();
       }
     }
   }

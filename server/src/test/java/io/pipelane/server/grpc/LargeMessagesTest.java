@@ -220,7 +220,7 @@ class LargeMessagesTest {
     }
   }
 
-  private static <T> StreamObserver<T> into(BlockingQueue<T> answers) {
+  static <T> StreamObserver<T> into(BlockingQueue<T> answers) {
     return new StreamObserver<>() {
       @Override
       public void onNext(T answer) {
