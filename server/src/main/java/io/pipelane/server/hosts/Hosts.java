@@ -13,6 +13,8 @@ import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.state.HostsOverview;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.util.Comparator;
@@ -222,6 +224,26 @@ public final class Hosts implements AutoCloseable {
           nanoClock.getAsLong() + settings.answerTimeout().toNanos() + settings.lease().toNanos());
     }
     return now.forwarder.send(host, request, receiver);
+  }
+
+  /**
+   * How long the client of a request had been waiting when another host forwarded it. Anybody can
+   * say that, and would be answered before others: whom this host does not know is not believed.
+   *
+   * @param peer who has sent the request to this host; null where the connection has ended
+   * @return 0 where no known host is at the peer's address
+   */
+  public long waitedNanos(HttpHeaders headers, @Nullable SocketAddress peer) {
+    long said = ForwardedHeaders.waitedNanos(headers);
+    return said > 0 && peer instanceof InetSocketAddress from && isOfKnownHost(from) ? said : 0;
+  }
+
+  private boolean isOfKnownHost(InetSocketAddress peer) {
+    Started now = started;
+    return now != null
+        && peer.getAddress() != null
+        && now.view.hosts().stream()
+            .anyMatch(host -> peer.getAddress().equals(host.socket().getAddress()));
   }
 
   /** What the metrics say. */

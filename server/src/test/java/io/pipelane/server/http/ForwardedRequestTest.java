@@ -620,9 +620,30 @@ class ForwardedRequestTest {
             .header("Pipelane-Waited-Us", "59000000");
     assertEquals(200, ask(forwarded).statusCode());
     assertTrue(patienceNanos <= Duration.ofSeconds(1).toNanos());
+    registry.gone(first.url());
+    registry.gone(second.url());
+    registry.has(URI.create("http://10.0.0.5:8000"), "far", 1, false, Duration.ZERO);
+    assertEquals(200, ask(forwarded).statusCode());
+    assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos(), "no known host is at the address");
     HttpRequest.Builder ofAClient = infer("echo", timed).header("Pipelane-Waited-Us", "59000000");
     assertEquals(200, ask(ofAClient).statusCode());
     assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos());
+  }
+
+  @Test
+  void timeThatAClientSaysItHasWaited_isNothingToAHostThatIsAlone() throws Exception {
+    Backend backend = Backends.of(catalog, timed(EchoService.inline()));
+    TransferMemory transfers = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+    try (HttpServer alone = HttpServer.start(settings(Transport.AUTO), backend, transfers)) {
+      String timed = "{\"parameters\":{\"timeout\":60000000}," + ECHO.substring(1);
+      HttpRequest.Builder request =
+          HttpRequest.newBuilder(URI.create(alone.url() + "/v2/models/echo/infer"))
+              .header("Pipelane-Forwarded", "a:80")
+              .header("Pipelane-Waited-Us", "59000000")
+              .POST(BodyPublishers.ofString(timed));
+      assertEquals(200, ask(request).statusCode());
+      assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos());
+    }
   }
 
   private static long waitedNanos(BareHost host) {
