@@ -58,6 +58,12 @@ public final class ForwardingAttempts implements Forward.Receiver {
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
     for (host = left.poll(); host != null; host = left.poll()) {
+      if (isPutOff(host)) {
+        if (!canComeBack) {
+          left.add(host);
+        }
+        continue;
+      }
       if (hosts.mayAsk(host)) {
         attempt = hosts.send(host, request, this);
         return;
@@ -82,6 +88,13 @@ public final class ForwardingAttempts implements Forward.Receiver {
     } else {
       end.failed(unanswered());
     }
+  }
+
+  /** Whether a host has been late, or is being tried by another request, since it was chosen. */
+  private boolean isPutOff(RemoteHost chosen) {
+    return !once
+        && hosts.isLate(chosen)
+        && (canComeBack || !left.stream().allMatch(hosts::isLate));
   }
 
   private StatusException unanswered() {
@@ -121,9 +134,6 @@ public final class ForwardingAttempts implements Forward.Receiver {
     boolean isLost = failure == Failure.UNREACHED || failure == Failure.BROKEN;
     if (asked != null && isLost) {
       hosts.suspect(asked);
-    }
-    if (asked != null && failure == Failure.LATE) {
-      hosts.late(asked);
     }
     if (failure == Failure.TOO_LARGE) {
       end(

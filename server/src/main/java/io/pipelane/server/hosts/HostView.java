@@ -35,7 +35,7 @@ final class HostView implements HostRegistry.Listener {
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
   private final Executor lookups;
-  private final long leaseNanos;
+  private final Duration lease;
   private final LongSupplier nanoClock;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
@@ -60,7 +60,8 @@ final class HostView implements HostRegistry.Listener {
    * @param ownInstance what tells this start of it from another process that takes its name
    * @param resolver looks names up; may block, and throws nothing
    * @param lookups has it done
-   * @param lease how long a host may be unknown to a registry that is back before it has gone
+   * @param lease how long a host may be unknown to a registry that is back before it has gone, and
+   *     others are asked before one that has not answered in time
    */
   HostView(
       HostAddress own,
@@ -75,7 +76,7 @@ final class HostView implements HostRegistry.Listener {
     this.ownInstance = ownInstance;
     this.resolver = resolver;
     this.lookups = lookups;
-    this.leaseNanos = lease.toNanos();
+    this.lease = lease;
     this.nanoClock = nanoClock;
     this.counters = counters;
   }
@@ -108,7 +109,7 @@ final class HostView implements HostRegistry.Listener {
   @Override
   public void all(Map<String, String> announcements) {
     // Others may have been cut off as well, their leases run out, and come back one by one.
-    long until = nanoClock.getAsLong() + leaseNanos;
+    long until = nanoClock.getAsLong() + lease.toNanos();
     hosts.keySet().forEach(host -> awaited.put(host, until));
     announcements.forEach(this::said);
     hasHeardAll = true;
@@ -136,7 +137,7 @@ final class HostView implements HostRegistry.Listener {
 
   private void found(String host, Announcement announcement) {
     if (hosts.size() < MOST_HOSTS) {
-      RemoteHost found = new RemoteHost(announcement, counters);
+      RemoteHost found = new RemoteHost(announcement, counters, nanoClock, lease);
       hosts.put(host, found);
       lookUp(found);
       LOG.log(Level.INFO, "host {0} is there", host);

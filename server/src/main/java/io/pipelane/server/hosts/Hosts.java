@@ -209,19 +209,15 @@ public final class Hosts implements AutoCloseable {
     }
   }
 
-  /** Has a host that has not answered in time asked last for as long as a lease. */
-  void late(RemoteHost host) {
-    host.lateUntil(nanoClock.getAsLong() + settings.lease().toNanos());
+  /** Whether others are to be asked before a host, this one included. */
+  boolean isLate(RemoteHost host) {
+    return host.isLate(nanoClock.getAsLong());
   }
 
   ForwardAttempt send(RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
     Started now = started;
     if (now == null) {
       throw new IllegalStateException("a request is sent before there are hosts");
-    }
-    if (host.wasLate()) { // This request tries it again, and no other before that is over.
-      host.lateUntil(
-          nanoClock.getAsLong() + settings.answerTimeout().toNanos() + settings.lease().toNanos());
     }
     return now.forwarder.send(host, request, receiver);
   }
