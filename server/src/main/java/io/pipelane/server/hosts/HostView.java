@@ -201,13 +201,14 @@ final class HostView implements HostRegistry.Listener {
   @Override
   public void gone(String host) {
     awaited.remove(host);
-    RemoteHost lost = hosts.remove(host);
+    RemoteHost lost = hosts.get(host);
     if (lost != null) {
       LOG.log(Level.INFO, "host {0} has gone", host);
-      lost.gone();
       if (former.size() < MOST_HOSTS) {
         former.put(host, new Former(lost, nanoClock.getAsLong() + ABSENCE.toNanos()));
       }
+      lost.gone();
+      hosts.remove(host); // Last: at no moment is its model nowhere.
     }
   }
 

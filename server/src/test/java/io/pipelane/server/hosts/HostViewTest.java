@@ -264,6 +264,16 @@ class HostViewTest {
   }
 
   @Test
+  void modelOfAHostThatGoes_isAtNoMomentNowhere() {
+    view.said("a:80", having("a", false, new OfferedModel("m", 1, false, 0)));
+    view.all(Map.of());
+    List<Boolean> seen = new ArrayList<>();
+    only().give(() -> seen.add(view.mayComeBack("m", 1)));
+    view.gone("a:80");
+    assertEquals(List.of(true), seen);
+  }
+
+  @Test
   void modelThatAHostHasTakenOut_doesNotComeBack() {
     view.all(Map.of("a:80", having("a", false, new OfferedModel("m", 1, false, 0))));
     view.said("a:80", having("a", false));
