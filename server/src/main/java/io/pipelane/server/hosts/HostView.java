@@ -40,7 +40,8 @@ final class HostView implements HostRegistry.Listener {
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
 
-  private final Map<String, Former> former = new ConcurrentHashMap<>();
+  /** Hosts that have gone and may come back with what they had. Written by the registry's thread. */
+  private final Map<String, RemoteHost> former = new ConcurrentHashMap<>();
 
   /** Hosts that the registry did not know when it was back, and until when they may come back. */
   private final Map<String, Long> awaited = new HashMap<>();
@@ -49,9 +50,6 @@ final class HostView implements HostRegistry.Listener {
   private boolean complainedOfOwn;
   private volatile boolean inReach;
   private volatile boolean hasHeardAll;
-
-  /** A host that has gone, and until when it may come back. */
-  private record Former(RemoteHost host, long untilNanos) {}
 
   /**
    * A view of nobody.
@@ -93,12 +91,9 @@ final class HostView implements HostRegistry.Listener {
    * @param version 0 for any
    */
   boolean mayComeBack(String model, long version) {
-    long now = nanoClock.getAsLong();
     return !hasHeardAll
         || hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
-        || former.values().stream()
-            .filter(left -> left.untilNanos - now > 0)
-            .anyMatch(left -> left.host.mayBringBack(model, version));
+        || former.values().stream().anyMatch(host -> host.mayBringBack(model, version));
   }
 
   /** Whether the registry is in reach. */
@@ -125,12 +120,16 @@ final class HostView implements HostRegistry.Listener {
       checkOwn(announcement);
     } else {
       RemoteHost known = hosts.get(host);
+      boolean isWhole = !announcement.models().isEmpty() && announcement.coming().isEmpty();
       if (known != null && known.address.equals(announcement.address())) {
         known.says(announcement);
         lookUp(known);
       } else {
         gone(host);
         found(host, announcement);
+      }
+      if (isWhole) { // What it had and does not say now it has gone on without.
+        former.remove(host);
       }
     }
   }
@@ -153,7 +152,7 @@ final class HostView implements HostRegistry.Listener {
             .map(Map.Entry::getKey)
             .toList();
     silent.forEach(this::gone);
-    former.values().removeIf(left -> left.untilNanos - now <= 0);
+    former.values().removeIf(RemoteHost::isForgotten);
     hosts.values().forEach(this::lookUp);
   }
 
@@ -205,7 +204,7 @@ final class HostView implements HostRegistry.Listener {
     if (lost != null) {
       LOG.log(Level.INFO, "host {0} has gone", host);
       if (former.size() < MOST_HOSTS) {
-        former.put(host, new Former(lost, nanoClock.getAsLong() + ABSENCE.toNanos()));
+        former.put(host, lost);
       }
       lost.gone();
       hosts.remove(host); // Last: at no moment is its model nowhere.

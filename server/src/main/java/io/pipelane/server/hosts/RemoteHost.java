@@ -80,6 +80,7 @@ final class RemoteHost {
   private volatile long lookedUpNanos;
   private volatile boolean lookedUp;
   private volatile boolean gone;
+  private volatile long leftNanos; // read where it is gone or leaving
 
   /**
    * A host that has said something; a name has to be looked up before it is connected to.
@@ -94,6 +95,7 @@ final class RemoteHost {
     this.nanoClock = nanoClock;
     this.lateNanos = lateFor.toNanos();
     this.word = heard(announcement);
+    this.leftNanos = nanoClock.getAsLong();
   }
 
   private static Word heard(Announcement announcement) {
@@ -123,6 +125,9 @@ final class RemoteHost {
       suspect = false;
       showsLife();
       movedPerhaps = true;
+    }
+    if (announcement.leaving() && !word.announcement.leaving()) {
+      leftNanos = nanoClock.getAsLong();
     }
     word = announcement.leaving() ? leavesWith(announcement) : heard(announcement);
   }
@@ -224,16 +229,25 @@ final class RemoteHost {
   }
 
   /**
-   * Whether it is importing a model, or has had it and takes no more requests.
+   * Whether it is importing a model, or has had it and takes no more requests; of a host that does
+   * not for longer than {@link HostView#ABSENCE}, neither counts.
    *
    * @param version 0 for any
    */
   boolean mayBringBack(String name, long version) {
     Word now = word;
     boolean hasLeft = gone || now.announcement.leaving();
+    if (hasLeft && isForgotten()) {
+      return false;
+    }
     Set<Long> coming = now.coming.getOrDefault(name, Set.of());
     return (version == 0 ? !coming.isEmpty() : coming.contains(version))
         || (hasLeft && offered(name, version).isPresent());
+  }
+
+  /** Whether a host that has gone, or is leaving, has been away for too long to come back. */
+  boolean isForgotten() {
+    return nanoClock.getAsLong() - leftNanos >= HostView.ABSENCE.toNanos();
   }
 
   /** From a request's coming there to the beginning of its run. */
@@ -292,6 +306,7 @@ final class RemoteHost {
 
   /** It has gone for good. */
   void gone() {
+    leftNanos = nanoClock.getAsLong();
     gone = true;
     watchers.forEach(Runnable::run);
   }
