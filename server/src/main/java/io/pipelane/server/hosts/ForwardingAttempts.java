@@ -5,7 +5,7 @@ import static io.pipelane.config.StatusException.unavailable;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.hosts.Forward.Answer;
 import io.pipelane.server.hosts.Forward.Failure;
-import io.pipelane.server.hosts.HostChoice.Plan;
+import io.pipelane.server.hosts.Hosts.Elsewhere;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * does. Belongs to the request's event loop.
  */
 public final class ForwardingAttempts implements Forward.Receiver {
+  private final Elsewhere elsewhere;
   private final Hosts hosts;
   private final boolean once;
   private final boolean canComeBack;
@@ -42,15 +43,14 @@ public final class ForwardingAttempts implements Forward.Receiver {
   /**
    * Attempts that have not begun.
    *
-   * @param canComeBack whether this host can answer, too
    * @param end told the end on the request's event loop
    */
-  ForwardingAttempts(
-      Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
-    this.hosts = hosts;
-    this.once = plan.keepsState();
-    this.canComeBack = canComeBack;
-    this.left = new ArrayDeque<>(plan.hosts());
+  ForwardingAttempts(Elsewhere elsewhere, Forward.Request request, End end) {
+    this.elsewhere = elsewhere;
+    this.hosts = elsewhere.hosts();
+    this.once = elsewhere.plan().keepsState();
+    this.canComeBack = elsewhere.canComeBack();
+    this.left = new ArrayDeque<>(elsewhere.plan().hosts());
     this.request = request;
     this.end = end;
   }
@@ -92,17 +92,14 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   /** Whether a host has been late, or is being tried by another request, since it was chosen. */
   private boolean isPutOff(RemoteHost chosen) {
-    return !once
-        && hosts.isLate(chosen)
-        && (canComeBack || !left.stream().allMatch(hosts::isLate));
+    return !once && hosts.isLate(chosen) && (canComeBack || !left.stream().allMatch(hosts::isLate));
   }
 
   private StatusException unanswered() {
-    return unavailable(
-        full == null
-            ? "no host that may have this model can be asked at present: those that had it have gone or"
-                + " cannot be reached, or it is being imported"
-            : "host " + full + " has as many requests of this one as hosts.connections allows");
+    return full == null
+        ? elsewhere.unanswered()
+        : unavailable(
+            "host " + full + " has as many requests of this one as hosts.connections allows");
   }
 
   private static void release(@Nullable Answer answer) {

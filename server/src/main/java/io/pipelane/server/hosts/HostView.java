@@ -40,7 +40,9 @@ final class HostView implements HostRegistry.Listener {
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
 
-  /** Hosts that have gone and may come back with what they had. Written by the registry's thread. */
+  /**
+   * Hosts that have gone and may come back with what they had. Written by the registry's thread.
+   */
   private final Map<String, RemoteHost> former = new ConcurrentHashMap<>();
 
   /** Hosts that the registry did not know when it was back, and until when they may come back. */
@@ -48,6 +50,7 @@ final class HostView implements HostRegistry.Listener {
 
   private final Set<String> complainedOf = new HashSet<>();
   private boolean complainedOfOwn;
+  private final long startNanos;
   private volatile boolean inReach;
   private volatile boolean hasHeardAll;
 
@@ -77,6 +80,7 @@ final class HostView implements HostRegistry.Listener {
     this.lease = lease;
     this.nanoClock = nanoClock;
     this.counters = counters;
+    this.startNanos = nanoClock.getAsLong();
   }
 
   /** Every other host. */
@@ -86,14 +90,21 @@ final class HostView implements HostRegistry.Listener {
 
   /**
    * Whether a model that no host has may be there soon: one is importing it, or has had it and has
-   * gone a short while ago, or nobody has been heard of since the start.
+   * gone a short while ago.
    *
    * @param version 0 for any
    */
   boolean mayComeBack(String model, long version) {
-    return !hasHeardAll
-        || hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
+    return hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
         || former.values().stream().anyMatch(host -> host.mayBringBack(model, version));
+  }
+
+  /**
+   * Whether the registry has not been read since the start, which is a short while ago: others may
+   * have any model.
+   */
+  boolean awaitsFirstWord() {
+    return !hasHeardAll && nanoClock.getAsLong() - startNanos < ABSENCE.toNanos();
   }
 
   /** Whether the registry is in reach. */

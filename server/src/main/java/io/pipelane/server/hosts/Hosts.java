@@ -1,9 +1,12 @@
 package io.pipelane.server.hosts;
 
+import static io.pipelane.config.StatusException.unavailable;
+
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.ModelCatalog;
@@ -23,6 +26,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -114,16 +118,20 @@ public final class Hosts implements AutoCloseable {
    *
    * @param version as the client named it; empty where he named none
    * @param here what answers that here; null where nothing does
+   * @param refusalHere says why a model that is known here does not answer; else empty
    * @return empty where this host is to answer, or where nobody else has the model, or is about to
    */
-  public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
+  public Optional<Elsewhere> elsewhere(
+      String model, String version, @Nullable ServedModel here, Supplier<String> refusalHere) {
     Started now = started;
     long wanted = here != null ? here.version().version() : elsewhereWanted(version);
     if (wanted < 0 || (now == null && here != null)) {
       return Optional.empty();
     }
     if (now == null) { // Others may have it; nobody knows yet.
-      return Optional.of(new Elsewhere(this, Plan.NOBODY, version, false));
+      return refusalHere.get().isEmpty()
+          ? Optional.of(new Elsewhere(this, Plan.NOBODY, version, false, refusalHere))
+          : Optional.empty();
     }
     boolean keepsState = here != null && here.keepsState();
     @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;
@@ -138,9 +146,24 @@ public final class Hosts implements AutoCloseable {
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
     boolean stays =
         plan.hosts().isEmpty()
-            && (usable != null || !(plan.known() || now.view.mayComeBack(model, wanted)));
+            && (usable != null
+                || !(plan.known()
+                    || now.view.mayComeBack(model, wanted)
+                    || (here == null && mayBeAnywhere(now.view, refusalHere))));
     String named = here != null ? Long.toString(wanted) : version;
-    return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, named, usable != null));
+    return stays
+        ? Optional.empty()
+        : Optional.of(new Elsewhere(this, plan, named, usable != null, refusalHere));
+  }
+
+  /** What this host knows and does not serve, it answers itself while it knows of no other. */
+  private static boolean mayBeAnywhere(HostView view, Supplier<String> refusalHere) {
+    return view.awaitsFirstWord() && refusalHere.get().isEmpty();
+  }
+
+  private boolean awaitsFirstWord() {
+    Started now = started;
+    return now == null || now.view.awaitsFirstWord();
   }
 
   /**
@@ -162,8 +185,10 @@ public final class Hosts implements AutoCloseable {
    * The decision where a request goes, before it goes.
    *
    * @param version that it is to name there; empty for none
+   * @param refusalHere says why a model that is known here does not answer; else empty
    */
-  public record Elsewhere(Hosts hosts, Plan plan, String version, boolean canComeBack) {
+  public record Elsewhere(
+      Hosts hosts, Plan plan, String version, boolean canComeBack, Supplier<String> refusalHere) {
     /**
      * Sends the request; on its event loop.
      *
@@ -181,9 +206,20 @@ public final class Hosts implements AutoCloseable {
       Forward.Request request =
           new Forward.Request(
               loop, method, target, headers, body, plan.keepsState(), System.nanoTime());
-      ForwardingAttempts attempts = new ForwardingAttempts(hosts, plan, canComeBack, request, end);
+      ForwardingAttempts attempts = new ForwardingAttempts(this, request, end);
       attempts.next();
       return attempts;
+    }
+
+    /** What the client is told where nobody has answered. */
+    StatusException unanswered() {
+      String refusal = refusalHere.get();
+      String others =
+          hosts.awaitsFirstWord()
+              ? "this host has not reached hosts.etcd yet; see its log"
+              : "no host that may have this model can be asked at present: those that had it have gone"
+                  + " or cannot be reached, or it is being imported";
+      return unavailable(refusal.isEmpty() ? others : others + "; here " + refusal);
     }
   }
 

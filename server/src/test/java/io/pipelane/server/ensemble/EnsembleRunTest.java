@@ -450,7 +450,8 @@ class EnsembleRunTest {
         registry.has(URI.create("http://127.0.0.1:" + port), "pipe", 1, true, Duration.ZERO);
       }
       ServedModel pipe = catalog.resolve("pipe", "");
-      assertTrue(hosts.elsewhere("pipe", "", pipe).isPresent(), "without state it would stay");
+      assertTrue(
+          hosts.elsewhere("pipe", "", pipe, () -> "").isPresent(), "without state it would stay");
     }
   }
 

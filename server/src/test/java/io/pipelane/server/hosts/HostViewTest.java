@@ -300,8 +300,7 @@ class HostViewTest {
     assertTrue(view.mayComeBack("m", 1), "it has said nothing yet");
     List<ModelVersion> coming = List.of(new ModelVersion("another", 1));
     view.said(
-        "a:80",
-        new Announcement(address, "1", false, 1, 0, 0, List.of(other), coming).write());
+        "a:80", new Announcement(address, "1", false, 1, 0, 0, List.of(other), coming).write());
     assertTrue(view.mayComeBack("m", 1), "it is not ready yet");
     view.said("a:80", having("a", false, other));
     assertFalse(view.mayComeBack("m", 1));
@@ -316,10 +315,14 @@ class HostViewTest {
   }
 
   @Test
-  void beforeAnybodyIsHeardOf_anyModelMayCome() {
-    assertTrue(view.mayComeBack("m", 0));
+  void firstWord_isAwaitedForAWhile() {
+    now += HostView.ABSENCE.toNanos() - 1;
+    assertTrue(view.awaitsFirstWord());
+    now++;
+    assertFalse(view.awaitsFirstWord());
+    now--;
     view.all(Map.of());
-    assertFalse(view.mayComeBack("m", 0));
+    assertFalse(view.awaitsFirstWord());
   }
 
   @Test

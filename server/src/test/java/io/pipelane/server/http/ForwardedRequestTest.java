@@ -400,9 +400,34 @@ class ForwardedRequestTest {
   @Test
   void hostThatKnowsNobodyYet_doesNotSayThatAModelIsNowhere() {
     try (Hosts early = new FakeRegistry().hosts()) {
-      assertTrue(early.elsewhere("far", "", null).isPresent());
-      assertTrue(early.elsewhere("far", "0", null).isEmpty(), "that is no version");
+      assertTrue(early.elsewhere("far", "", null, () -> "").isPresent());
+      assertTrue(early.elsewhere("far", "", null, () -> "no room").isEmpty(), "it is known here");
+      assertTrue(early.elsewhere("far", "0", null, () -> "").isEmpty(), "that is no version");
     }
+  }
+
+  @Test
+  void modelThatIsKnownHere_isRefusedAsEver_whileEtcdHasNotBeenReached() throws Exception {
+    registry.isOutOfReach();
+    restart(registry.hosts(), Transport.AUTO);
+    HttpResponse<String> far = ask("far");
+    assertIsThereLater(far);
+    assertTrue(far.body().contains("has not reached hosts.etcd yet"), far::body);
+    HttpResponse<String> broken = ask("broken");
+    assertEquals(404, broken.statusCode(), broken::body);
+    assertIsThereLater(ask(request("/v2/models/broken/versions/7")));
+    HttpResponse<String> importing = ask("importing");
+    assertEquals(503, importing.statusCode());
+    assertTrue(importing.body().contains("is being imported\""), importing::body);
+  }
+
+  @Test
+  void modelThatComesBackElsewhere_isRefusedWithWhatThisHostHasToSay() throws Exception {
+    registry.has(first.url(), "broken", 1, false, Duration.ZERO);
+    registry.gone(first.url());
+    HttpResponse<String> answer = ask("broken");
+    assertIsThereLater(answer);
+    assertTrue(answer.body().contains("; here model \\\"broken\\\" is unknown"), answer::body);
   }
 
   private static void assertIsThereLater(HttpResponse<String> answer) {
