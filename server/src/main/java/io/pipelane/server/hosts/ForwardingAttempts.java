@@ -110,18 +110,18 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   @Override
   public void answered(Answer answer) {
-    if (refusal != null && !refusal.isOfRights() && answer.isOfRights() && !once) {
-      answer.release(); // A host that let the caller in has more to say.
+    boolean isFinal = once || !answer.isRefusal();
+    if (!isFinal && refusal != null && refusal.tellsMoreThan(answer)) {
+      answer.release();
       next();
       return;
     }
     release(refusal);
-    refusal = null;
-    if (answer.isRefusal() && !once) {
-      refusal = answer;
-      next();
-    } else {
+    refusal = isFinal ? null : answer;
+    if (isFinal) {
       end.answered(answer);
+    } else {
+      next();
     }
   }
 

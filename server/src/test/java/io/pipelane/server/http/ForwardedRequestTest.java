@@ -55,6 +55,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -295,12 +296,13 @@ class ForwardedRequestTest {
     assertEquals(0, hosts.counts().suspect());
   }
 
-  @Test
-  void refusalOfKeys_isNotPassedOnInPlaceOfAnother() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"503, 401, 503", "503, 404, 503", "404, 503, 503", "404, 403, 404", "401, 404, 404"})
+  void refusalThatTellsMost_isPassedOn(String one, String other, int told) throws Exception {
     bothHave("far", false);
-    first.then("503 Service Unavailable", "{\"error\":\"busy\"}");
-    second.then("401 Unauthorized", "{\"error\":\"who\"}");
-    assertEquals(503, ask("far").statusCode());
+    first.then(one + " R", "{\"error\":\"one\"}");
+    second.then(other + " R", "{\"error\":\"other\"}");
+    assertEquals(told, ask("far").statusCode());
   }
 
   @Test
