@@ -88,7 +88,7 @@ public final class Tls implements AutoCloseable {
 
   private CertificateFiles identityOf(Files files) {
     return new CertificateFiles(
-        "the server's certificate",
+        "the server's certificate (server.tls-certificate)",
         List.of(files.certificate, files.key),
         () -> show(TlsIdentity.read(files.certificate, files.key)));
   }
