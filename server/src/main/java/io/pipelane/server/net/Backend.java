@@ -65,11 +65,7 @@ public record Backend(
       ServedModel _ = resolve(name, version);
       return "";
     } catch (StatusException e) {
-      boolean isKnown =
-          e.status() != Status.NOT_FOUND
-              || catalog.index().stream()
-                  .filter(entry -> entry.name().equals(name))
-                  .anyMatch(entry -> version.isEmpty() || version.equals(entry.version()));
+      boolean isKnown = e.status() != Status.NOT_FOUND || catalog.knows(name, version);
       return isKnown ? String.valueOf(e.getMessage()) : "";
     }
   }

@@ -306,8 +306,7 @@ class GrpcLimitsTest {
   void priorityThatIsNone_failsTheObjectiveOfItsRequest() {
     InferenceStatistics statistics = new InferenceStatistics();
     try (GrpcConversation conversation =
-        new GrpcConversation(
-            catalog -> Backends.of(catalog, EchoService.inline(), statistics))) {
+        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.inline(), statistics))) {
       StatusRuntimeException refusal =
           assertThrows(
               StatusRuntimeException.class,
