@@ -89,8 +89,8 @@ final class HostView implements HostRegistry.Listener {
   }
 
   /**
-   * Whether a model that no host has may be there soon: one is importing it, or has had it and has
-   * gone a short while ago.
+   * Whether a model that no host had a moment ago may be there soon: one is importing it, or has it
+   * by now, or has had it and has gone a short while ago.
    *
    * @param version 0 for any
    */

@@ -128,7 +128,7 @@ public final class Hosts implements AutoCloseable {
     if (wanted < 0 || (now == null && here != null)) {
       return Optional.empty();
     }
-    if (now == null) { // Others may have it; nobody knows yet.
+    if (now == null) { // Others may have it, nobody knows yet; what is known here is refused here.
       return refusalHere.get().isEmpty()
           ? Optional.of(new Elsewhere(this, Plan.NOBODY, version, false, refusalHere))
           : Optional.empty();
@@ -143,22 +143,19 @@ public final class Hosts implements AutoCloseable {
     OptionalLong beforeHere = usable == null ? OptionalLong.empty() : OptionalLong.of(before);
     String content = usable == null ? "" : usable.content();
     Here place = new Here(now.name, beforeHere, wanted, keepsState, content);
+    // Asked first: what is heard between this and the choice is chosen from.
+    boolean awaitsFirstWord = now.view.awaitsFirstWord();
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
     boolean stays =
         plan.hosts().isEmpty()
             && (usable != null
                 || !(plan.known()
                     || now.view.mayComeBack(model, wanted)
-                    || (here == null && mayBeAnywhere(now.view, refusalHere))));
+                    || (here == null && awaitsFirstWord && refusalHere.get().isEmpty())));
     String named = here != null ? Long.toString(wanted) : version;
     return stays
         ? Optional.empty()
         : Optional.of(new Elsewhere(this, plan, named, usable != null, refusalHere));
-  }
-
-  /** What this host knows and does not serve, it answers itself while it knows of no other. */
-  private static boolean mayBeAnywhere(HostView view, Supplier<String> refusalHere) {
-    return view.awaitsFirstWord() && refusalHere.get().isEmpty();
   }
 
   private boolean awaitsFirstWord() {

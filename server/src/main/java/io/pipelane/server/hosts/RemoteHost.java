@@ -229,8 +229,8 @@ final class RemoteHost {
   }
 
   /**
-   * Whether it is importing a model, or has had it and takes no more requests; of a host that does
-   * not for longer than {@link HostView#ABSENCE}, neither counts.
+   * Whether it is importing a model, or has it, or had it when it left. Of a host that left longer
+   * ago than {@link HostView#ABSENCE}, nothing counts.
    *
    * @param version 0 for any
    */
@@ -242,7 +242,7 @@ final class RemoteHost {
     }
     Set<Long> coming = now.coming.getOrDefault(name, Set.of());
     return (version == 0 ? !coming.isEmpty() : coming.contains(version))
-        || (hasLeft && offered(name, version).isPresent());
+        || offered(name, version).isPresent();
   }
 
   /** Whether a host that has gone, or is leaving, has been away for too long to come back. */
