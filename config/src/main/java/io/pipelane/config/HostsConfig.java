@@ -46,7 +46,10 @@ public record HostsConfig(
             max = "1m")
         Duration hop,
     @Key(
-            about = "How long another host may take to answer before the client gets an error",
+            about =
+                "How long another host may take to answer before the client gets an error and"
+                    + " others are asked first; set it below the time that clients wait, as a"
+                    + " request that its client gives up marks no host",
             standard = "60s",
             min = "10ms",
             max = "24h")

@@ -197,6 +197,16 @@ final class CatalogModel {
     return resolve(now, wanted);
   }
 
+  /** See {@link ModelCatalog#knows}. */
+  boolean knows(String asked) {
+    Snapshot now = snapshot;
+    Long labelled = now.choice.labels().get(asked);
+    String wanted = labelled == null ? asked : labelled.toString();
+    return wanted.isEmpty()
+        ? !now.isEmpty()
+        : now.versions.keySet().stream().anyMatch(version -> wanted.equals(version.toString()));
+  }
+
   private ServedModel resolve(Snapshot now, String asked) {
     Long labelled = now.choice.labels().get(asked);
     long version = labelled == null ? number(now, asked) : labelled;

@@ -46,6 +46,17 @@ public interface ModelCatalog {
   ServedModel resolve(String name, String version);
 
   /**
+   * Whether a version is known, be it in service or not.
+   *
+   * @param version as for {@link #resolve}; empty for any
+   */
+  default boolean knows(String name, String version) {
+    return index().stream()
+        .filter(entry -> entry.name().equals(name))
+        .anyMatch(entry -> version.isEmpty() || version.equals(entry.version()));
+  }
+
+  /**
    * What is chosen of a model's versions.
    *
    * @throws StatusException {@link Status#NOT_FOUND} for an unknown name, {@link

@@ -212,6 +212,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     return models.resolve(name, version);
   }
 
+  @Override
+  public boolean knows(String name, String version) {
+    return models.find(name).filter(model -> model.knows(version)).isPresent();
+  }
+
   private static long number(String version) {
     if (!VERSION.matcher(version).matches()) {
       throw new StatusException(

@@ -231,6 +231,13 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
+  public boolean knows(String name, String version) {
+    return ensembles.containsKey(name)
+        ? version.isEmpty() || version.equals(Long.toString(EnsemblePlan.VERSION))
+        : models.knows(name, version);
+  }
+
+  @Override
   public VersionChoice choice(String name) {
     return ensembles.containsKey(name) ? VersionChoice.NONE : models.choice(name);
   }

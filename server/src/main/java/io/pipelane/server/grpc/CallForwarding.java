@@ -7,6 +7,7 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
+import io.pipelane.server.net.Backend;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -73,8 +74,10 @@ final class CallForwarding {
     if (isForbidden || metadata.containsKey(MARK)) {
       return Optional.empty();
     }
+    Backend backend = parts.backend();
     return hosts
-        .elsewhere(model, version, parts.backend().find(model, version))
+        .elsewhere(
+            model, version, backend.find(model, version), () -> backend.refusal(model, version))
         .filter(_ -> !namesMemoryOfThisHost(message));
   }
 

@@ -32,12 +32,11 @@ record CallOrigin(
   }
 
   /**
-   * A request in the class that the headers name, or that the caller may ask in, by the deadline of
-   * a client who has been waiting.
+   * A request in the class that the headers name, or that the caller may ask in.
    *
    * @throws io.pipelane.config.StatusException when the headers name none
    */
-  InferenceRequest asked(InferenceRequest request) {
-    return caller.classed(RequestPriority.classed(request.waited(waitedNanos), priority));
+  InferenceRequest classed(InferenceRequest request) {
+    return caller.classed(RequestPriority.classed(request, priority));
   }
 }

@@ -217,9 +217,9 @@ final class GrpcInferRun implements ResultHandler {
           InferMessageReader.read(
               model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());
       call = decoded;
-      InferenceRequest asked = origin.asked(decoded.request());
+      InferenceRequest asked = decoded.request().waited(origin.waitedNanos());
       opened.decoded(asked.deadlineNanos(), BatchRows.of(model.inputs(), asked.inputs()));
-      submit(asked);
+      submit(origin.classed(asked));
     } catch (StatusException e) {
       account = null;
       closeCall();

@@ -6,7 +6,6 @@ import io.netty.channel.EventLoop;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.access.Caller;
-import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.RequestPriority;
@@ -39,6 +38,7 @@ public final class MessageInferences {
    * The origin of a message.
    *
    * @param loop on which small ones are decoded and encoded
+   * @param waitedNanos how long the client had been waiting before this host began to answer
    * @param headers what the header of a name says, or null
    */
   public record Origin(
@@ -46,6 +46,7 @@ public final class MessageInferences {
       TransferBuffers transfers,
       ByteBufAllocator allocator,
       Caller caller,
+      long waitedNanos,
       Function<String, @Nullable String> headers) {}
 
   /** The receiver of an inference's end, told once, on its event loop or a codec thread. */
@@ -80,7 +81,7 @@ public final class MessageInferences {
         new CallOrigin(
             origin.caller,
             origin.headers.apply(RequestPriority.HEADER),
-            ForwardedHeaders.waitedNanos(origin.headers),
+            origin.waitedNanos,
             backend.statistics().traces() ? origin.headers : null);
     return GrpcInferRun.start(message, parts, from, new Serializing(origin.allocator, end))::cancel;
   }

@@ -54,9 +54,20 @@ public final class Forward {
       };
     }
 
-    /** Whether that host's keys do not let the caller in. */
-    boolean isOfRights() {
-      return status.code() == 401 || status.code() == 403;
+    /**
+     * Whether one refusal tells a client more than another: that of a host that has the model more
+     * than that of one that has not, and this more than that of one that does not let him in.
+     */
+    boolean tellsMoreThan(Answer other) {
+      return weight() > other.weight();
+    }
+
+    private int weight() {
+      return switch (status.code()) {
+        case 503 -> 2;
+        case 404 -> 1;
+        default -> 0;
+      };
     }
 
     /** A field's number; -1 where it has none. */

@@ -9,9 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** The head of a forwarded request: what the client said, credentials included. */
 public final class ForwardedHeaders {
@@ -20,9 +18,9 @@ public final class ForwardedHeaders {
 
   /**
    * How long the client has been waiting before a request was forwarded, in microseconds: its
-   * timeout goes by the host that it has asked.
+   * timeout goes by the host that it has asked. Heeded only of a known host.
    */
-  public static final String WAITED = "Pipelane-Waited-Us";
+  static final String WAITED = "Pipelane-Waited-Us";
 
   private static final Pattern MICROS = Pattern.compile("[0-9]{1,15}");
   private static final String HTTP2_EXTENSIONS = "x-http2-";
@@ -52,14 +50,9 @@ public final class ForwardedHeaders {
 
   private ForwardedHeaders() {}
 
-  /**
-   * How long the client of a request had been waiting when another host forwarded it.
-   *
-   * @param headers what the field of a name says, or null
-   * @return 0 for a request of a client
-   */
-  public static long waitedNanos(Function<String, @Nullable String> headers) {
-    String micros = headers.apply(MARK) == null ? null : headers.apply(WAITED);
+  /** How long the client of a request had been waiting, as who forwarded it says; else 0. */
+  static long waitedNanos(HttpHeaders headers) {
+    String micros = headers.contains(MARK) ? headers.get(WAITED) : null;
     return micros != null && MICROS.matcher(micros).matches()
         ? TimeUnit.MICROSECONDS.toNanos(Long.parseLong(micros))
         : 0;

@@ -5,7 +5,7 @@ import static io.pipelane.config.StatusException.unavailable;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.hosts.Forward.Answer;
 import io.pipelane.server.hosts.Forward.Failure;
-import io.pipelane.server.hosts.HostChoice.Plan;
+import io.pipelane.server.hosts.Hosts.Elsewhere;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * does. Belongs to the request's event loop.
  */
 public final class ForwardingAttempts implements Forward.Receiver {
+  private final Elsewhere elsewhere;
   private final Hosts hosts;
   private final boolean once;
   private final boolean canComeBack;
@@ -42,15 +43,14 @@ public final class ForwardingAttempts implements Forward.Receiver {
   /**
    * Attempts that have not begun.
    *
-   * @param canComeBack whether this host can answer, too
    * @param end told the end on the request's event loop
    */
-  ForwardingAttempts(
-      Hosts hosts, Plan plan, boolean canComeBack, Forward.Request request, End end) {
-    this.hosts = hosts;
-    this.once = plan.keepsState();
-    this.canComeBack = canComeBack;
-    this.left = new ArrayDeque<>(plan.hosts());
+  ForwardingAttempts(Elsewhere elsewhere, Forward.Request request, End end) {
+    this.elsewhere = elsewhere;
+    this.hosts = elsewhere.hosts();
+    this.once = elsewhere.plan().keepsState();
+    this.canComeBack = elsewhere.canComeBack();
+    this.left = new ArrayDeque<>(elsewhere.plan().hosts());
     this.request = request;
     this.end = end;
   }
@@ -58,6 +58,12 @@ public final class ForwardingAttempts implements Forward.Receiver {
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
     for (host = left.poll(); host != null; host = left.poll()) {
+      if (isPutOff(host)) {
+        if (!canComeBack) {
+          left.add(host);
+        }
+        continue;
+      }
       if (hosts.mayAsk(host)) {
         attempt = hosts.send(host, request, this);
         return;
@@ -84,12 +90,16 @@ public final class ForwardingAttempts implements Forward.Receiver {
     }
   }
 
+  /** Whether a host has been late, or is being tried by another request, since it was chosen. */
+  private boolean isPutOff(RemoteHost chosen) {
+    return !once && hosts.isLate(chosen) && (canComeBack || !left.stream().allMatch(hosts::isLate));
+  }
+
   private StatusException unanswered() {
-    return unavailable(
-        full == null
-            ? "no host that may have this model can be asked at present: those that had it have gone or"
-                + " cannot be reached, or it is being imported"
-            : "host " + full + " has as many requests of this one as hosts.connections allows");
+    return full == null
+        ? elsewhere.unanswered()
+        : unavailable(
+            "host " + full + " has as many requests of this one as hosts.connections allows");
   }
 
   private static void release(@Nullable Answer answer) {
@@ -100,18 +110,18 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   @Override
   public void answered(Answer answer) {
-    if (refusal != null && !refusal.isOfRights() && answer.isOfRights() && !once) {
-      answer.release(); // A host that let the caller in has more to say.
+    boolean isFinal = once || !answer.isRefusal();
+    if (!isFinal && refusal != null && refusal.tellsMoreThan(answer)) {
+      answer.release();
       next();
       return;
     }
     release(refusal);
-    refusal = null;
-    if (answer.isRefusal() && !once) {
-      refusal = answer;
-      next();
-    } else {
+    refusal = isFinal ? null : answer;
+    if (isFinal) {
       end.answered(answer);
+    } else {
+      next();
     }
   }
 
@@ -121,9 +131,6 @@ public final class ForwardingAttempts implements Forward.Receiver {
     boolean isLost = failure == Failure.UNREACHED || failure == Failure.BROKEN;
     if (asked != null && isLost) {
       hosts.suspect(asked);
-    }
-    if (asked != null && failure == Failure.LATE) {
-      hosts.late(asked);
     }
     if (failure == Failure.TOO_LARGE) {
       end(

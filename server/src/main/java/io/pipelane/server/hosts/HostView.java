@@ -35,23 +35,24 @@ final class HostView implements HostRegistry.Listener {
   private final String ownInstance;
   private final Function<HostAddress, InetSocketAddress> resolver;
   private final Executor lookups;
-  private final long leaseNanos;
+  private final Duration lease;
   private final LongSupplier nanoClock;
   private final HostCounters counters;
   private final Map<String, RemoteHost> hosts = new ConcurrentHashMap<>();
 
-  private final Map<String, Former> former = new ConcurrentHashMap<>();
+  /**
+   * Hosts that have gone and may come back with what they had. Written by the registry's thread.
+   */
+  private final Map<String, RemoteHost> former = new ConcurrentHashMap<>();
 
   /** Hosts that the registry did not know when it was back, and until when they may come back. */
   private final Map<String, Long> awaited = new HashMap<>();
 
   private final Set<String> complainedOf = new HashSet<>();
   private boolean complainedOfOwn;
+  private final long startNanos;
   private volatile boolean inReach;
   private volatile boolean hasHeardAll;
-
-  /** A host that has gone, and until when it may come back. */
-  private record Former(RemoteHost host, long untilNanos) {}
 
   /**
    * A view of nobody.
@@ -60,7 +61,8 @@ final class HostView implements HostRegistry.Listener {
    * @param ownInstance what tells this start of it from another process that takes its name
    * @param resolver looks names up; may block, and throws nothing
    * @param lookups has it done
-   * @param lease how long a host may be unknown to a registry that is back before it has gone
+   * @param lease how long a host may be unknown to a registry that is back before it has gone, and
+   *     others are asked before one that has not answered in time
    */
   HostView(
       HostAddress own,
@@ -75,9 +77,10 @@ final class HostView implements HostRegistry.Listener {
     this.ownInstance = ownInstance;
     this.resolver = resolver;
     this.lookups = lookups;
-    this.leaseNanos = lease.toNanos();
+    this.lease = lease;
     this.nanoClock = nanoClock;
     this.counters = counters;
+    this.startNanos = nanoClock.getAsLong();
   }
 
   /** Every other host. */
@@ -86,18 +89,22 @@ final class HostView implements HostRegistry.Listener {
   }
 
   /**
-   * Whether a model that no host has may be there soon: one is importing it, or has had it and has
-   * gone a short while ago, or nobody has been heard of since the start.
+   * Whether a model that no host had a moment ago may be there soon: one is importing it, or has it
+   * by now, or has had it and has gone a short while ago.
    *
    * @param version 0 for any
    */
   boolean mayComeBack(String model, long version) {
-    long now = nanoClock.getAsLong();
-    return !hasHeardAll
-        || hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
-        || former.values().stream()
-            .filter(left -> left.untilNanos - now > 0)
-            .anyMatch(left -> left.host.mayBringBack(model, version));
+    return hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
+        || former.values().stream().anyMatch(host -> host.mayBringBack(model, version));
+  }
+
+  /**
+   * Whether the registry has not been read since the start, which is a short while ago: others may
+   * have any model.
+   */
+  boolean awaitsFirstWord() {
+    return !hasHeardAll && nanoClock.getAsLong() - startNanos < ABSENCE.toNanos();
   }
 
   /** Whether the registry is in reach. */
@@ -108,7 +115,7 @@ final class HostView implements HostRegistry.Listener {
   @Override
   public void all(Map<String, String> announcements) {
     // Others may have been cut off as well, their leases run out, and come back one by one.
-    long until = nanoClock.getAsLong() + leaseNanos;
+    long until = nanoClock.getAsLong() + lease.toNanos();
     hosts.keySet().forEach(host -> awaited.put(host, until));
     announcements.forEach(this::said);
     hasHeardAll = true;
@@ -124,6 +131,7 @@ final class HostView implements HostRegistry.Listener {
       checkOwn(announcement);
     } else {
       RemoteHost known = hosts.get(host);
+      boolean isWhole = !announcement.models().isEmpty() && announcement.coming().isEmpty();
       if (known != null && known.address.equals(announcement.address())) {
         known.says(announcement);
         lookUp(known);
@@ -131,12 +139,15 @@ final class HostView implements HostRegistry.Listener {
         gone(host);
         found(host, announcement);
       }
+      if (isWhole) { // What it had and does not say now it has gone on without.
+        former.remove(host);
+      }
     }
   }
 
   private void found(String host, Announcement announcement) {
     if (hosts.size() < MOST_HOSTS) {
-      RemoteHost found = new RemoteHost(announcement, counters);
+      RemoteHost found = new RemoteHost(announcement, counters, nanoClock, lease);
       hosts.put(host, found);
       lookUp(found);
       LOG.log(Level.INFO, "host {0} is there", host);
@@ -152,7 +163,7 @@ final class HostView implements HostRegistry.Listener {
             .map(Map.Entry::getKey)
             .toList();
     silent.forEach(this::gone);
-    former.values().removeIf(left -> left.untilNanos - now <= 0);
+    former.values().removeIf(RemoteHost::isForgotten);
     hosts.values().forEach(this::lookUp);
   }
 
@@ -200,13 +211,14 @@ final class HostView implements HostRegistry.Listener {
   @Override
   public void gone(String host) {
     awaited.remove(host);
-    RemoteHost lost = hosts.remove(host);
+    RemoteHost lost = hosts.get(host);
     if (lost != null) {
       LOG.log(Level.INFO, "host {0} has gone", host);
-      lost.gone();
       if (former.size() < MOST_HOSTS) {
-        former.put(host, new Former(lost, nanoClock.getAsLong() + ABSENCE.toNanos()));
+        former.put(host, lost);
       }
+      lost.gone();
+      hosts.remove(host); // Last: at no moment is its model nowhere.
     }
   }
 

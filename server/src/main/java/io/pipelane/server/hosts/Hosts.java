@@ -1,9 +1,12 @@
 package io.pipelane.server.hosts;
 
+import static io.pipelane.config.StatusException.unavailable;
+
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.ModelCatalog;
@@ -13,6 +16,8 @@ import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.state.HostsOverview;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.security.SecureRandom;
 import java.util.Comparator;
@@ -21,6 +26,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -112,16 +118,20 @@ public final class Hosts implements AutoCloseable {
    *
    * @param version as the client named it; empty where he named none
    * @param here what answers that here; null where nothing does
+   * @param refusalHere says why a model that is known here does not answer; else empty
    * @return empty where this host is to answer, or where nobody else has the model, or is about to
    */
-  public Optional<Elsewhere> elsewhere(String model, String version, @Nullable ServedModel here) {
+  public Optional<Elsewhere> elsewhere(
+      String model, String version, @Nullable ServedModel here, Supplier<String> refusalHere) {
     Started now = started;
     long wanted = here != null ? here.version().version() : elsewhereWanted(version);
     if (wanted < 0 || (now == null && here != null)) {
       return Optional.empty();
     }
-    if (now == null) { // Others may have it; nobody knows yet.
-      return Optional.of(new Elsewhere(this, Plan.NOBODY, version, false));
+    if (now == null) { // Others may have it, nobody knows yet; what is known here is refused here.
+      return refusalHere.get().isEmpty()
+          ? Optional.of(new Elsewhere(this, Plan.NOBODY, version, false, refusalHere))
+          : Optional.empty();
     }
     boolean keepsState = here != null && here.keepsState();
     @Nullable ServedModel usable = here != null && now.load.isUsable() ? here : null;
@@ -133,12 +143,24 @@ public final class Hosts implements AutoCloseable {
     OptionalLong beforeHere = usable == null ? OptionalLong.empty() : OptionalLong.of(before);
     String content = usable == null ? "" : usable.content();
     Here place = new Here(now.name, beforeHere, wanted, keepsState, content);
+    // Asked first: what is heard between this and the choice is chosen from.
+    boolean awaitsFirstWord = now.view.awaitsFirstWord();
     Plan plan = HostChoice.choose(place, model, now.view.hosts(), hop, nanoClock.getAsLong());
     boolean stays =
         plan.hosts().isEmpty()
-            && (usable != null || !(plan.known() || now.view.mayComeBack(model, wanted)));
+            && (usable != null
+                || !(plan.known()
+                    || now.view.mayComeBack(model, wanted)
+                    || (here == null && awaitsFirstWord && refusalHere.get().isEmpty())));
     String named = here != null ? Long.toString(wanted) : version;
-    return stays ? Optional.empty() : Optional.of(new Elsewhere(this, plan, named, usable != null));
+    return stays
+        ? Optional.empty()
+        : Optional.of(new Elsewhere(this, plan, named, usable != null, refusalHere));
+  }
+
+  private boolean awaitsFirstWord() {
+    Started now = started;
+    return now == null || now.view.awaitsFirstWord();
   }
 
   /**
@@ -160,8 +182,10 @@ public final class Hosts implements AutoCloseable {
    * The decision where a request goes, before it goes.
    *
    * @param version that it is to name there; empty for none
+   * @param refusalHere says why a model that is known here does not answer; else empty
    */
-  public record Elsewhere(Hosts hosts, Plan plan, String version, boolean canComeBack) {
+  public record Elsewhere(
+      Hosts hosts, Plan plan, String version, boolean canComeBack, Supplier<String> refusalHere) {
     /**
      * Sends the request; on its event loop.
      *
@@ -179,9 +203,20 @@ public final class Hosts implements AutoCloseable {
       Forward.Request request =
           new Forward.Request(
               loop, method, target, headers, body, plan.keepsState(), System.nanoTime());
-      ForwardingAttempts attempts = new ForwardingAttempts(hosts, plan, canComeBack, request, end);
+      ForwardingAttempts attempts = new ForwardingAttempts(this, request, end);
       attempts.next();
       return attempts;
+    }
+
+    /** What the client is told where nobody has answered. */
+    StatusException unanswered() {
+      String refusal = refusalHere.get();
+      String others =
+          hosts.awaitsFirstWord()
+              ? "this host has not reached hosts.etcd yet; see its log"
+              : "no host that may have this model can be asked at present: those that had it have gone"
+                  + " or cannot be reached, or it is being imported";
+      return unavailable(refusal.isEmpty() ? others : others + "; here " + refusal);
     }
   }
 
@@ -207,9 +242,9 @@ public final class Hosts implements AutoCloseable {
     }
   }
 
-  /** Has a host that has not answered in time asked last for as long as a lease. */
-  void late(RemoteHost host) {
-    host.lateUntil(nanoClock.getAsLong() + settings.lease().toNanos());
+  /** Whether others are to be asked before a host, this one included. */
+  boolean isLate(RemoteHost host) {
+    return host.isLate(nanoClock.getAsLong());
   }
 
   ForwardAttempt send(RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
@@ -217,11 +252,27 @@ public final class Hosts implements AutoCloseable {
     if (now == null) {
       throw new IllegalStateException("a request is sent before there are hosts");
     }
-    if (host.wasLate()) { // This request tries it again, and no other before that is over.
-      host.lateUntil(
-          nanoClock.getAsLong() + settings.answerTimeout().toNanos() + settings.lease().toNanos());
-    }
     return now.forwarder.send(host, request, receiver);
+  }
+
+  /**
+   * How long the client of a request had been waiting when another host forwarded it. Anybody can
+   * say that, and would be answered before others: whom this host does not know is not believed.
+   *
+   * @param peer who has sent the request to this host; null where the connection has ended
+   * @return 0 where no known host is at the peer's address
+   */
+  public long waitedNanos(HttpHeaders headers, @Nullable SocketAddress peer) {
+    long said = ForwardedHeaders.waitedNanos(headers);
+    return said > 0 && peer instanceof InetSocketAddress from && isOfKnownHost(from) ? said : 0;
+  }
+
+  private boolean isOfKnownHost(InetSocketAddress peer) {
+    Started now = started;
+    return now != null
+        && peer.getAddress() != null
+        && now.view.hosts().stream()
+            .anyMatch(host -> peer.getAddress().equals(host.socket().getAddress()));
   }
 
   /** What the metrics say. */

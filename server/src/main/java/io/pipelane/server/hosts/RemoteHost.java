@@ -4,6 +4,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.state.HostsOverview;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -15,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,27 +57,45 @@ final class RemoteHost {
 
   final HostAddress address;
   private final HostCounters counters;
+  private final LongSupplier nanoClock;
+  private final long lateNanos;
   private final AtomicInteger underWay = new AtomicInteger();
   private final AtomicBoolean lookingUp = new AtomicBoolean();
   private final AtomicBoolean complainedOf = new AtomicBoolean();
+  private final AtomicBoolean late = new AtomicBoolean();
+
+  /** Whether a request is under way that tries it again after it was late. */
+  private final AtomicBoolean trying = new AtomicBoolean();
+
+  /** Counts its answers and its starts. */
+  private final AtomicInteger signsOfLife = new AtomicInteger();
+
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
   private volatile InetSocketAddress socket;
   private volatile Word word;
   private volatile long suspectUntilNanos;
   private volatile boolean suspect;
   private volatile long lateUntilNanos;
-  private volatile boolean late;
   private volatile boolean movedPerhaps;
   private volatile long lookedUpNanos;
   private volatile boolean lookedUp;
   private volatile boolean gone;
+  private volatile long leftNanos; // read where it is gone or leaving
 
-  /** A host that has said something; a name has to be looked up before it is connected to. */
-  RemoteHost(Announcement announcement, HostCounters counters) {
+  /**
+   * A host that has said something; a name has to be looked up before it is connected to.
+   *
+   * @param lateFor how long others are asked before it when it has not answered in time
+   */
+  RemoteHost(
+      Announcement announcement, HostCounters counters, LongSupplier nanoClock, Duration lateFor) {
     this.address = announcement.address();
     this.socket = address.withoutLookup();
     this.counters = counters;
+    this.nanoClock = nanoClock;
+    this.lateNanos = lateFor.toNanos();
     this.word = heard(announcement);
+    this.leftNanos = nanoClock.getAsLong();
   }
 
   private static Word heard(Announcement announcement) {
@@ -103,8 +123,11 @@ final class RemoteHost {
   void says(Announcement announcement) {
     if (!announcement.instance().equals(word.announcement.instance())) {
       suspect = false;
-      late = false;
+      showsLife();
       movedPerhaps = true;
+    }
+    if (announcement.leaving() && !word.announcement.leaving()) {
+      leftNanos = nanoClock.getAsLong();
     }
     word = announcement.leaving() ? leavesWith(announcement) : heard(announcement);
   }
@@ -156,20 +179,26 @@ final class RemoteHost {
     suspect = true;
   }
 
-  /** Has it asked last, as it has not answered in time; for a while, or until it answers. */
-  void lateUntil(long nanos) {
-    lateUntilNanos = nanos;
-    late = true;
+  private void showsLife() {
+    signsOfLife.incrementAndGet();
+    late.set(false);
   }
 
-  /** Whether it has not answered in time, and nothing since; also once it may be tried again. */
-  boolean wasLate() {
-    return late;
+  /** Has others asked before it for a while, or until it answers, as it has not done so in time. */
+  private void putOff() {
+    lateUntilNanos = nanoClock.getAsLong() + lateNanos;
+    if (!late.getAndSet(true)) {
+      LOG.log(
+          Level.WARNING,
+          "host {0} has not answered within hosts.answer-timeout; others are asked before it for {1}",
+          address,
+          Duration.ofNanos(lateNanos));
+    }
   }
 
-  /** Whether others are to be asked before it. */
+  /** Whether others are to be asked before it: for a while, and then while one request tries it. */
   boolean isLate(long nowNanos) {
-    return late && lateUntilNanos - nowNanos > 0;
+    return late.get() && (trying.get() || lateUntilNanos - nowNanos > 0);
   }
 
   /** Says why a request was lost there, once until it has answered one. */
@@ -200,16 +229,25 @@ final class RemoteHost {
   }
 
   /**
-   * Whether it is importing a model, or has had it and takes no more requests.
+   * Whether it is importing a model, or has it, or had it when it left. Of a host that left longer
+   * ago than {@link HostView#ABSENCE}, nothing counts.
    *
    * @param version 0 for any
    */
   boolean mayBringBack(String name, long version) {
     Word now = word;
     boolean hasLeft = gone || now.announcement.leaving();
+    if (hasLeft && isForgotten()) {
+      return false;
+    }
     Set<Long> coming = now.coming.getOrDefault(name, Set.of());
     return (version == 0 ? !coming.isEmpty() : coming.contains(version))
-        || (hasLeft && offered(name, version).isPresent());
+        || offered(name, version).isPresent();
+  }
+
+  /** Whether a host that has gone, or is leaving, has been away for too long to come back. */
+  boolean isForgotten() {
+    return nanoClock.getAsLong() - leftNanos >= HostView.ABSENCE.toNanos();
   }
 
   /** From a request's coming there to the beginning of its run. */
@@ -268,14 +306,20 @@ final class RemoteHost {
 
   /** It has gone for good. */
   void gone() {
+    leftNanos = nanoClock.getAsLong();
     gone = true;
     watchers.forEach(Runnable::run);
   }
 
-  /** A request that the host has. */
+  /**
+   * A request that the host has. It tries the host if that was late a while ago and no other does.
+   */
   final class Given {
     private final AtomicInteger since;
     private final Runnable whenGone;
+    private final int lifeBefore = signsOfLife.get();
+    private final boolean tries =
+        late.get() && !isLate(nanoClock.getAsLong()) && trying.compareAndSet(false, true);
 
     private Given(AtomicInteger since, Runnable whenGone) {
       this.since = since;
@@ -296,10 +340,22 @@ final class RemoteHost {
       if (outcome == Outcome.ANSWERED && complainedOf.get()) {
         complainedOf.set(false);
       }
-      if (late && (outcome == Outcome.ANSWERED || outcome == Outcome.REFUSED)) {
-        late = false;
+      switch (outcome) {
+        case ANSWERED, REFUSED, TOO_LARGE -> showsLife();
+        case LATE -> late();
+        case LOST, CANCELLED -> {}
+      }
+      if (tries) {
+        trying.set(false);
       }
       counters.count(address.toString(), outcome);
+    }
+
+    /** What has answered others meanwhile is alive; what is late already is put off by a try. */
+    private void late() {
+      if (signsOfLife.get() == lifeBefore && (tries || !late.get())) {
+        putOff();
+      }
     }
   }
 }

@@ -100,6 +100,9 @@ final class Api {
       return;
     }
     Hosts others = hosts;
+    if (others != null) {
+      exchange.setWaited(others.waitedNanos(exchange.headers(), exchange.peer()));
+    }
     if (others == null
         || !ForwardedRun.begin(
             others, backend, exchange, route, body -> answerHere(exchange, route, body))) {

@@ -8,9 +8,9 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
-import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
+import java.net.SocketAddress;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +108,11 @@ final class Exchange {
     return compression;
   }
 
+  /** Who has sent it to this host; null where the connection has ended. */
+  @Nullable SocketAddress peer() {
+    return connection.peer();
+  }
+
   /** Has its client been waiting for other hosts so long. */
   void setWaited(long nanos) {
     waitedNanos = nanos;
@@ -115,7 +120,7 @@ final class Exchange {
 
   /** How long its client had been waiting before this host began to answer. */
   long waitedNanos() {
-    return waitedNanos + ForwardedHeaders.waitedNanos(headers::get);
+    return waitedNanos;
   }
 
   /** What a body may be, and stand for. */

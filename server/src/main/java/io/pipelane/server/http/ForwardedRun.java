@@ -77,7 +77,9 @@ final class ForwardedRun implements ForwardingAttempts.End {
     if (model != null && !asked.runs) {
       return false;
     }
-    Optional<Elsewhere> elsewhere = hosts.elsewhere(asked.model, asked.version, model);
+    Optional<Elsewhere> elsewhere =
+        hosts.elsewhere(
+            asked.model, asked.version, model, () -> backend.refusal(asked.model, asked.version));
     if (elsewhere.isEmpty() || (asked.runs && namesMemoryOfThisHost(backend, exchange))) {
       return false;
     }

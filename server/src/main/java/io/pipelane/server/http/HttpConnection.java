@@ -27,6 +27,7 @@ import io.pipelane.server.http.ResponseHead.Persistence;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.io.IOException;
+import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
@@ -136,6 +137,11 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
 
   ServerActivity activity() {
     return activity;
+  }
+
+  /** Who is at the other end; null where it has ended. */
+  @Nullable SocketAddress peer() {
+    return context().channel().remoteAddress();
   }
 
   private ChannelHandlerContext context() {

@@ -42,6 +42,7 @@ final class MessageRun implements MessageInferences.End {
             exchange.transfers(),
             exchange.allocator(),
             exchange.caller(),
+            exchange.waitedNanos(),
             exchange.headers()::get);
     Runnable cancel = inferences.start(message, origin, new MessageRun(exchange));
     if (!exchange.isAnswered()) {

@@ -56,6 +56,20 @@ public record Backend(
     }
   }
 
+  /**
+   * Why a version that this host knows does not answer; empty for what it does not know, or
+   * answers.
+   */
+  public String refusal(String name, String version) {
+    try {
+      ServedModel _ = resolve(name, version);
+      return "";
+    } catch (StatusException e) {
+      boolean isKnown = e.status() != Status.NOT_FOUND || catalog.knows(name, version);
+      return isKnown ? String.valueOf(e.getMessage()) : "";
+    }
+  }
+
   /** A request that one version is to answer. */
   public interface Answer {
     /** Opens the account of a request that the version is to answer. */

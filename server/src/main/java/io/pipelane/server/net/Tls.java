@@ -88,7 +88,7 @@ public final class Tls implements AutoCloseable {
 
   private CertificateFiles identityOf(Files files) {
     return new CertificateFiles(
-        "the server's certificate",
+        "the server's certificate (server.tls-certificate)",
         List.of(files.certificate, files.key),
         () -> show(TlsIdentity.read(files.certificate, files.key)));
   }
@@ -107,21 +107,24 @@ public final class Tls implements AutoCloseable {
     return Date.from(clock.instant());
   }
 
-  /** Says of the certificate that is in force that it is not valid, once. */
+  /** Says of the certificate that is in force that it is not valid, once until it is. */
   private void warnOfTerm() {
     X509Certificate certificate = shown;
-    if (certificate == null || certificate.equals(warnedOf)) {
+    if (certificate == null) {
       return;
     }
     try {
       certificate.checkValidity(now());
+      warnedOf = null;
     } catch (CertificateException e) {
-      warnedOf = certificate;
-      LOG.log(
-          Level.WARNING,
-          "the server''s certificate is not valid, so clients and other hosts refuse it: {0}; put"
-              + " another one in the file that server.tls-certificate names",
-          e.toString());
+      if (!certificate.equals(warnedOf)) {
+        warnedOf = certificate;
+        LOG.log(
+            Level.WARNING,
+            "the server''s certificate is not valid, so clients and other hosts refuse it: {0}; put"
+                + " another one in the file that server.tls-certificate names",
+            e.toString());
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 package io.pipelane.server.catalog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -86,6 +87,14 @@ class CatalogModelTest {
                 "",
                 List.of("not verified", "not captured: an input is read on the host"))),
         model.index().toList());
+  }
+
+  @Test
+  void version_isKnown_alsoOutOfService() {
+    assertFalse(model.knows(""));
+    model.put(1, new VersionEntry.Importing());
+    assertTrue(model.knows("") && model.knows("1"));
+    assertFalse(model.knows("2") || model.knows("good"));
   }
 
   @Test

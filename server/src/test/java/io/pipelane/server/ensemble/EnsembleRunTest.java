@@ -1,6 +1,7 @@
 package io.pipelane.server.ensemble;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -386,6 +387,8 @@ class EnsembleRunTest {
     declare(CHAIN);
     catalog.unload("pipe").join();
     assertTrue(entry().reason().contains("it was unloaded"), entry().reason());
+    assertTrue(catalog.knows("pipe", "") && catalog.knows("pipe", "1"));
+    assertFalse(catalog.knows("pipe", "2") || catalog.knows("nobody", ""));
     catalog.load("pipe").join();
     assertEquals(State.READY, entry().state());
   }
@@ -450,7 +453,8 @@ class EnsembleRunTest {
         registry.has(URI.create("http://127.0.0.1:" + port), "pipe", 1, true, Duration.ZERO);
       }
       ServedModel pipe = catalog.resolve("pipe", "");
-      assertTrue(hosts.elsewhere("pipe", "", pipe).isPresent(), "without state it would stay");
+      assertTrue(
+          hosts.elsewhere("pipe", "", pipe, () -> "").isPresent(), "without state it would stay");
     }
   }
 

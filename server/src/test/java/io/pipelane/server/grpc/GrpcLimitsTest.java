@@ -22,6 +22,7 @@ import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthGrpc;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.ModelInferRequest;
@@ -34,6 +35,9 @@ import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CapturedLog;
 import io.pipelane.server.net.Http2Frames;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.statistics.InferenceStatistics;
+import io.pipelane.server.statistics.ModelCounters;
+import io.pipelane.server.statistics.ModelCounters.Objective;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -295,6 +299,25 @@ class GrpcLimitsTest {
           .withInterceptors(conversation.header("pipelane-priority", "offline"))
           .modelInfer(request);
       assertEquals(List.of(Priority.ONLINE, Priority.OFFLINE), seen);
+    }
+  }
+
+  @Test
+  void priorityThatIsNone_failsTheObjectiveOfItsRequest() {
+    InferenceStatistics statistics = new InferenceStatistics();
+    try (GrpcConversation conversation =
+        new GrpcConversation(catalog -> Backends.of(catalog, EchoService.inline(), statistics))) {
+      StatusRuntimeException refusal =
+          assertThrows(
+              StatusRuntimeException.class,
+              () ->
+                  conversation
+                      .client()
+                      .withInterceptors(conversation.header("pipelane-priority", "soon"))
+                      .modelInfer(Inferences.raw("background", 1, 2, 3, 4)));
+      assertEquals(Status.Code.INVALID_ARGUMENT, refusal.getStatus().getCode());
+      ModelCounters counters = statistics.of(new ModelVersion("background", 2));
+      assertEquals(1, counters.objectives(Objective.FAILED));
     }
   }
 

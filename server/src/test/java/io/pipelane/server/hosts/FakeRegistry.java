@@ -20,6 +20,7 @@ public final class FakeRegistry implements HostRegistry {
 
   private @Nullable Listener listener;
   private @Nullable Supplier<String> word;
+  private boolean inReach = true;
   private boolean closed;
 
   /** A host that hears of others by this registry. */
@@ -63,8 +64,15 @@ public final class FakeRegistry implements HostRegistry {
   public void start(Supplier<String> said, Listener told) {
     word = said;
     listener = told;
-    told.all(Map.of());
-    told.reached(true);
+    if (inReach) {
+      told.all(Map.of());
+    }
+    told.reached(inReach);
+  }
+
+  /** Whoever starts with it from now on hears of nobody. */
+  public void isOutOfReach() {
+    inReach = false;
   }
 
   private Listener listener() {

@@ -35,7 +35,11 @@ class ForwardConnectionTest {
 
   private final HostCounters counters = new HostCounters();
   private final RemoteHost host =
-      new RemoteHost(new Announcement(OTHER, "1", false, 1, 0, 0, List.of()), counters);
+      new RemoteHost(
+          new Announcement(OTHER, "1", false, 1, 0, 0, List.of()),
+          counters,
+          System::nanoTime,
+          Duration.ofSeconds(5));
   private final Forwarder forwarder =
       new Forwarder(
           new Forwarder.Settings(

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.server.hosts.HostChoice.Here;
 import io.pipelane.server.hosts.HostChoice.Plan;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +19,9 @@ import org.junit.jupiter.api.Test;
 class HostChoiceTest {
   private static final long HOP = 1_000_000;
   private static final OptionalLong NOT_HERE = OptionalLong.empty();
+  private static final Duration LATE_FOR = Duration.ofNanos(10);
+
+  private long now;
 
   private static HostAddress address(String name) {
     return new HostAddress(name, 80, false);
@@ -27,12 +31,12 @@ class HostChoiceTest {
     return new Announcement(address(name), "1", false, 2, waitMicros, 4_000, List.of(models));
   }
 
-  private static RemoteHost host(String name, long waitMicros, OfferedModel... models) {
+  private RemoteHost host(String name, long waitMicros, OfferedModel... models) {
     return heard(says(name, waitMicros, models));
   }
 
-  private static RemoteHost heard(Announcement announcement) {
-    return new RemoteHost(announcement, new HostCounters());
+  private RemoteHost heard(Announcement announcement) {
+    return new RemoteHost(announcement, new HostCounters(), () -> now, LATE_FOR);
   }
 
   private static OfferedModel model(long version, long stallMicros) {
@@ -84,7 +88,7 @@ class HostChoiceTest {
     assertEquals(2, young.offered("m", 0).orElseThrow().version());
   }
 
-  private static RemoteHost having(String name, String content, long stallMicros) {
+  private RemoteHost having(String name, String content, long stallMicros) {
     return host(name, 0, new OfferedModel("m", 1, false, stallMicros, content));
   }
 
@@ -143,18 +147,60 @@ class HostChoiceTest {
   void hostThatHasNotAnsweredInTime_isAskedLastForAWhile_orUntilItAnswers() {
     RemoteHost late = host("late", 0, model(1, 0));
     RemoteHost other = host("other", 5_000, model(1, 0));
-    late.lateUntil(10);
+    end(late, Outcome.LATE);
     assertEquals(List.of("other:80", "late:80"), names(plan(NOT_HERE, 0, late, other)));
     assertEquals(List.of("late:80"), names(plan(NOT_HERE, 0, late)), "nobody else has it");
     assertEquals(List.of(), names(plan(OptionalLong.of(1_000_000_000), 1, late)));
     assertTrue(late.isLate(9));
     assertFalse(late.isLate(10));
-    assertTrue(late.wasLate());
-    late.give(() -> {}).end(Outcome.LATE);
-    assertTrue(late.isLate(9));
-    late.give(() -> {}).end(Outcome.REFUSED);
-    assertFalse(late.wasLate());
+    for (Outcome proof : List.of(Outcome.ANSWERED, Outcome.REFUSED, Outcome.TOO_LARGE)) {
+      end(late, proof);
+      assertFalse(late.isLate(9), proof::toString);
+      end(late, Outcome.LATE);
+      assertTrue(late.isLate(9));
+    }
+    end(late, Outcome.ANSWERED);
     assertEquals(List.of("late:80", "other:80"), names(plan(NOT_HERE, 0, late, other)));
+  }
+
+  private static void end(RemoteHost host, Outcome outcome) {
+    host.give(() -> {}).end(outcome);
+  }
+
+  @Test
+  void hostThatAnswersOthersMeanwhile_isNotLate_andOneThatIsBecomesItNoLonger() {
+    RemoteHost host = host("host", 0, model(1, 0));
+    RemoteHost.Given slow = host.give(() -> {});
+    end(host, Outcome.ANSWERED);
+    slow.end(Outcome.LATE);
+    assertFalse(host.isLate(now));
+    RemoteHost.Given former = host.give(() -> {});
+    host.says(new Announcement(address("host"), "2", false, 2, 0, 0, List.of(model(1, 0))));
+    former.end(Outcome.LATE);
+    assertFalse(host.isLate(now), "it has been started anew since");
+    end(host, Outcome.LATE);
+    now = 9;
+    end(host, Outcome.LATE); // Of whoever had no other to ask.
+    assertFalse(host.isLate(10));
+  }
+
+  @Test
+  void hostThatWasLate_isTriedByOneRequestAtATime_howeverThatEnds() {
+    RemoteHost host = host("host", 0, model(1, 0));
+    end(host, Outcome.LATE);
+    now = 10;
+    for (Outcome outcome : List.of(Outcome.CANCELLED, Outcome.LOST)) {
+      RemoteHost.Given trial = host.give(() -> {});
+      assertTrue(host.isLate(now));
+      now += 1_000;
+      end(host, Outcome.CANCELLED); // Of one that had nobody else to ask.
+      assertTrue(host.isLate(now));
+      trial.end(outcome);
+      assertFalse(host.isLate(now), outcome::toString);
+    }
+    end(host, Outcome.LATE);
+    assertTrue(host.isLate(now + 9));
+    assertFalse(host.isLate(now + 10));
   }
 
   @Test
@@ -162,9 +208,9 @@ class HostChoiceTest {
     RemoteHost first = host("a", 0, stateful());
     RemoteHost second = host("b", 0, stateful());
     List<String> before = names(plan(NOT_HERE, 0, first, second));
-    first.lateUntil(10);
+    end(first, Outcome.LATE);
     assertEquals(before, names(plan(NOT_HERE, 0, first, second)));
-    second.lateUntil(10);
+    end(second, Outcome.LATE);
     assertEquals(before, names(plan(NOT_HERE, 0, first, second)));
   }
 
@@ -197,7 +243,7 @@ class HostChoiceTest {
   }
 
   /** Which of some hosts a request for a model with state goes to that came to one of them. */
-  private static String owner(String model, String own, List<String> names) {
+  private String owner(String model, String own, List<String> names) {
     OfferedModel offered = new OfferedModel(model, 1, true, 0);
     List<RemoteHost> others =
         names.stream()

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.hosts.RemoteHost.Given;
 import io.pipelane.server.hosts.RemoteHost.Outcome;
 import java.net.InetSocketAddress;
@@ -249,7 +250,7 @@ class HostViewTest {
   void modelOfAHostThatHasGone_mayComeBackForAWhile() {
     view.all(Map.of());
     view.said("a:80", having("a", false, new OfferedModel("m", 2, false, 0)));
-    assertFalse(view.mayComeBack("m", 2), "it is there");
+    assertTrue(view.mayComeBack("m", 2), "it may have come since nobody had it");
     view.said("a:80", having("a", true));
     assertTrue(view.mayComeBack("m", 2));
     view.gone("a:80");
@@ -264,6 +265,48 @@ class HostViewTest {
   }
 
   @Test
+  void modelOfAHostThatGoes_isAtNoMomentNowhere() {
+    view.said("a:80", having("a", false, new OfferedModel("m", 1, false, 0)));
+    view.all(Map.of());
+    List<Boolean> seen = new ArrayList<>();
+    only().give(() -> seen.add(view.mayComeBack("m", 1)));
+    view.gone("a:80");
+    assertEquals(List.of(true), seen);
+  }
+
+  @Test
+  void modelOfAHostThatTakesNoMoreRequests_doesNotComeBackForEver() {
+    OfferedModel model = new OfferedModel("m", 1, false, 0);
+    view.all(Map.of("a:80", having("a", false, model)));
+    now += HostView.ABSENCE.toNanos(); // Its devices are lost then.
+    view.said("a:80", having("a", true));
+    now += HostView.ABSENCE.toNanos() - 1;
+    view.said("a:80", having("a", true));
+    assertTrue(view.mayComeBack("m", 1));
+    now++;
+    assertFalse(view.mayComeBack("m", 1));
+    view.said("a:80", having("a", false, model));
+    view.said("a:80", having("a", true));
+    assertTrue(view.mayComeBack("m", 1), "another time");
+  }
+
+  @Test
+  void hostThatIsBackWithoutAModel_hasGoneOnWithoutIt_onceItHasSaidWhatItHas() {
+    OfferedModel other = new OfferedModel("other", 1, false, 0);
+    HostAddress address = new HostAddress("a", 80, false);
+    view.all(Map.of("a:80", having("a", false, new OfferedModel("m", 1, false, 0), other)));
+    view.gone("a:80");
+    view.said("a:80", having("a", false));
+    assertTrue(view.mayComeBack("m", 1), "it has said nothing yet");
+    List<ModelVersion> coming = List.of(new ModelVersion("another", 1));
+    view.said(
+        "a:80", new Announcement(address, "1", false, 1, 0, 0, List.of(other), coming).write());
+    assertTrue(view.mayComeBack("m", 1), "it is not ready yet");
+    view.said("a:80", having("a", false, other));
+    assertFalse(view.mayComeBack("m", 1));
+  }
+
+  @Test
   void modelThatAHostHasTakenOut_doesNotComeBack() {
     view.all(Map.of("a:80", having("a", false, new OfferedModel("m", 1, false, 0))));
     view.said("a:80", having("a", false));
@@ -272,10 +315,14 @@ class HostViewTest {
   }
 
   @Test
-  void beforeAnybodyIsHeardOf_anyModelMayCome() {
-    assertTrue(view.mayComeBack("m", 0));
+  void firstWord_isAwaitedForAWhile() {
+    now += HostView.ABSENCE.toNanos() - 1;
+    assertTrue(view.awaitsFirstWord());
+    now++;
+    assertFalse(view.awaitsFirstWord());
+    now--;
     view.all(Map.of());
-    assertFalse(view.mayComeBack("m", 0));
+    assertFalse(view.awaitsFirstWord());
   }
 
   @Test

@@ -55,6 +55,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -295,12 +296,13 @@ class ForwardedRequestTest {
     assertEquals(0, hosts.counts().suspect());
   }
 
-  @Test
-  void refusalOfKeys_isNotPassedOnInPlaceOfAnother() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"503, 401, 503", "503, 404, 503", "404, 503, 503", "404, 403, 404", "401, 404, 404"})
+  void refusalThatTellsMost_isPassedOn(String one, String other, int told) throws Exception {
     bothHave("far", false);
-    first.then("503 Service Unavailable", "{\"error\":\"busy\"}");
-    second.then("401 Unauthorized", "{\"error\":\"who\"}");
-    assertEquals(503, ask("far").statusCode());
+    first.then(one + " R", "{\"error\":\"one\"}");
+    second.then(other + " R", "{\"error\":\"other\"}");
+    assertEquals(told, ask("far").statusCode());
   }
 
   @Test
@@ -400,9 +402,34 @@ class ForwardedRequestTest {
   @Test
   void hostThatKnowsNobodyYet_doesNotSayThatAModelIsNowhere() {
     try (Hosts early = new FakeRegistry().hosts()) {
-      assertTrue(early.elsewhere("far", "", null).isPresent());
-      assertTrue(early.elsewhere("far", "0", null).isEmpty(), "that is no version");
+      assertTrue(early.elsewhere("far", "", null, () -> "").isPresent());
+      assertTrue(early.elsewhere("far", "", null, () -> "no room").isEmpty(), "it is known here");
+      assertTrue(early.elsewhere("far", "0", null, () -> "").isEmpty(), "that is no version");
     }
+  }
+
+  @Test
+  void modelThatIsKnownHere_isRefusedAsEver_whileEtcdHasNotBeenReached() throws Exception {
+    registry.isOutOfReach();
+    restart(registry.hosts(), Transport.AUTO);
+    HttpResponse<String> far = ask("far");
+    assertIsThereLater(far);
+    assertTrue(far.body().contains("has not reached hosts.etcd yet"), far::body);
+    HttpResponse<String> broken = ask("broken");
+    assertEquals(404, broken.statusCode(), broken::body);
+    assertIsThereLater(ask(request("/v2/models/broken/versions/7")));
+    HttpResponse<String> importing = ask("importing");
+    assertEquals(503, importing.statusCode());
+    assertTrue(importing.body().contains("is being imported\""), importing::body);
+  }
+
+  @Test
+  void modelThatComesBackElsewhere_isRefusedWithWhatThisHostHasToSay() throws Exception {
+    registry.has(first.url(), "broken", 1, false, Duration.ZERO);
+    registry.gone(first.url());
+    HttpResponse<String> answer = ask("broken");
+    assertIsThereLater(answer);
+    assertTrue(answer.body().contains("; here model \\\"broken\\\" is unknown"), answer::body);
   }
 
   private static void assertIsThereLater(HttpResponse<String> answer) {
@@ -620,9 +647,30 @@ class ForwardedRequestTest {
             .header("Pipelane-Waited-Us", "59000000");
     assertEquals(200, ask(forwarded).statusCode());
     assertTrue(patienceNanos <= Duration.ofSeconds(1).toNanos());
+    registry.gone(first.url());
+    registry.gone(second.url());
+    registry.has(URI.create("http://10.0.0.5:8000"), "far", 1, false, Duration.ZERO);
+    assertEquals(200, ask(forwarded).statusCode());
+    assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos(), "no known host is at the address");
     HttpRequest.Builder ofAClient = infer("echo", timed).header("Pipelane-Waited-Us", "59000000");
     assertEquals(200, ask(ofAClient).statusCode());
     assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos());
+  }
+
+  @Test
+  void timeThatAClientSaysItHasWaited_isNothingToAHostThatIsAlone() throws Exception {
+    Backend backend = Backends.of(catalog, timed(EchoService.inline()));
+    TransferMemory transfers = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+    try (HttpServer alone = HttpServer.start(settings(Transport.AUTO), backend, transfers)) {
+      String timed = "{\"parameters\":{\"timeout\":60000000}," + ECHO.substring(1);
+      HttpRequest.Builder request =
+          HttpRequest.newBuilder(URI.create(alone.url() + "/v2/models/echo/infer"))
+              .header("Pipelane-Forwarded", "a:80")
+              .header("Pipelane-Waited-Us", "59000000")
+              .POST(BodyPublishers.ofString(timed));
+      assertEquals(200, ask(request).statusCode());
+      assertTrue(patienceNanos > Duration.ofSeconds(1).toNanos());
+    }
   }
 
   private static long waitedNanos(BareHost host) {

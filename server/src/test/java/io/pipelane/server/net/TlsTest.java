@@ -411,6 +411,27 @@ class TlsTest {
   }
 
   @Test
+  void certificateThatIsNotValidYet_isComplainedOfAgain_onceItHasExpired() throws Exception {
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.now().minus(Duration.ofDays(3)));
+    Logger logger = Logger.getLogger(Tls.class.getName());
+    List<LogRecord> said = new CopyOnWriteArrayList<>();
+    Filter before = logger.getFilter();
+    logger.setFilter(record -> !said.add(record));
+    try (Tls tls = rotating(now::get)) {
+      for (int i = 0; i < 2; i++) {
+        tls.lookAgain();
+        now.updateAndGet(time -> time.plus(Duration.ofDays(3)));
+      }
+      tls.lookAgain();
+    } finally {
+      logger.setFilter(before);
+    }
+    assertEquals(2, said.size());
+    assertTrue(String.valueOf(said.get(0).getParameters()[0]).contains("NotYetValid"));
+    assertTrue(String.valueOf(said.get(1).getParameters()[0]).contains("Expired"));
+  }
+
+  @Test
   void filesThatAreWrittenOneAfterTheOther_takeForceOnceBothAreThere() throws Exception {
     byte[] key = bytes("client.key");
     try (Tls tls = rotating();
