@@ -9,6 +9,8 @@ import io.pipelane.lanes.process.WorkerProgram;
 import io.pipelane.lanes.process.WorkerSettings;
 import io.pipelane.lanes.process.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
+import io.pipelane.runtime.SharedCache;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -84,8 +86,9 @@ public final class TestWorkers {
     return this;
   }
 
-  /** All of it. */
+  /** All of it; they begin with classes from the tests' archive. */
   public WorkerSettings settings() {
+    Path _ = SharedCache.folder();
     return new WorkerSettings(
         new WorkerProgram(program, TestDevices.library(), 1, ByteSize.ofMebibytes(64), launcher),
         lanes,

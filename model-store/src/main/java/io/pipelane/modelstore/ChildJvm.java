@@ -1,14 +1,18 @@
 package io.pipelane.modelstore;
 
 import java.io.File;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** The way to start programs of ours in processes of their own, with this process's classes. */
 public final class ChildJvm {
@@ -114,11 +118,12 @@ public final class ChildJvm {
         .findFirst();
   }
 
+  /** Jars come before folders, behind which an archive of classes would not be used. */
   private static String absoluteClassPath() {
-    List<String> entries = new ArrayList<>();
-    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-      entries.add(Path.of(entry).toAbsolutePath().toString());
-    }
-    return String.join(File.pathSeparator, entries);
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+        .map(entry -> Path.of(entry).toAbsolutePath())
+        .sorted(Comparator.comparing(Files::isDirectory))
+        .map(Path::toString)
+        .collect(Collectors.joining(File.pathSeparator));
   }
 }

@@ -37,6 +37,7 @@ public final class SharedCache {
       deleteIfAlone(folder, users);
       FileLock user = users.lock(0, Long.MAX_VALUE, true);
       Files.createDirectories(folder);
+      ChildArchive.use(folder);
       Runtime.getRuntime().addShutdownHook(new Thread(() -> leave(folder, users, user)));
       return folder;
     } catch (IOException e) {

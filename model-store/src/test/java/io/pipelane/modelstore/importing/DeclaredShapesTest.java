@@ -14,6 +14,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.UnshapedModels;
 import java.io.IOException;
@@ -32,8 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Imports, in real processes, of models to whose inputs the file gives no shape. */
 @Timeout(120)
 class DeclaredShapesTest {
-  private static final Path NATIVES =
-      Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+  private static final Path NATIVES = SharedCache.folder();
   private static final ModelVersion VERSION = new ModelVersion("m", 1);
   private static final ModelProto CHAIN = TestModels.chain(2, TestModels.WIDTH, 1);
   private static final Map<String, Shape> SHAPES =

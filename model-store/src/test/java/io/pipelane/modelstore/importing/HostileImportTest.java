@@ -14,6 +14,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.CutSettings;
@@ -36,8 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(60)
 class HostileImportTest {
-  private static final Path NATIVES =
-      Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+  private static final Path NATIVES = SharedCache.folder();
   private static final ModelVersion VERSION = new ModelVersion("m", 1);
   private static final int WIDTH = 4;
   private static final long AGES = 1L << 50;

@@ -14,6 +14,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
+import io.pipelane.runtime.SharedCache;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
@@ -36,8 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Imports in real processes. */
 @Timeout(60)
 class ImporterTest {
-  private static final Path NATIVES =
-      Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+  private static final Path NATIVES = SharedCache.folder();
   private static final ModelVersion VERSION = new ModelVersion("m", 1);
 
   @TempDir Path folder;
