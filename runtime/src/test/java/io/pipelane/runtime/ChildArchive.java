@@ -39,9 +39,9 @@ public final class ChildArchive {
 
   /**
    * Has processes that this one starts from now on use it; makes it where there is none yet. One
-   * that cannot use it does without, and says nothing of it.
+   * that cannot use it does without, and says nothing of it, nor does this where none can be made.
    */
-  static void use(Path folder) throws IOException {
+  static void use(Path folder) {
     Path archive = folder.resolve("children.jsa");
     try (FileChannel file =
             FileChannel.open(
@@ -52,6 +52,8 @@ public final class ChildArchive {
       if (!Files.exists(archive)) {
         make(archive);
       }
+    } catch (IOException e) {
+      System.err.println("processes of tests begin without an archive of classes: " + e);
     }
     String options = System.getProperty(OPTIONS, "");
     if (Files.exists(archive) && !archive.toString().contains(" ")) {
@@ -81,7 +83,7 @@ public final class ChildArchive {
             .redirectOutput(archive.resolveSibling("children.log").toFile())
             .start();
     try {
-      if (process.waitFor(1, TimeUnit.MINUTES) && Files.exists(part)) {
+      if (process.waitFor(20, TimeUnit.SECONDS) && process.exitValue() == 0 && Files.exists(part)) {
         Files.move(part, archive, StandardCopyOption.ATOMIC_MOVE);
       }
     } catch (InterruptedException e) {

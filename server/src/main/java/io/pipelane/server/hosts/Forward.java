@@ -54,6 +54,11 @@ public final class Forward {
       };
     }
 
+    /** Whether a refusal is that of a host that has the model, for the moment. */
+    boolean isOfHostThatHasTheModel() {
+      return status.code() == HttpResponseStatus.SERVICE_UNAVAILABLE.code();
+    }
+
     /**
      * Whether one refusal tells a client more than another: that of a host that has the model more
      * than that of one that has not, and this more than that of one that does not let him in.

@@ -26,6 +26,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
   private @Nullable RemoteHost full;
   private @Nullable ForwardAttempt attempt;
   private @Nullable Answer refusal;
+  private boolean hasLost;
 
   /**
    * The receiver of what comes of attempts; one of these is called, once, unless it is cancelled.
@@ -83,9 +84,10 @@ public final class ForwardingAttempts implements Forward.Receiver {
     if (canComeBack) {
       release(last);
       end.here();
-    } else if (last != null) {
+    } else if (last != null && (!hasLost || last.isOfHostThatHasTheModel())) {
       end.answered(last);
-    } else {
+    } else { // A host that was lost may have it, whatever others say.
+      release(last);
       end.failed(unanswered());
     }
   }
@@ -129,6 +131,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
   public void failed(Failure failure) {
     RemoteHost asked = host;
     boolean isLost = failure == Failure.UNREACHED || failure == Failure.BROKEN;
+    hasLost |= isLost;
     if (asked != null && isLost) {
       hosts.suspect(asked);
     }

@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -95,8 +96,10 @@ final class HostView implements HostRegistry.Listener {
    * @param version 0 for any
    */
   boolean mayComeBack(String model, long version) {
-    return hosts.values().stream().anyMatch(host -> host.mayBringBack(model, version))
-        || former.values().stream().anyMatch(host -> host.mayBringBack(model, version));
+    Predicate<RemoteHost> bringsBack = host -> host.mayBringBack(model, version);
+    return hosts.values().stream().anyMatch(bringsBack)
+        || former.values().stream().anyMatch(bringsBack)
+        || hosts.values().stream().anyMatch(bringsBack); // One has come back between the looks.
   }
 
   /**

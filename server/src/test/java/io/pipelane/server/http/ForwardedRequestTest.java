@@ -306,6 +306,15 @@ class ForwardedRequestTest {
   }
 
   @Test
+  void hostThatIsLost_mayHaveTheModelThatAnotherHasNot() throws Exception {
+    bothHave("far", false);
+    String text = BareHost.text("200 OK", "{}", "Content-Type: application/json");
+    first.then(BareHost.breakingOff(text, 7));
+    second.then("404 R", "{\"error\":\"other\"}");
+    assertEquals(503, ask("far").statusCode());
+  }
+
+  @Test
   void hostWithOtherKeys_doesNotAnswerForThisOne() throws Exception {
     stallNanos = 1_000_000_000;
     registry.has(first.url(), "echo", 2, false, Duration.ZERO);
