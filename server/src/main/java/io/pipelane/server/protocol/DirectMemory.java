@@ -40,10 +40,7 @@ public final class DirectMemory {
    * @throws StatusException when they may not: see {@link #refused}
    */
   public static void checkRoom(long bytes) {
-    long taken = PlatformDependent.usedDirectMemory(); // Negative where Netty does not count.
-    if (bytes >= LEAST_LARGE && Math.max(0, taken) + bytes > mostForLarge()) {
-      throw refused(bytes, new OutOfMemoryError("the rest is for what is small"));
-    }
+    check(bytes, bytes);
   }
 
   /**
@@ -54,7 +51,13 @@ public final class DirectMemory {
    * @throws StatusException when it does not: see {@link #refused}
    */
   public static void checkArriving(long bytes) {
-    if (bytes >= LEAST_LARGE && PlatformDependent.usedDirectMemory() > mostForLarge()) {
+    check(bytes, 0);
+  }
+
+  /** Checks that something large leaves to small ones what is theirs, with so many bytes more. */
+  private static void check(long bytes, long more) {
+    long taken = PlatformDependent.usedDirectMemory(); // Negative where Netty does not count.
+    if (bytes >= LEAST_LARGE && Math.max(0, taken) + more > mostForLarge()) {
       throw refused(bytes, new OutOfMemoryError("the rest is for what is small"));
     }
   }
