@@ -4,6 +4,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.EndableRun;
+import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
@@ -30,8 +32,6 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,28 +178,12 @@ final class CpuSession implements ModelSession {
       }
       invocation.outputs().forEach(binding::output);
       clock.begin();
-      compute(binding, clock, weights);
+      EndableRun.compute(binding, clock, weights, endless);
       clock.end();
       copyOut(binding, invocation);
     } finally {
       binding.clearOutputs();
       copies.forEach(memory::free);
-    }
-  }
-
-  private void compute(IoBinding binding, SegmentClock clock, WeightArrivals weights) {
-    AtomicReference<@Nullable StatusException> reason = new AtomicReference<>();
-    Consumer<StatusException> end =
-        why -> {
-          reason.set(why);
-          binding.end();
-        };
-    try (WeightArrivals.Here _ = weights.computesHere(end);
-        EndlessRuns.@Nullable Watched _ = endless == null ? null : endless.watch(clock, end)) {
-      binding.run(clock);
-    } catch (StatusException e) {
-      @Nullable StatusException ended = reason.get();
-      throw ended == null ? e : ended;
     }
   }
 

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cpu;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;

@@ -1,13 +1,13 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.lanes.execution.TimedGates;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.runtime.GateListener;
 
 /**
  * A listener that has a run on the processor wait at its gates, and measures what lies between
  * them. Belongs to the run's thread, but for {@link #computingNanos}.
  */
-final class SegmentClock implements GateListener {
+final class SegmentClock implements TimedGates {
   private final WeightArrivals weights;
   private final long[] nanos;
   private int segment;
@@ -28,8 +28,8 @@ final class SegmentClock implements GateListener {
     computes = true;
   }
 
-  /** How long the run has computed since its last gate; 0 while it waits. For any thread. */
-  long computingNanos(long nowNanos) {
+  @Override
+  public long computingNanos(long nowNanos) {
     return computes ? nowNanos - beginNanos : 0;
   }
 

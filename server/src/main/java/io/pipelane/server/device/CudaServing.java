@@ -72,7 +72,9 @@ final class CudaServing {
         target(config, device.context()),
         device,
         budget,
-        memory -> new CudaSessionFactory(library, device, memory, execution(config.runtime())));
+        memory ->
+            new CudaSessionFactory(library, device, memory, execution(config.runtime()))
+                .endingRunsAfter(config.workers().hangTimeout()));
   }
 
   private ServingDevice inWorkers(int ordinal, DeviceBudget budget) {

@@ -109,7 +109,9 @@ final class CaptureBuilder {
    */
   private void runOnce(InputLayout layout, long block) {
     lane.begin(layout, block, () -> {});
-    session.run(List.of(), layout, block, outputs, gate -> {}).forEach(OrtTensor::close);
+    session
+        .run(List.of(), layout, block, outputs, bound -> bound.run(gate -> {}))
+        .forEach(OrtTensor::close);
     session.release();
   }
 

@@ -6,6 +6,7 @@ import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
@@ -18,6 +19,7 @@ import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.TensorMemory;
 import io.pipelane.runtime.TensorSpec;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +39,7 @@ public final class CudaSessionFactory implements SessionFactory {
   private final ReentrantLock building = new ReentrantLock();
 
   private final Map<CudaEphemeralRegion, CudaLane> lanes = new HashMap<>();
+  private @Nullable EndlessRuns endless;
 
   /**
    * Loads ONNX Runtime; its CUDA provider and CUDA's libraries come with the first session.
@@ -64,6 +67,15 @@ public final class CudaSessionFactory implements SessionFactory {
   private ExecutionProvider provider(long stream, boolean channelsLast) {
     return new ExecutionProvider.Cuda(
         device.context().index(), stream, settings.tf32(), channelsLast);
+  }
+
+  /**
+   * Has uncaptured runs of graphs with loops end that launch for longer from one gate to the next;
+   * they may take any time otherwise. Called before sessions are built.
+   */
+  public CudaSessionFactory endingRunsAfter(Duration longest) {
+    endless = new EndlessRuns(longest, System::nanoTime);
+    return this;
   }
 
   @Override
@@ -101,7 +113,8 @@ public final class CudaSessionFactory implements SessionFactory {
     SessionBinding binding = new SessionBinding(environment, session, model.plan(), address);
     int segments = model.plan().segments().size();
     List<String> outputs = model.plan().outputs().stream().map(TensorSpec::name).toList();
-    UncapturedRun uncaptured = new UncapturedRun(lane, binding, segments);
+    UncapturedRun uncaptured =
+        new UncapturedRun(lane, binding, segments, model.plan().repeats() ? endless : null);
     Captures captures =
         new Captures(
             model.version().model(),
@@ -147,6 +160,9 @@ public final class CudaSessionFactory implements SessionFactory {
 
   @Override
   public void close() {
+    if (endless != null) {
+      endless.close();
+    }
     building.lock();
     try {
       device.context().bind();

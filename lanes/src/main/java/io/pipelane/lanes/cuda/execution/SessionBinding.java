@@ -17,6 +17,7 @@ import io.pipelane.runtime.graph.InPlaceWeight;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,10 +114,11 @@ final class SessionBinding implements AutoCloseable {
   }
 
   /**
-   * Runs the session.
+   * Runs the session on the calling thread.
    *
    * @param hostInputs those that are read on the host
    * @param layout of the others, in a block of device memory
+   * @param run runs what is bound
    * @return the outputs in the order of their names; close each, then {@link #release}
    */
   List<OrtTensor> run(
@@ -124,23 +126,26 @@ final class SessionBinding implements AutoCloseable {
       InputLayout layout,
       long block,
       List<String> outputs,
-      GateListener gates) {
+      Consumer<IoBinding> run) {
     IoBinding bound = bind(hostInputs, layout, block, outputs);
-    bound.run(gates);
+    run.accept(bound);
     return bound.outputs();
   }
 
   /** The same on a stream that is being captured. */
   List<OrtTensor> enqueue(
       InputLayout layout, long block, List<String> outputs, GateListener gates) {
-    IoBinding bound = bind(List.of(), layout, block, outputs);
-    bound.enqueue(gates);
-    return bound.outputs();
+    return run(List.of(), layout, block, outputs, bound -> bound.enqueue(gates));
   }
 
   /** Lets go of the outputs of the last run. */
   void release() {
-    if (binding != null) {
+    if (binding == null) {
+      return;
+    }
+    if (binding.isEnded()) {
+      reset();
+    } else {
       binding.clearOutputs();
     }
   }

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.execution.EndableRun;
+import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
@@ -9,6 +11,7 @@ import io.pipelane.runtime.OrtTensor;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A run of a session for any shapes: ONNX Runtime launches kernel by kernel, and gates make the
@@ -18,8 +21,16 @@ final class UncapturedRun implements RunForm {
   private final CudaLane lane;
   private final SessionBinding session;
   private final int segments;
+  private final @Nullable EndlessRuns endless;
 
-  UncapturedRun(CudaLane lane, SessionBinding session, int segments) {
+  /**
+   * Runs a session in its lane.
+   *
+   * @param endless ends runs of a graph with loops that take too long; null where none does
+   */
+  UncapturedRun(
+      CudaLane lane, SessionBinding session, int segments, @Nullable EndlessRuns endless) {
+    this.endless = endless;
     this.lane = lane;
     this.session = session;
     this.segments = segments;
@@ -53,9 +64,17 @@ final class UncapturedRun implements RunForm {
     boolean succeeded = false;
     try {
       lane.begin(layout, block, waits::beforePiece);
-      waits.reached(0);
-      results = session.run(hostInputs, layout, block, invocation.outputs(), waits);
-      List<DeviceOutput> onDevice = onDevice(results, invocation.outputs());
+      LaunchClock gates = new LaunchClock(waits);
+      gates.reached(0);
+      List<String> outputs = invocation.outputs();
+      results =
+          session.run(
+              hostInputs,
+              layout,
+              block,
+              outputs,
+              bound -> EndableRun.compute(bound, gates, weights, endless));
+      List<DeviceOutput> onDevice = onDevice(results, outputs);
       lane.finish(onDevice, invocation, weights, waits, segments, times);
       if (onDevice.size() < results.size()) {
         placeThoseOnHost(results, invocation);

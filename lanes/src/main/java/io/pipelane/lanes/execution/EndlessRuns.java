@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -12,7 +12,7 @@ import java.util.function.LongSupplier;
  * The end of runs in this process that compute for too long without coming to a gate, as graphs
  * with loops may: values say how often those repeat a part of themselves. Safe for any thread.
  */
-final class EndlessRuns implements AutoCloseable {
+public final class EndlessRuns implements AutoCloseable {
   /** How often it looks within the time that a run may take. */
   private static final int LOOKS = 8;
 
@@ -29,7 +29,7 @@ final class EndlessRuns implements AutoCloseable {
    * @param longest that a run may compute from one gate to the next
    * @param nanoClock as runs' segments are measured by
    */
-  EndlessRuns(Duration longest, LongSupplier nanoClock) {
+  public EndlessRuns(Duration longest, LongSupplier nanoClock) {
     this.longest = longest;
     this.nanoClock = nanoClock;
     this.thread = Thread.ofVirtual().name("endless-runs").start(this::work);
@@ -63,8 +63,8 @@ final class EndlessRuns implements AutoCloseable {
    *
    * @param end has it fail soon, for a reason; returns at once
    */
-  Watched watch(SegmentClock clock, Consumer<StatusException> end) {
-    Watched run = new Watched(clock, end);
+  Watched watch(TimedGates gates, Consumer<StatusException> end) {
+    Watched run = new Watched(gates, end);
     underWay.add(run);
     return run;
   }
@@ -76,17 +76,17 @@ final class EndlessRuns implements AutoCloseable {
 
   /** A run that computes. */
   final class Watched implements AutoCloseable {
-    private final SegmentClock clock;
+    private final TimedGates gates;
     private final Consumer<StatusException> end;
     private boolean isOver;
 
-    private Watched(SegmentClock clock, Consumer<StatusException> end) {
-      this.clock = clock;
+    private Watched(TimedGates gates, Consumer<StatusException> end) {
+      this.gates = gates;
       this.end = end;
     }
 
     private synchronized void look(long nowNanos) {
-      if (!isOver && clock.computingNanos(nowNanos) > longest.toNanos()) {
+      if (!isOver && gates.computingNanos(nowNanos) > longest.toNanos()) {
         isOver = true;
         end.accept(
             new StatusException(

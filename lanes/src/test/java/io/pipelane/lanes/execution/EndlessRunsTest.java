@@ -1,11 +1,10 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.execution;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.WeightArrivals;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,10 +15,23 @@ import org.junit.jupiter.api.Test;
 class EndlessRunsTest {
   private static final Duration LONGEST = Duration.ofHours(1);
 
-  private final AtomicLong later = new AtomicLong();
-  private final EndlessRuns runs = new EndlessRuns(LONGEST, () -> System.nanoTime() + later.get());
-  private final SegmentClock clock = new SegmentClock(WeightArrivals.PRESENT, 2);
+  private final AtomicLong now = new AtomicLong();
+  private final EndlessRuns runs = new EndlessRuns(LONGEST, now::get);
+  private final Gates gates = new Gates();
   private final List<StatusException> ended = new ArrayList<>();
+
+  /** A run that has passed its last gate at 0, or waits there. */
+  private static final class Gates implements TimedGates {
+    private volatile boolean waits;
+
+    @Override
+    public void reached(int gate) {}
+
+    @Override
+    public long computingNanos(long nowNanos) {
+      return waits ? 0 : nowNanos;
+    }
+  }
 
   @AfterEach
   void close() {
@@ -28,11 +40,11 @@ class EndlessRunsTest {
 
   @Test
   void runThatComputesForTooLong_isEndedOnce() {
-    clock.begin();
-    try (EndlessRuns.Watched _ = runs.watch(clock, ended::add)) {
+    try (EndlessRuns.Watched _ = runs.watch(gates, ended::add)) {
+      now.set(LONGEST.toNanos());
       runs.look();
       assertEquals(List.of(), ended);
-      later.set(LONGEST.toNanos());
+      now.incrementAndGet();
       runs.look();
       runs.look();
     }
@@ -44,11 +56,12 @@ class EndlessRunsTest {
 
   @Test
   void runThatWaitsForItsTurnOrIsOver_isNotEnded() {
-    try (EndlessRuns.Watched _ = runs.watch(clock, ended::add)) {
-      later.set(LONGEST.toNanos());
+    now.set(2 * LONGEST.toNanos());
+    gates.waits = true;
+    try (EndlessRuns.Watched _ = runs.watch(gates, ended::add)) {
       runs.look();
+      gates.waits = false;
     }
-    clock.begin();
     runs.look();
     assertEquals(List.of(), ended);
   }

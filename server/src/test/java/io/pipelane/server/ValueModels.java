@@ -1,4 +1,4 @@
-package io.pipelane.bench.correctness;
+package io.pipelane.server;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
