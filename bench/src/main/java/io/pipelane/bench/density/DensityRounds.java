@@ -113,7 +113,8 @@ final class DensityRounds {
             scene.costs().model(scene.plan(), scene.usual(profiles).segmentNanos()),
             measured.transferNanos(),
             measured.remapPageNanos(),
-            warm.hiddenNanos());
+            warm.hiddenNanos(),
+            warm.spread());
     List<SimulatedModel> models =
         IntStream.range(0, variants).mapToObj(i -> model.named("variant " + i)).toList();
     SimulatorSettings settings =

@@ -39,6 +39,9 @@ final class LiveDevice implements AutoCloseable {
   private static final long QUEUE_BYTES = 1L << 40;
   private static final int WARMUP = 5;
   private static final int SAMPLES = 30;
+
+  /** So many tell how the longest in a hundred come out. */
+  private static final int SAMPLES_IN_LINE = 150;
   private static final long SPIN_NANOS = 60_000;
 
   /** The simulator does not run requests together. */
@@ -116,7 +119,7 @@ final class LiveDevice implements AutoCloseable {
     for (int i = 0; i < SAMPLES; i++) {
       runs.add(run(i % requests.size(), interval));
     }
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < SAMPLES_IN_LINE; i++) {
       runs.addBehind(behindItself(i % requests.size(), interval));
     }
   }

@@ -1,6 +1,7 @@
 package io.pipelane.bench.density;
 
 import io.pipelane.bench.measure.Medians;
+import io.pipelane.switcher.simulator.RunSpread;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -61,6 +62,11 @@ final class WarmRuns {
   /** What of a request is hidden behind the one before it, where it stood in line. */
   long hiddenNanos() {
     return Math.max(0, latencyNanos() - behindNanos());
+  }
+
+  /** How runs spread that stood in line: they wait for nothing, not even to be woken up. */
+  RunSpread spread() {
+    return new RunSpread(behind.stream().mapToLong(Math::round).toArray());
   }
 
   private static long median(List<Double> values) {

@@ -120,6 +120,11 @@ final class SimulatedMemory {
     return residents.get(index).model.hiddenNanos();
   }
 
+  /** What a request's run takes beyond the median of such runs. */
+  long beyondMedianNanos(int index, int request) {
+    return residents.get(index).model.spread().nanos(request);
+  }
+
   /** What a run would lose by missing weights if it began now. */
   long expectedStallNanos(int index, long now, long linkFree) {
     Resident resident = residents.get(index);

@@ -14,6 +14,7 @@ import io.pipelane.switcher.grouping.PipelineModel;
  *     model of the structure was there
  * @param hiddenNanos of a run that has waited for its turn, what is hidden behind the one before
  *     it: its inputs have come, and neither device nor threads have to be woken up
+ * @param spread of its runs
  */
 public record SimulatedModel(
     String name,
@@ -22,17 +23,18 @@ public record SimulatedModel(
     PipelineModel supposed,
     long transferNanos,
     long remapPageNanos,
-    long hiddenNanos) {
+    long hiddenNanos,
+    RunSpread spread) {
 
-  /** One whose profile is right, and of whose runs nothing is hidden. */
+  /** One whose profile is right, and whose runs take the same time and have nothing hidden. */
   public SimulatedModel(
       String name, Plan plan, PipelineModel pipeline, long transferNanos, long remapPageNanos) {
-    this(name, plan, pipeline, pipeline, transferNanos, remapPageNanos, 0);
+    this(name, plan, pipeline, pipeline, transferNanos, remapPageNanos, 0, RunSpread.NONE);
   }
 
   /** Another model of the same structure. */
   public SimulatedModel named(String other) {
     return new SimulatedModel(
-        other, plan, pipeline, supposed, transferNanos, remapPageNanos, hiddenNanos);
+        other, plan, pipeline, supposed, transferNanos, remapPageNanos, hiddenNanos, spread);
   }
 }

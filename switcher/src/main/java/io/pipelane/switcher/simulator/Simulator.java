@@ -183,7 +183,13 @@ public final class Simulator {
   private void run(int request, int model, long hiddenNanos, Recording recording) {
     SimulatedMemory.Start start = memory.begin(model, now, linkFree);
     List<Group> sent = start.sent();
-    long end = now + start.prediction().totalNanos() - hiddenNanos;
+    long end =
+        now
+            + Math.max(
+                0,
+                start.prediction().totalNanos()
+                    - hiddenNanos
+                    + memory.beyondMedianNanos(model, request));
     if (!sent.isEmpty()) {
       slowRuns(Math.max(now, linkFree), start.linkFree());
       for (Group group : sent) {

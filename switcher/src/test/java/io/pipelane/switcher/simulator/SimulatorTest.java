@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,13 +45,38 @@ class SimulatorTest {
   void replay_runHasStoodInLine_whatIsHiddenBehindTheOneBeforeIsNoTimeOfIts() {
     SimulatedModel whole = model("a", 4, 500);
     SimulatedModel model =
-        new SimulatedModel("a", whole.plan(), whole.pipeline(), whole.pipeline(), 0, 0, 300);
+        new SimulatedModel(
+            "a", whole.plan(), whole.pipeline(), whole.pipeline(), 0, 0, 300, RunSpread.NONE);
     List<TracedUse> trace =
         List.of(new TracedUse(0, 0), new TracedUse(1_000_000, 0), new TracedUse(1_000_100, 0));
     Replay replay = replay(settings(4, Policy.EXPECTED_STALL, false), List.of(model), trace);
     assertEquals(4 * 500, replay.latencyNanos()[1], "the lane was idle");
     assertEquals(4 * 500 - 100 + 4 * 500 - 300, replay.latencyNanos()[2]);
     assertEquals(0, replay.stallNanos()[2]);
+  }
+
+  @Test
+  void replay_runsSpread_eachTakesOneOfTheMeasuredTimesAndTheSameAgain() {
+    SimulatedModel whole = model("a", 4, 500);
+    SimulatedModel model =
+        new SimulatedModel(
+            "a",
+            whole.plan(),
+            whole.pipeline(),
+            whole.pipeline(),
+            0,
+            0,
+            0,
+            new RunSpread(new long[] {950, 1_000, 1_300}));
+    List<TracedUse> trace =
+        IntStream.range(0, 300).mapToObj(i -> new TracedUse(i * 1_000_000L, 0)).toList();
+    SimulatorSettings settings = settings(4, Policy.EXPECTED_STALL, false);
+    long[] latencies = replay(settings, List.of(model), trace).after(1).latencyNanos();
+    for (long beyond : new long[] {-50, 0, 300}) {
+      long runs = Arrays.stream(latencies).filter(nanos -> nanos == 4 * 500 + beyond).count();
+      assertTrue(runs > 60, runs + " runs of 299 with " + beyond);
+    }
+    assertArrayEquals(latencies, replay(settings, List.of(model), trace).after(1).latencyNanos());
   }
 
   @Test
