@@ -38,6 +38,9 @@ public final class ChildJvm {
   /** Names the options that a virtual machine gives to all it starts, with blanks between them. */
   private static final String FOR_CHILDREN = "pipelane.child-options";
 
+  /** Names an archive of the classes that children begin with, where the distribution has one. */
+  private static final String ARCHIVE = "pipelane.child-archive";
+
   private static final String PARENT = "-Dpipelane.parent=";
   private static final Pattern PARENT_WORD = Pattern.compile(PARENT + "(\\d{1,18})");
 
@@ -60,6 +63,7 @@ public final class ChildJvm {
     command.addAll(shellArguments);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(optionsForChildren());
+    command.addAll(archive());
     command.addAll(options);
     command.addAll(
         List.of(
@@ -94,6 +98,17 @@ public final class ChildJvm {
     List<String> all = new ArrayList<>(List.of(options.split(" ")));
     all.add("-D%s=%s".formatted(FOR_CHILDREN, options));
     return all;
+  }
+
+  /**
+   * Has a child take classes from the archive, if there is one. One that is not of these jars or of
+   * this virtual machine is not used, and nothing is said of it.
+   */
+  private static List<String> archive() {
+    String file = System.getProperty(ARCHIVE, "");
+    return file.isBlank()
+        ? List.of()
+        : List.of("-XX:SharedArchiveFile=" + file, "-Xlog:cds*=off", "-Xlog:aot*=off");
   }
 
   /** Leaves a child what it finds its libraries, its devices and its caches by, and no secrets. */

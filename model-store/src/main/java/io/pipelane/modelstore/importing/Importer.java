@@ -100,6 +100,21 @@ public final class Importer {
     }
   }
 
+  /**
+   * Whether what is derived of a model file is there already, so that its import takes no process.
+   * False for one that cannot be read, as its import is to say why.
+   */
+  public boolean hasImported(Path modelFile, Map<String, Shape> declared) {
+    ImportSettings settings = settingsNow.get();
+    try {
+      String content = hashes.ofModel(modelFile, checkedFolder(modelFile, settings));
+      DeclaredShapes shapes = DeclaredShapes.of(modelFile, declared);
+      return cache.find(key(content, settings, shapes)).isPresent();
+    } catch (StatusException | IOException | UncheckedIOException e) {
+      return false;
+    }
+  }
+
   private static ModelFolder checkedFolder(Path modelFile, ImportSettings settings)
       throws IOException {
     if (!Files.isRegularFile(modelFile)) {

@@ -40,9 +40,13 @@ final class CatalogThreads {
             Thread.ofPlatform().name("catalog-", 0).daemon().factory());
   }
 
-  /** Has a first import done; one that is stopped before it begins completes, too. */
+  /** Has an import done after those that wait; one that does not begin, as all stops, completes. */
   CompletableFuture<Void> runImport(Runnable work) {
-    return CompletableFuture.runAsync(work, imports);
+    try {
+      return CompletableFuture.runAsync(work, imports);
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.completedFuture(null);
+    }
   }
 
   /**

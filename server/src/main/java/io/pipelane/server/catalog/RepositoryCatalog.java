@@ -42,7 +42,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * lock, too.
    *
    * A queued first import finds the version as the scan left it, Importing. Otherwise a load or an
-   * unload has been there before it, and it does nothing.
+   * unload has been there before it, and it does nothing. What was imported earlier goes first, as
+   * the import of a new one takes a process, and minutes if its file is hostile.
    *
    * What the scan found goes into service without sessions, so that it can be asked for at once.
    * The sessions are built ahead, each under its model's `operation` lock, which keeps it
@@ -58,6 +59,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final ServingDevices devices;
   private final CatalogThreads threads;
   private final VersionLifecycle versions;
+  private final int concurrency;
   private final Popularity popularity;
   private final SessionBuilds builds;
   private final CarriedFiles carried = new CarriedFiles();
@@ -85,6 +87,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       Consumer<ServedModel> warmUps,
       int concurrency,
       Popularity popularity) {
+    this.concurrency = concurrency;
     this.popularity = popularity;
     this.repository = repository;
     this.choices = choices;
@@ -107,7 +110,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   /**
-   * Scans the repository, then imports in the background, the most popular models first.
+   * Scans the repository, then imports in the background: first what needs no import process, as an
+   * earlier start has left it, and of either kind the most popular models first.
    *
    * @return completes when every version that the scan found is READY or refused, or when the
    *     catalogue is stopped
@@ -125,16 +129,38 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     Map<ModelVersion, Double> uses = popularity.all();
     ToDoubleFunction<Registered> popular =
         found -> uses.getOrDefault(found.version(), Double.NEGATIVE_INFINITY);
+    List<CompletableFuture<Void>> lookedAt = new ArrayList<>();
     List<CompletableFuture<Void>> imports = new ArrayList<>();
     List<CompletableFuture<Void>> sessions = new ArrayList<>();
     for (Registered found : Popularity.sorted(scan.registered(), popular)) {
-      CompletableFuture<Void> imported = threads.runImport(() -> bringInFirst(found));
+      CompletableFuture<Void> looked = threads.runImport(() -> bringInUnlessNew(found));
+      CompletableFuture<Void> imported =
+          looked.thenCompose(
+              _ ->
+                  isAwaited(found)
+                      ? threads.runImport(() -> bringInFirst(found))
+                      : CompletableFuture.completedFuture(null));
+      lookedAt.add(looked);
       imports.add(imported);
       sessions.add(
           imported.thenCompose(_ -> builds.add(found.version(), popular.applyAsDouble(found))));
     }
     built = allOf(sessions);
+    CompletableFuture<Void> _ = allOf(lookedAt).thenRun(() -> tellNew(scan.registered()));
     return allOf(imports);
+  }
+
+  /** Says how much there is to be imported, which may take long. */
+  private void tellNew(List<Registered> all) {
+    long count = all.stream().filter(this::isAwaited).count();
+    if (count > 0 && !threads.isStopping()) {
+      LOG.log(
+          System.Logger.Level.INFO,
+          "{0} of {1} versions are to be imported, {2} at a time (import.concurrency)",
+          count,
+          all.size(),
+          concurrency);
+    }
   }
 
   /** A line for each reason, of all models that have it. */
@@ -181,6 +207,20 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model.put(version, new Importing());
       }
     };
+  }
+
+  /** Whether it still is as the scan has left it. */
+  private boolean isAwaited(Registered found) {
+    return models
+        .find(found.version().model())
+        .filter(model -> model.versions().get(found.version().version()) instanceof Importing)
+        .isPresent();
+  }
+
+  private void bringInUnlessNew(Registered found) {
+    if (!threads.isStopping() && !versions.isNew(found)) {
+      bringInFirst(found);
+    }
   }
 
   private void bringInFirst(Registered found) {

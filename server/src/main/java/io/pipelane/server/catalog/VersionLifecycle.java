@@ -86,6 +86,11 @@ final class VersionLifecycle {
     }
   }
 
+  /** Whether bringing a version in begins with a process that imports it. */
+  boolean isNew(Registered found) {
+    return !importer.hasImported(found.modelFile(), found.declared().shapes());
+  }
+
   /** Its options may have changed, its content too; other state is kept by another edition. */
   private void update(CatalogModel model, Ready current, ImportedModel imported, Registered found) {
     ModelVersion identity = current.imported().version();

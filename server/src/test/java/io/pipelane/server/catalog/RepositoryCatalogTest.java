@@ -367,6 +367,20 @@ class RepositoryCatalogTest {
     }
   }
 
+  /** One import may take minutes. */
+  @Test
+  void start_whatWasImportedEarlier_isServedBeforeWhatIsNew() throws Exception {
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+    }
+    write("new", 41);
+    try (ServiceOrder log = new ServiceOrder();
+        PipelaneServer server = start()) {
+      server.imports().join();
+      assertEquals(List.of("small/1", "new/1"), log.order());
+    }
+  }
+
   private static void ask(PipelaneServer server, String model, int times) {
     for (int i = 0; i < times; i++) {
       server.devices().warmUp(new ModelVersion(model, 1));
