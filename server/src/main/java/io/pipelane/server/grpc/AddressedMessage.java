@@ -5,6 +5,8 @@ import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.HeapRoom;
 import java.io.IOException;
 import java.util.List;
 
@@ -19,14 +21,17 @@ public record AddressedMessage(ByteBuf bytes, String model, String version) {
   /**
    * Parses it.
    *
+   * @param room takes what that needs of the heap, where the message is large
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is none, or asks for another
-   *     model than it was sent to; {@link Status#TOO_LARGE} when it says more than it may
+   *     model than it was sent to; {@link Status#TOO_LARGE} when it says more than it may; and what
+   *     {@link HeapRoom} says where there is no room to read it
    */
-  ModelInferRequest parse() {
+  ModelInferRequest parse(HeapRoom.Share room) {
     ModelInferRequest message;
     try {
-      if (bytes.readableBytes() > DescriptionLimit.MOST_BYTES) {
-        DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));
+      if (bytes.readableBytes() > CodecThreads.LARGEST_ON_LOOP) {
+        room.take(
+            DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers()))));
       }
       message =
           ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));

@@ -13,15 +13,28 @@ import java.io.IOException;
  * The limit on what an inference's message says beside its tensors' data: names, shapes,
  * parameters, that there is a tensor at all, and what nobody knows. Two bytes of that become an
  * object of dozens, so that a message as large as tensors may be would fill Java's heap. Elements
- * of tensors are data, though strings of one byte become objects, too.
+ * of tensors are data. What they take of the heap is told from how they were written.
  */
 final class DescriptionLimit {
-  /** What a message may have beside its tensors' data; a smaller one need not be looked through. */
+  /*
+   * A list grows by halves and has the old array beside the new one meanwhile. Raw contents are
+   * copied once more as they are read. A string is an object and an array, with a place in a list.
+   */
+
+  /** What a message may have beside its tensors' data. */
   static final int MOST_BYTES = 1 << 20;
 
   private static final int LAST_CONTENTS = InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER;
+  private static final int HEAP_BYTES_OF_STRING = 64;
+  private static final int HEAP_BYTES_OF_DESCRIBING_BYTE = 40;
 
-  private DescriptionLimit() {}
+  private final CodedInputStream fields;
+  private long dataBytes;
+  private long heapBytes;
+
+  private DescriptionLimit(CodedInputStream fields) {
+    this.fields = fields;
+  }
 
   private enum Part {
     MESSAGE,
@@ -45,17 +58,23 @@ final class DescriptionLimit {
   /**
    * Looks through a message before it is read.
    *
+   * @return what reading it takes of Java's heap at most
    * @throws StatusException {@link Status#TOO_LARGE} when it says more than it may
    * @throws IOException when it is no message
    */
-  static void check(CodedInputStream message) throws IOException {
+  static long check(CodedInputStream message) throws IOException {
     int _ = message.setSizeLimit(Integer.MAX_VALUE);
-    check(message, Part.MESSAGE, 0);
+    DescriptionLimit look = new DescriptionLimit(message);
+    look.check(Part.MESSAGE);
+    return look.heapBytes + HEAP_BYTES_OF_DESCRIBING_BYTE * look.describingBytes();
   }
 
-  /** The same as far as a limit; returns the bytes of data that it has skipped in all. */
-  private static int check(CodedInputStream fields, Part part, int earlier) throws IOException {
-    int data = earlier;
+  private long describingBytes() {
+    return fields.getTotalBytesRead() - dataBytes;
+  }
+
+  /** The same as far as a limit. */
+  private void check(Part part) throws IOException {
     int begin = fields.getTotalBytesRead();
     for (int tag = fields.readTag(); tag != 0; tag = fields.readTag()) {
       int number = WireFormat.getTagFieldNumber(tag);
@@ -63,22 +82,25 @@ final class DescriptionLimit {
       boolean hasLength = type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
       if (hasLength && part.hasInner(number)) {
         int outer = fields.pushLimit(fields.readRawVarint32());
-        data = check(fields, part.inner(), data);
+        check(part.inner());
         fields.popLimit(outer);
       } else if (hasLength
           && part == Part.MESSAGE
           && number == ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER) {
         int size = fields.readRawVarint32();
         fields.skipRawBytes(size);
-        data += size;
+        dataBytes += size;
+        heapBytes += 2L * size;
       } else if (!fields.skipField(tag)) {
-        return data;
+        return;
       } else if (part == Part.CONTENTS
           && number <= LAST_CONTENTS
           && type != WireFormat.WIRETYPE_START_GROUP) {
-        data += fields.getTotalBytesRead() - begin;
+        int size = fields.getTotalBytesRead() - begin;
+        dataBytes += size;
+        heapBytes += contentsOnHeap(number, hasLength ? size : 0);
       }
-      if (fields.getTotalBytesRead() - data > MOST_BYTES) {
+      if (describingBytes() > MOST_BYTES) {
         throw new StatusException(
             Status.TOO_LARGE,
             "the message says more than %d bytes beside its tensors' data; ask for less at a time"
@@ -86,6 +108,29 @@ final class DescriptionLimit {
       }
       begin = fields.getTotalBytesRead();
     }
-    return data;
+  }
+
+  /**
+   * What one field of contents becomes.
+   *
+   * @param packedBytes of a string or several numbers; 0 where it is a single number
+   */
+  private static long contentsOnHeap(int number, long packedBytes) {
+    return switch (number) {
+      case InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER -> HEAP_BYTES_OF_STRING + packedBytes;
+      case InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER -> list(packedBytes, Byte.BYTES);
+      case InferTensorContents.FP32_CONTENTS_FIELD_NUMBER ->
+          list(packedBytes / Float.BYTES, Float.BYTES);
+      case InferTensorContents.FP64_CONTENTS_FIELD_NUMBER ->
+          list(packedBytes / Double.BYTES, Double.BYTES);
+      case InferTensorContents.INT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT_CONTENTS_FIELD_NUMBER ->
+          list(packedBytes, Integer.BYTES);
+      default -> list(packedBytes, Long.BYTES);
+    };
+  }
+
+  private static long list(long elements, int width) {
+    return Math.max(1, elements) * width * 5 / 2;
   }
 }

@@ -15,6 +15,7 @@ import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.protocol.HeapRoom;
 import io.pipelane.server.protocol.OutputTensor;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -125,12 +126,18 @@ final class GrpcInferRun implements ResultHandler {
       AddressedMessage addressed, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
     ByteBuf bytes = addressed.bytes();
+    HeapRoom.Share room = HeapRoom.OF_REQUESTS.share();
     if (bytes.readableBytes() <= CodecThreads.LARGEST_ON_LOOP
         && !parts.backend().sharedMemory().isInUse()) {
-      run.begin(addressed::parse);
+      run.begin(() -> addressed.parse(room));
     } else {
       bytes.retain();
-      run.onCodecs(addressed::parse, bytes::release);
+      run.onCodecs(
+          () -> addressed.parse(room),
+          () -> {
+            bytes.release();
+            room.close();
+          });
     }
     return run;
   }

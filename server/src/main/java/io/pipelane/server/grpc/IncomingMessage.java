@@ -10,6 +10,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.HeapRoom;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An inference as it has come: parsed already where that is quickly done; else the bytes, large or
- * compressed, which a codec thread parses. Used by one thread after another.
+ * compressed, which a codec thread parses, in room of the heap that they have until {@link #close}.
+ * Used by one thread after another.
  */
 final class IncomingMessage {
   private static final System.Logger LOG = System.getLogger(IncomingMessage.class.getName());
@@ -26,6 +28,7 @@ final class IncomingMessage {
   private static final int LONGEST_BEFORE_ID = 1 << 13;
 
   private final Marshaller<ModelInferRequest> parser;
+  private final HeapRoom.Share room;
   private @Nullable InputStream unread;
   private @Nullable ModelInferRequest parsed;
   private @Nullable StatusException refusal;
@@ -36,12 +39,26 @@ final class IncomingMessage {
    *
    * @param stream is closed when this returns, but for what is large: that belongs to the message
    *     then
+   * @param heap has room for what is large
    */
-  IncomingMessage(InputStream stream, Marshaller<ModelInferRequest> parser) {
+  IncomingMessage(InputStream stream, Marshaller<ModelInferRequest> parser, HeapRoom heap) {
     this.parser = parser;
+    room = heap.share();
     unread = later(stream);
     if (unread == null) {
       read(stream);
+    } else {
+      takeRoom(LazyGzip.compressedBytes(unread));
+    }
+  }
+
+  /** Takes what a message has of the heap while it waits; one that cannot is refused. */
+  private void takeRoom(int waitingBytes) {
+    try {
+      room.take(waitingBytes);
+    } catch (StatusException e) {
+      refusal = e;
+      closeBytes();
     }
   }
 
@@ -59,14 +76,17 @@ final class IncomingMessage {
     }
   }
 
-  /** Looks through a message that can be read twice, as all can that come over gRPC. */
-  private static void checkDescription(InputStream message) {
+  /**
+   * Looks through a message that can be read twice, as all can that come over gRPC, and takes the
+   * room that reading it needs.
+   */
+  private void check(InputStream message) {
     try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
-      DescriptionLimit.check(CodedInputStream.newInstance(unpacked));
-      if (message.markSupported() && message.available() > DescriptionLimit.MOST_BYTES) {
+      room.take(DescriptionLimit.check(CodedInputStream.newInstance(unpacked)));
+      if (message.markSupported()) {
         message.mark(message.available());
         try {
-          DescriptionLimit.check(CodedInputStream.newInstance(message));
+          room.take(DescriptionLimit.check(CodedInputStream.newInstance(message)));
         } finally {
           message.reset();
         }
@@ -117,19 +137,20 @@ final class IncomingMessage {
    * What it says.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is no such message, {@link
-   *     Status#TOO_LARGE} when it is too large once decompressed
+   *     Status#TOO_LARGE} when it is too large once decompressed, and what {@link HeapRoom} says
+   *     where there is no room to read it
    */
   ModelInferRequest parse() {
     InputStream bytes = unread;
     if (bytes != null) {
       try {
-        checkDescription(bytes);
+        check(bytes);
         read(bytes);
       } catch (StatusException e) {
         refusal = e;
         refusedId = idIn(LazyGzip.anew(bytes).orElse(bytes));
       } finally {
-        close();
+        closeBytes();
       }
     }
     if (refusal != null) {
@@ -149,8 +170,13 @@ final class IncomingMessage {
     return parsed == null ? refusedId : parsed.getId();
   }
 
-  /** Gives the bytes back of one that nobody has parsed. */
+  /** Gives back the bytes of one that nobody has parsed, and the room of one that was. */
   void close() {
+    closeBytes();
+    room.close();
+  }
+
+  private void closeBytes() {
     InputStream bytes = unread;
     unread = null;
     if (bytes != null) {

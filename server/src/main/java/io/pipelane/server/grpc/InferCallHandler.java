@@ -81,10 +81,10 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
     @Override
     public void onComplete() {
-      giveBack(); // What came behind a refusal.
+      giveBack(); // What came behind a refusal, or was read to be forwarded.
     }
 
-    /** Forgets a message that nobody will read. */
+    /** Forgets a message that nobody will read any more. */
     private void giveBack() {
       if (message != null) {
         message.close();
@@ -112,12 +112,14 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
                 () -> {
                   try {
                     received.parse();
-                    loop.execute(() -> forward(received, origin));
+                    loop.execute(() -> keepAndForward(received, origin));
                   } catch (StatusException e) {
+                    received.close();
                     failed(e);
                   } catch (RejectedExecutionException e) {
                     received.close(); // The loop has ended, and the call with it.
                   } catch (RuntimeException | OutOfMemoryError e) {
+                    received.close();
                     failed(GrpcInferRun.internal(e));
                   }
                 });
@@ -125,6 +127,16 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
         received.close();
         failed(CodecThreads.busy("decoding"));
       }
+    }
+
+    /** Keeps the room of a large message for as long as the call may need what was read. */
+    private void keepAndForward(IncomingMessage parsed, CallOrigin origin) {
+      if (call.isCancelled()) {
+        parsed.close();
+        return;
+      }
+      message = parsed;
+      forward(parsed, origin);
     }
 
     private void forward(IncomingMessage parsed, CallOrigin origin) {

@@ -51,6 +51,7 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
+import io.pipelane.server.protocol.HeapRoom;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.shared.RegionSpec;
@@ -114,7 +115,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         GRPCInferenceServiceGrpc.getModelInferMethod();
     return ServerMethodDefinition.create(
         method.toBuilder(
-                new IncomingMarshaller(method.getRequestMarshaller()),
+                new IncomingMarshaller(method.getRequestMarshaller(), HeapRoom.OF_REQUESTS),
                 method.getResponseMarshaller())
             .build(),
         new InferCallHandler(parts, forwarding));
@@ -126,7 +127,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         GRPCInferenceServiceGrpc.getModelStreamInferMethod();
     return ServerMethodDefinition.create(
         method.toBuilder(
-                new IncomingMarshaller(method.getRequestMarshaller()),
+                new IncomingMarshaller(method.getRequestMarshaller(), HeapRoom.OF_REQUESTS),
                 new StreamAnswer.Marshaller(method.getResponseMarshaller()))
             .build(),
         ServerCalls.asyncBidiStreamingCall(

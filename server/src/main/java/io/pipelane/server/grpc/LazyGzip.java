@@ -57,6 +57,11 @@ final class LazyGzip implements Decompressor {
     }
   }
 
+  /** Bytes of the heap in which a message waits compressed; 0 for others. */
+  static int compressedBytes(InputStream message) {
+    return message instanceof Inflating made ? made.compressed.length : 0;
+  }
+
   /** A decompressed message from its beginning, however far it was read; empty for others. */
   static Optional<InputStream> anew(InputStream message) {
     return message instanceof Inflating made

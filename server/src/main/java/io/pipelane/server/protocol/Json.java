@@ -29,6 +29,16 @@ final class Json {
   /** Most characters of one number. */
   static final int MAXIMUM_NUMBER_LENGTH = 1000;
 
+  /*
+   * A string takes six bytes a character while it is read: two where it is collected, four where it
+   * is copied from there. Two threads read what is large.
+   */
+  private static final long HEAP_BYTES_OF_CHARACTER = 2 * 6L;
+
+  /** Most characters of one string that is data. */
+  private static final int MAXIMUM_STRING_LENGTH =
+      (int) Math.min(Integer.MAX_VALUE, HeapRoom.OF_REQUESTS.mostBytes() / HEAP_BYTES_OF_CHARACTER);
+
   private static final int LONGEST_COPIED = 4096;
   private static final int MAXIMUM_MEMBER_NAME_LENGTH = 4096;
   private static final int MAXIMUM_QUOTED_LENGTH = 64;
@@ -40,7 +50,7 @@ final class Json {
                   .maxNestingDepth(MAXIMUM_NESTING)
                   .maxNumberLength(MAXIMUM_NUMBER_LENGTH)
                   .maxNameLength(MAXIMUM_MEMBER_NAME_LENGTH)
-                  .maxStringLength(Integer.MAX_VALUE)
+                  .maxStringLength(MAXIMUM_STRING_LENGTH)
                   .build())
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
           .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)

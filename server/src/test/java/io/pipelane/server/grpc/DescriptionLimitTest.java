@@ -34,7 +34,7 @@ class DescriptionLimitTest {
   private static final int MANY = DescriptionLimit.MOST_BYTES / 2 + 1;
 
   private static void check(ModelInferRequest message) throws IOException {
-    DescriptionLimit.check(CodedInputStream.newInstance(message.toByteArray()));
+    long _ = heapBytes(message);
   }
 
   private static ModelInferRequest changed(UnaryOperator<ModelInferRequest.Builder> change) {
@@ -49,6 +49,34 @@ class DescriptionLimitTest {
     check(with(contents.addBytesContents(bytes).build()));
     ByteString letter = ByteString.copyFromUtf8("a");
     check(with(contents.addAllBytesContents(Collections.nCopies(MANY, letter)).build()));
+  }
+
+  /** A byte of a message may become twenty of the heap, an array's growth included. */
+  @Test
+  void elements_takeOfTheHeapWhatTheyBecome() throws IOException {
+    ModelInferRequest none = with(InferTensorContents.getDefaultInstance());
+    List<Integer> ones = Collections.nCopies(MANY, 1);
+    List<Long> longOnes = Collections.nCopies(MANY, 1L);
+    ByteString letter = ByteString.copyFromUtf8("a");
+    InferTensorContents.Builder ints = InferTensorContents.newBuilder().addAllIntContents(ones);
+    InferTensorContents.Builder longs =
+        InferTensorContents.newBuilder().addAllUint64Contents(longOnes);
+    InferTensorContents.Builder strings =
+        InferTensorContents.newBuilder().addAllBytesContents(Collections.nCopies(MANY, letter));
+    assertBetween(10L * MANY, 11L * MANY, heapBytes(with(ints.build())) - heapBytes(none));
+    assertBetween(20L * MANY, 21L * MANY, heapBytes(with(longs.build())) - heapBytes(none));
+    assertBetween(58L * MANY, 70L * MANY, heapBytes(with(strings.build())) - heapBytes(none));
+    ModelInferRequest raw =
+        changed(request -> request.addRawInputContents(ByteString.copyFrom(new byte[MANY])));
+    assertBetween(2L * MANY, 3L * MANY, heapBytes(raw));
+  }
+
+  private static long heapBytes(ModelInferRequest message) throws IOException {
+    return DescriptionLimit.check(CodedInputStream.newInstance(message.toByteArray()));
+  }
+
+  private static void assertBetween(long least, long most, long value) {
+    assertTrue(value >= least && value <= most, value + " within " + least + " to " + most);
   }
 
   private static ModelInferRequest with(InferTensorContents contents) {

@@ -12,6 +12,7 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBl
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.protocol.HeapRoom;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -37,7 +38,8 @@ class GrpcSplitTest {
   @Test
   void parse_splitAtEveryByte_isTheSameMessage() {
     IncomingMarshaller marshaller =
-        new IncomingMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()));
+        new IncomingMarshaller(
+            ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()), HeapRoom.OF_REQUESTS);
     byte[] whole = REQUEST.toByteArray();
     for (int cut = 0; cut <= whole.length; cut++) {
       InputStream pieces =

@@ -32,6 +32,7 @@ import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.TransferBuffers;
+import io.pipelane.server.protocol.HeapRoom;
 import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayInputStream;
 import java.io.FilterInputStream;
@@ -80,8 +81,33 @@ class LargeMessagesTest {
   }
 
   private static IncomingMessage incoming(InputStream stream) {
-    return new IncomingMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()))
+    return incoming(stream, HeapRoom.OF_REQUESTS);
+  }
+
+  private static IncomingMessage incoming(InputStream stream, HeapRoom heap) {
+    return new IncomingMarshaller(
+            ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()), heap)
         .parse(stream);
+  }
+
+  /** Room for one at a time, until whoever has read it needs it no longer. */
+  @Test
+  void largeMessage_hasRoomOfTheHeapUntilItIsClosed() {
+    HeapRoom heap = new HeapRoom(3L * LARGE);
+    IncomingMessage first = incoming(new Bytes(large().toByteArray()), heap);
+    assertEquals(0, heap.takenBytes());
+    assertEquals(large(), first.parse());
+    assertTrue(heap.takenBytes() >= 2 * LARGE);
+    IncomingMessage second = incoming(new Bytes(large().toByteArray()), heap);
+    assertEquals(Status.UNAVAILABLE, assertThrows(StatusException.class, second::parse).status());
+    second.close();
+    first.close();
+    first.close();
+    assertEquals(0, heap.takenBytes());
+    assertEquals(large(), incoming(new Bytes(large().toByteArray()), heap).parse());
+    IncomingMessage never = incoming(new Bytes(large().toByteArray()), new HeapRoom(LARGE));
+    assertEquals(
+        Status.INSUFFICIENT_MEMORY, assertThrows(StatusException.class, never::parse).status());
   }
 
   @Test
