@@ -28,6 +28,7 @@ final class WebPage {
           "dom.js",
           "feed.js",
           "format.js",
+          "json.js",
           "main.js",
           "models.js",
           "rates.js",
