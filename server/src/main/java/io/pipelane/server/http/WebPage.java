@@ -33,6 +33,8 @@ final class WebPage {
           "models.js",
           "rates.js",
           "request.js",
+          "row.js",
+          "squares.js",
           "tiles.js",
           "workers.js");
 
