@@ -28,10 +28,13 @@ final class WebPage {
           "dom.js",
           "feed.js",
           "format.js",
+          "json.js",
           "main.js",
           "models.js",
           "rates.js",
           "request.js",
+          "row.js",
+          "squares.js",
           "tiles.js",
           "workers.js");
 

@@ -2,16 +2,23 @@ package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.server.access.AccessControl;
+import io.pipelane.server.access.Keys;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
+import io.pipelane.server.catalog.ModelCatalog.State;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The page in use: from the keyboard, with what is wrong, and with connections that come and go.
  */
 class WebPageControlsTest extends WebPageFixture {
+  @TempDir Path folder;
+
   @Test
   void models_areSortedFromTheKeyboard() throws IOException, InterruptedException {
     try (HttpServer server = start(catalog());
@@ -25,19 +32,15 @@ class WebPageControlsTest extends WebPageFixture {
       press(browser, "size");
       assertEquals("size descending", browser.evaluate(sorted));
       assertEquals(EVIL + " / 2", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
+      press(browser, "size");
+      assertEquals("size ascending", browser.evaluate(sorted));
+      assertEquals("broken / 1", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
+      press(browser, "state");
+      assertEquals("state ascending", browser.evaluate(sorted));
+      assertEquals("broken / 1", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
       press(browser, "name");
       assertEquals("name ascending", browser.evaluate(sorted));
       assertEquals("echo / 2", browser.evaluate(cell(1, 1) + ".children[1].textContent"));
-    }
-  }
-
-  private static void press(Browser browser, String heading) {
-    browser.evaluate(
-        "document.querySelector('th[data-sort=%s] button').focus()".formatted(heading));
-    for (String type : List.of("keyDown", "keyUp")) {
-      browser.call(
-          "Input.dispatchKeyEvent",
-          Map.of("type", type, "key", "Enter", "text", "\r", "windowsVirtualKeyCode", 13));
     }
   }
 
@@ -79,6 +82,82 @@ class WebPageControlsTest extends WebPageFixture {
     }
   }
 
+  @Test
+  void integers_staySuchAsNoNumberOfThePageCanBe() throws IOException, InterruptedException {
+    FakeCatalog catalog = catalog();
+    catalog.entries = List.of(new Entry("echo_INT64", "2", State.READY, ""));
+    try (HttpServer server = start(catalog);
+        Browser browser = browser()) {
+      browser.open(server.url() + "/");
+      browser.await("!document.getElementById('send').disabled");
+      browser.evaluate(
+          "const [shape, fill, values] ="
+              + " document.querySelectorAll('#request-inputs :is(input, select, textarea)');"
+              + " shape.value = '3'; fill.value = 'values';"
+              + " values.value = '9007199254740993, -9223372036854775808, 7';"
+              + " document.getElementById('send').click()");
+      browser.await("document.querySelector('#answer .output') !== null");
+      assertEquals(
+          "9007199254740993, -9223372036854775808, 7",
+          browser.evaluate("document.querySelector('#answer .output').textContent"));
+    }
+  }
+
+  @Test
+  void otherKey_isTakenWithoutClosingTheTab() throws IOException, InterruptedException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        HttpServer server = start(catalog(), access);
+        Browser browser = browser()) {
+      browser.open(server.url() + "/");
+      browser.await(status("needs an API key"));
+      enter(browser, "observe");
+      browser.await(status("live"));
+      browser.await("document.getElementById('models').tBodies[0].rows.length === 3");
+      assertEquals("true", browser.evaluate("document.getElementById('key-form').hidden"));
+
+      browser.evaluate("document.getElementById('key-open').click()");
+      assertEquals("key", browser.evaluate("document.activeElement.id"));
+      enter(browser, "tenant");
+      browser.await("document.getElementById('models').tBodies[0].rows.length === 0");
+      browser.evaluate("document.getElementById('key-open').click()");
+      browser.evaluate("document.getElementById('key-forget').click()");
+      browser.await(status("needs an API key"));
+    }
+  }
+
+  private static void enter(Browser browser, String key) {
+    browser.evaluate(
+        "document.getElementById('key').value = '%s';".formatted(key)
+            + " document.getElementById('key-form').requestSubmit()");
+  }
+
+  @Test
+  void page_hasNoConnectionWhileNobodySeesIt() throws IOException, InterruptedException {
+    try (HttpServer server = start(catalog());
+        Browser browser = browser()) {
+      browser.call(
+          "Page.addScriptToEvaluateOnNewDocument",
+          Map.of(
+              "source",
+              "const ask = fetch; window.signals = [];"
+                  + " window.fetch = (url, options) => {"
+                  + " if (url.endsWith('events')) { signals.push(options.signal); }"
+                  + " return ask(url, options); };"
+                  + " Object.defineProperty(document, 'hidden', { get: () => window.away });"
+                  + " window.see = seen => { window.away = !seen;"
+                  + " document.dispatchEvent(new Event('visibilitychange')); };"));
+      browser.open(server.url() + "/");
+      browser.await(status("live"));
+      String connections = "signals.map(signal => signal.aborted).join()";
+      assertEquals("false", browser.evaluate(connections));
+      browser.evaluate("see(false)");
+      assertEquals("true", browser.evaluate(connections));
+      browser.evaluate("see(true)");
+      browser.await("signals.length === 2");
+      assertEquals("true,false", browser.evaluate(connections));
+    }
+  }
+
   private static String note() {
     return "document.getElementById('request-note').textContent";
   }
@@ -96,9 +175,9 @@ class WebPageControlsTest extends WebPageFixture {
               "const wait = setTimeout;"
                   + " window.setTimeout = (run, millis) => wait(run, millis >= 10000 ? 200 : millis);"));
       browser.open(server.url() + "/");
-      browser.await("document.getElementById('status').textContent === 'live'");
+      browser.await(status("live"));
       browser.await("document.getElementById('status').textContent === 'offline'");
-      browser.await("document.getElementById('status').textContent === 'live'");
+      browser.await(status("live"));
 
       String key = "document.getElementById('key')";
       browser.evaluate(key + ".value = '\u043a\u043b\u044e\u0447'");

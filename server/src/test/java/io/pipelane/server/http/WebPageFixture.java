@@ -166,6 +166,10 @@ abstract class WebPageFixture {
   }
 
   HttpServer start(FakeCatalog catalog) {
+    return start(catalog, AccessControl.open());
+  }
+
+  HttpServer start(FakeCatalog catalog, AccessControl access) {
     InferenceStatistics statistics = new InferenceStatistics();
     StateSource state =
         new StateSource(
@@ -198,7 +202,7 @@ abstract class WebPageFixture {
             statistics,
             metrics,
             state,
-            AccessControl.open(),
+            access,
             Optional.empty(),
             Backends.observation(),
             SharedMemory.off());
@@ -221,6 +225,21 @@ abstract class WebPageFixture {
     Optional<Path> program = Browser.program();
     assumeTrue(program.isPresent(), "no Chromium is installed");
     return new Browser(program.get(), profile);
+  }
+
+  static void press(Browser browser, String heading) {
+    browser.evaluate(
+        "document.querySelector('th[data-sort=%s] button').focus()".formatted(heading));
+    for (String type : List.of("keyDown", "keyUp")) {
+      browser.call(
+          "Input.dispatchKeyEvent",
+          Map.of("type", type, "key", "Enter", "text", "\r", "windowsVirtualKeyCode", 13));
+    }
+  }
+
+  /** What the page says of its connection. */
+  static String status(String word) {
+    return "document.getElementById('status').textContent === '%s'".formatted(word);
   }
 
   static String cell(int row, int column) {

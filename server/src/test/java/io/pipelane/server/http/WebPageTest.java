@@ -71,7 +71,9 @@ class WebPageTest {
 
   @Test
   void scripts_neverReadMarkup() {
-    for (String file : List.of("main", "devices", "dom", "models", "request", "tiles", "workers")) {
+    for (String file :
+        List.of(
+            "main", "devices", "dom", "models", "request", "row", "squares", "tiles", "workers")) {
       String script = get("/page/" + file + ".js").text();
       assertFalse(script.matches("(?s).*(innerHTML|outerHTML|insertAdjacentHTML|eval\\().*"), file);
     }

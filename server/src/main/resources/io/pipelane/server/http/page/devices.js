@@ -1,8 +1,9 @@
 // What each device's memory holds, and what moves.
 
-import { children, element, say, style } from "./dom.js";
+import { children, element, kind, say, style } from "./dom.js";
 import { bytes, figure } from "./format.js";
 import { key } from "./rates.js";
+import { Squares } from "./squares.js";
 
 /** More pages than this share their squares. */
 const MOST_SQUARES = 800;
@@ -24,16 +25,16 @@ class Budget {
   show(whole, taken) {
     say(this.title, `${this.name}: ${bytes(whole)}`);
     const free = Math.max(0, whole - Object.values(taken).reduce((a, b) => a + b, 0));
-    children(this.stack, this.kinds, () => element("i"), (part, [kind]) => {
-      part.className = kind;
-      style(part, "width", `${((100 * taken[kind]) / whole).toFixed(2)}%`);
+    children(this.stack, this.kinds, () => element("i"), (part, [name]) => {
+      kind(part, name);
+      style(part, "width", `${Number(((100 * taken[name]) / whole).toFixed(2))}%`);
     });
     children(this.legend, [...this.kinds, ["free", "free"]],
       () => element("span", {}, element("i"), element("span"), element("b")),
-      (entry, [kind, name]) => {
-        entry.children[0].className = kind;
+      (entry, [of, name]) => {
+        kind(entry.children[0], of);
         say(entry.children[1], `${name} `);
-        say(entry.children[2], bytes(kind === "free" ? free : taken[kind]));
+        say(entry.children[2], bytes(of === "free" ? free : taken[of]));
       });
   }
 }
@@ -43,7 +44,7 @@ class Device {
     this.name = element("h2");
     this.about = element("span", { className: "quiet" });
     this.pagesTitle = element("h3");
-    this.pages = element("div", { className: "pages" });
+    this.pages = new Squares();
     this.ledger = element("div", { className: "ledger" });
     this.weights = new Budget(this.ledger, "Memory for weights", [["weights", "lent"]]);
     this.working = new Budget(this.ledger, "Working memory",
@@ -60,30 +61,18 @@ class Device {
     }
     this.element = element("div", { className: "device" },
       element("div", { className: "title" }, this.name, this.about),
-      this.pagesTitle, this.pages,
+      this.pagesTitle, this.pages.element,
       this.ledger, this.facts);
   }
 
   show(device, rates, models, colours) {
     say(this.name, `Device ${device.name}`);
     say(this.about, about(device));
-    const squares = pages(device, models, colours);
-    const share = squares.pagesPerSquare;
+    const { runs, share, told } = pages(device, models, colours);
     say(this.pagesTitle, `Pages of ${bytes(device.page_bytes)}`
       + (share > 1 ? `, ${share} to a square` : "")
       + (device.shared_bytes > 0 ? `; sharing saves ${bytes(device.shared_bytes)}` : ""));
-    children(this.pages, squares.list, () => element("i"), (square, { owner, hue }) => {
-      const kind = hue ? "filled" : owner ? "other" : "";
-      if (square.className !== kind) {
-        square.className = kind;
-      }
-      if (hue) {
-        style(square, "--hue", hue);
-      }
-      if (square.title !== owner) {
-        square.title = owner;
-      }
-    });
+    this.pages.show(runs, told);
     this.weights.show(device.capacity_bytes, { weights: device.lent_bytes });
     this.working.show(device.working_bytes, {
       constants: device.constant_bytes, states: device.state_bytes, lanes: device.lane_bytes,
@@ -150,19 +139,24 @@ function multiprocessors(share) {
 
 /** What a device has of a model, if anything. */
 function on(model, name) {
-  return [model.weights, ...(model.replicas ?? [])].find((weights) => weights?.device === name);
+  return model.weights?.device === name
+    ? model.weights
+    : model.replicas?.find((weights) => weights.device === name);
 }
 
-/** Who has each page; models in the order of the table, then what no model here accounts for. */
+/** Who has each page; models in the order of their names, then what no model here accounts for. */
 function pages(device, models, colours) {
   const total = Math.max(1, Math.round(device.capacity_bytes / device.page_bytes));
-  const pagesPerSquare = Math.ceil(total / MOST_SQUARES);
-  const list = [];
+  const share = Math.ceil(total / MOST_SQUARES);
+  const runs = [];
   let end = 0;
-  const fill = (count, square) => {
-    end += count;
-    while (list.length < Math.round(end / pagesPerSquare)) {
-      list.push(square);
+  let squares = 0;
+  const fill = (pages, run) => {
+    end += pages;
+    const count = Math.max(0, Math.round(end / share) - squares);
+    squares += count;
+    if (count > 0) {
+      runs.push({ ...run, count });
     }
   };
   const lanes = Math.round(device.lane_borrowed_bytes / device.page_bytes);
@@ -174,13 +168,17 @@ function pages(device, models, colours) {
   const sum = held.reduce((a, b) => a + b, 0);
   // A page that models share is lent once and counted with each: all of them together get its square.
   const part = sum > lent ? lent / sum : 1;
-  models.forEach((model, i) => fill(held[i] * part,
-    { owner: `${model.name} / ${model.version}: ${held[i]} pages`, hue: colours.get(key(model)) }));
+  models.forEach((model, i) => fill(held[i] * part, {
+    kind: "model",
+    owner: `${model.name} / ${model.version}: ${held[i]} pages`,
+    hue: colours.get(key(model)),
+  }));
   const others = lent - Math.round(sum * part);
-  fill(others, { owner: `other models: ${others} pages` });
-  fill(lanes, { owner: `lanes: ${lanes} pages` });
-  fill(total - lent - lanes, { owner: "" });
-  return { list, pagesPerSquare };
+  fill(others, { kind: "other", owner: `other models: ${others} pages` });
+  fill(lanes, { kind: "other", owner: `lanes: ${lanes} pages` });
+  fill(total - lent - lanes, { kind: "free", owner: "" });
+  const holding = held.filter((count) => count > 0).length;
+  return { runs, share, told: `${lent + lanes} of ${total} pages are lent; ${holding} models here hold some` };
 }
 
 /** Takes charge of the devices; answers the function that updates them. */

@@ -10,10 +10,29 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** Sets an element's text where it differs. */
+/** Sets an element's text where it differs; the element has nothing but text. */
 export function say(target, text) {
-  if (target.textContent !== text) {
-    target.textContent = text;
+  const there = target.firstChild;
+  if (!there) {
+    if (text !== "") {
+      target.append(text);
+    }
+  } else if (there.data !== text) {
+    there.data = text;
+  }
+}
+
+/** Sets an element's class where it differs. */
+export function kind(target, name) {
+  if (target.className !== name) {
+    target.className = name;
+  }
+}
+
+/** Sets what is told of an element that is pointed at, where it differs. */
+export function tip(target, text) {
+  if (target.title !== text) {
+    target.title = text;
   }
 }
 
@@ -35,4 +54,26 @@ export function children(parent, values, make, update) {
     }
     update(parent.children[index], value);
   });
+}
+
+/** Makes elements the only children, in their order; one that stands right stays untouched. */
+export function arrange(parent, elements) {
+  const wanted = new Set(elements);
+  for (const child of [...parent.children]) {
+    if (!wanted.has(child)) {
+      child.remove();
+    }
+  }
+  let next = parent.firstElementChild;
+  for (const element of elements) {
+    if (next !== element && next?.nextElementSibling === element) {
+      next.remove(); // It comes later, and moves alone.
+      next = element;
+    }
+    if (next === element) {
+      next = next.nextElementSibling;
+    } else {
+      parent.insertBefore(element, next);
+    }
+  }
 }

@@ -6,6 +6,9 @@ const RETRY_MILLIS = 2000;
 const SILENCE_MILLIS = 10_000;
 const KEY = "pipelane-api-key";
 
+/** Ends when a try at a connection is to be given up for the next one. */
+let current = new AbortController();
+
 /** The header fields that let a request in. */
 export function credentials() {
   const key = sessionStorage.getItem(KEY);
@@ -16,40 +19,61 @@ export function hasKey() {
   return Boolean(sessionStorage.getItem(KEY));
 }
 
+/** Goes on with another key, or with none for an empty one. */
 export function useKey(key) {
-  sessionStorage.setItem(KEY, key);
+  if (key) {
+    sessionStorage.setItem(KEY, key);
+  } else {
+    sessionStorage.removeItem(KEY);
+  }
+  current.abort();
 }
+
+document.addEventListener("visibilitychange", () => current.abort());
 
 /**
  * Tells every state that the server sends, and in a word how the connection does, with the server's
- * reason where it refuses; never ends.
+ * reason where it refuses; never ends. While nobody sees the page there is no connection.
  */
 export async function follow(onState, onStatus) {
   for (;;) {
-    const silence = new AbortController();
-    let timer;
-    const heard = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), SILENCE_MILLIS);
-    };
-    try {
-      heard();
-      const response = await fetch("v2/pipelane/events",
-        { headers: credentials(), signal: silence.signal });
-      if (response.ok) {
-        onStatus("live");
-        await read(response.body, heard, onState);
-        onStatus("offline");
-      } else {
-        const needsKey = response.status === 401 || response.status === 403;
-        onStatus(needsKey ? "key" : "refused", await reason(response));
-      }
-    } catch {
-      onStatus("offline");
-    } finally {
-      clearTimeout(timer);
+    current = new AbortController();
+    const { signal } = current;
+    const ended = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    if (!document.hidden) {
+      await listen(signal, onState, onStatus);
+      setTimeout(() => current.signal === signal && current.abort(), RETRY_MILLIS);
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MILLIS));
+    await ended;
+  }
+}
+
+/** Until the connection ends. */
+async function listen(signal, onState, onStatus) {
+  const silence = new AbortController();
+  let timer;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MILLIS);
+  };
+  try {
+    heard();
+    const response = await fetch("v2/pipelane/events",
+      { headers: credentials(), signal: AbortSignal.any([signal, silence.signal]) });
+    if (response.ok) {
+      onStatus("live");
+      await read(response.body, heard, onState);
+      onStatus("offline");
+    } else {
+      const needsKey = response.status === 401 || response.status === 403;
+      onStatus(needsKey ? "key" : "refused", await reason(response));
+    }
+  } catch {
+    if (!signal.aborted) {
+      onStatus("offline");
+    }
+  } finally {
+    clearTimeout(timer);
   }
 }
 

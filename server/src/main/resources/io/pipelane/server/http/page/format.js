@@ -1,13 +1,14 @@
 // Figures as people read them.
 
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB"];
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 /** A number with about three digits; whole ones stay whole. */
 export function figure(value) {
   if (Number.isInteger(value) && value < 100) {
     return String(value);
   }
-  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(value >= 10 ? 3 : 2);
+  return value >= 100 ? WHOLE.format(value) : value.toPrecision(value >= 10 ? 3 : 2);
 }
 
 export function bytes(count) {

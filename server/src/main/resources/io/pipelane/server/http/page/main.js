@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import { devices } from "./devices.js";
-import { say } from "./dom.js";
+import { kind, say } from "./dom.js";
 import { follow, hasKey, useKey } from "./feed.js";
 import { hues, models } from "./models.js";
 import { Window } from "./rates.js";
@@ -28,22 +28,59 @@ const views = [
   workers(at("workers"), at("worker-note")),
 ];
 
-at("key-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  useKey(at("key").value.trim());
+const keyForm = at("key-form");
+let status = "";
+let asked = false;
+
+function showKeyForm() {
+  keyForm.hidden = status !== "key" && !asked;
+  at("key-open").hidden = status === "key" || !hasKey();
+  at("key-open").ariaExpanded = String(asked);
+  at("key-forget").hidden = !hasKey();
+}
+
+function goOnWith(key) {
   at("key").value = "";
+  asked = false;
+  useKey(key);
+  showKeyForm();
+}
+
+keyForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  goOnWith(at("key").value.trim());
 });
+at("key-forget").addEventListener("click", () => goOnWith(""));
+at("key-open").addEventListener("click", () => {
+  asked = !asked;
+  showKeyForm();
+  if (asked) {
+    at("key").focus();
+  }
+});
+
+let latest;
+
+/** States that come between two frames are shown as one. */
+function show() {
+  const { state, rates } = latest;
+  latest = undefined;
+  const colours = hues(state.models);
+  say(at("version"), state.version);
+  views.forEach((view) => view(state, rates, colours));
+}
 
 follow(
   (state) => {
-    const rates = recent.add(state);
-    const colours = hues(state.models);
-    say(at("version"), state.version);
-    views.forEach((show) => show(state, rates, colours));
+    if (!latest) {
+      requestAnimationFrame(show);
+    }
+    latest = { state, rates: recent.add(state) };
   },
-  (status, reason) => {
-    const [word, kind] = WORDS[status];
+  (heard, reason) => {
+    status = heard;
+    const [word, manner] = WORDS[status];
     say(at("status"), reason && (status === "refused" || hasKey()) ? reason : word);
-    at("status").className = `pill ${kind}`;
-    at("key-form").hidden = status !== "key";
+    kind(at("status"), `pill ${manner}`);
+    showKeyForm();
   });

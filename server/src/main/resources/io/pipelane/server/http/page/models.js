@@ -1,19 +1,31 @@
-// The table of models.
+// The table of models: which are shown, and in what order.
 
-import { children, element, say, style } from "./dom.js";
-import { bytes, figure, timeText } from "./format.js";
+import { arrange, say } from "./dom.js";
 import { key } from "./rates.js";
+import { Row } from "./row.js";
 
 const GOLDEN_ANGLE = 137.508;
-const STATES = { READY: "good", LOADING: "busy", UNLOADING: "busy", UNAVAILABLE: "bad" };
+
+/** So many rows are built at once; of others it is waited for that they come near what is seen. */
+const FIRST_ROWS = 20;
+
+/** Rows as far from what is seen are brought up to date, so that scrolling finds them ready. */
+const NEAR = "200px";
+
+const hueAt = (place) => String(Math.round((200 + place * GOLDEN_ANGLE) % 360));
 
 /** A hue for each model, by its place among all. */
 export function hues(models) {
-  return new Map(models.map((model, i) => [key(model), ((200 + i * GOLDEN_ANGLE) % 360).toFixed(0)]));
+  return new Map(models.map((model, i) => [key(model), hueAt(i)]));
 }
 
+/** What needs a look comes first. */
+const STATES = ["UNAVAILABLE", "LOADING", "UNLOADING", "READY"];
+
+/** What rows are ordered by, the largest first but for what is ascending by nature; names are in order already. */
 const SORTS = {
   name: null,
+  state: (row) => -STATES.indexOf(row.model.state),
   size: (row) => row.model.weights?.bytes ?? 0,
   rate: (row) => row.rates.rate,
   mean: (row) => row.rates.mean ?? 0,
@@ -21,109 +33,96 @@ const SORTS = {
   stall: (row) => row.rates.stall ?? 0,
   pending: (row) => row.model.requests?.pending ?? 0,
 };
+const ASCENDING = new Set(["name", "state"]);
 
-class Row {
-  constructor() {
-    this.swatch = element("i", { className: "swatch" });
-    this.name = element("span");
-    this.reason = element("span", { className: "reason" });
-    this.state = element("span");
-    this.kind = element("td", { className: "kind" });
-    this.bar = element("div", { className: "prefix" });
-    this.share = element("span", { className: "share" });
-    this.numbers = Array.from({ length: 6 }, () => element("td", { className: "number" }));
-    this.element = element("tr", {},
-      element("td", { className: "name" }, this.swatch, this.name, this.reason),
-      element("td", {}, this.state),
-      this.kind,
-      element("td", { className: "wide" }, this.bar, this.share),
-      ...this.numbers);
-  }
-
-  show(model, rates, hue) {
-    this.model = model;
-    this.rates = rates;
-    style(this.element, "--hue", hue);
-    say(this.name, model.version ? `${model.name} / ${model.version}` : model.name);
-    const notes = model.notes ?? [];
-    say(this.reason, model.reason || notes.join("; "));
-    this.element.title = [model.reason, ...notes].filter((text) => text).join("\n");
-    say(this.kind, model.class ?? "");
-    say(this.state, model.state.toLowerCase());
-    this.state.className = `pill ${STATES[model.state]}`;
-    this.#showPrefix(model.weights, model.replicas ?? []);
-    const texts = [
-      model.weights ? bytes(model.weights.bytes) : "",
-      rates.rate > 0 ? figure(rates.rate) : "–",
-      timeText(rates.mean),
-      timeText(rates.p99),
-      timeText(rates.stall),
-      model.requests ? String(model.requests.pending) : "–",
-    ];
-    this.numbers.forEach((cell, i) => say(cell, texts[i]));
-  }
-
-  #showPrefix(weights, replicas) {
-    const groups = weights ? weights.group_bytes : [];
-    let begin = 0;
-    const shares = groups.map((length) => {
-      const resident = Math.min(Math.max(weights.resident_bytes - begin, 0), length);
-      begin += length;
-      return [length / weights.bytes, resident / length];
-    });
-    children(this.bar, shares,
-      () => element("i", {}, element("b", { className: "filled" })),
-      (group, [width, filled]) => {
-        style(group, "flex-grow", width.toFixed(4));
-        style(group.firstElementChild, "width", `${(100 * filled).toFixed(1)}%`);
-      });
-    this.bar.classList.toggle("arriving", Boolean(weights?.arriving));
-    say(this.share, weights ? [weights, ...replicas].map(described).join("; ") : "");
-  }
+/** What is looked for in: name, version, state and class. */
+function text(model) {
+  return `${key(model)} ${model.state} ${model.class ?? ""}`.toLowerCase();
 }
 
-function described(weights) {
-  const share = Math.min(1, weights.bytes ? weights.resident_bytes / weights.bytes : 1);
-  const parts = [`${Math.round(100 * share)} % on ${weights.device}`];
-  if (weights.in_place_bytes > 0) {
-    const copied = weights.in_place_copied_bytes > 0 ? ", copied" : "";
-    parts.push(`${bytes(weights.in_place_bytes)} read in place${copied}`);
+/** The choice of rows, kept in the address so that a reload or a link has it. */
+class Choice {
+  read() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    this.filter = told.get("filter") ?? "";
+    this.sort = told.get("sort") in SORTS ? told.get("sort") : "name";
+    this.reversed = told.has("reversed");
+    return this;
   }
-  if (weights.class === "offline" && weights.resident_bytes > 0) {
-    parts.push("offline");
+
+  write() {
+    const told = new URLSearchParams();
+    if (this.filter) {
+      told.set("filter", this.filter);
+    }
+    if (this.sort !== "name") {
+      told.set("sort", this.sort);
+    }
+    if (this.reversed) {
+      told.set("reversed", "");
+    }
+    const hash = told.toString();
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   }
-  if (weights.running > 0) {
-    parts.push(`${weights.running} running`);
-  }
-  return parts.join(", ");
 }
 
 /** Takes charge of the table; answers the function that updates it. */
 export function models(table, filter, count) {
   const rows = new Map();
+  const rowOf = new WeakMap();
   const body = table.tBodies[0];
-  let sort = "name";
+  const choice = new Choice();
+  const view = new IntersectionObserver(
+    (changes) => changes.forEach((change) => {
+      rowOf.get(change.target).isNear = change.isIntersecting;
+    }),
+    { root: table.parentElement, rootMargin: NEAR });
+
   for (const head of table.querySelectorAll("th[data-sort]")) {
     head.firstElementChild.addEventListener("click", () => {
-      sort = head.dataset.sort;
-      table.querySelector("th[aria-sort]").removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", SORTS[sort] ? "descending" : "ascending");
-      arrange();
+      const { sort } = head.dataset;
+      choice.reversed = choice.sort === sort && !choice.reversed;
+      choice.sort = sort;
+      choice.write();
+      show();
     });
   }
-  filter.addEventListener("input", arrange);
+  filter.addEventListener("input", () => {
+    choice.filter = filter.value;
+    choice.write();
+    show();
+  });
+  addEventListener("hashchange", choose);
+  choose();
 
-  function arrange() {
-    const wanted = filter.value.toLowerCase();
-    const shown = [...rows.values()].filter((row) => row.model.name.toLowerCase().includes(wanted));
-    const value = SORTS[sort];
+  function choose() {
+    filter.value = choice.read().filter;
+    show();
+  }
+
+  function show() {
+    for (const head of table.querySelectorAll("th[data-sort]")) {
+      const order = ASCENDING.has(head.dataset.sort) === choice.reversed ? "descending" : "ascending";
+      const told = head.dataset.sort === choice.sort ? order : null;
+      if (head.ariaSort !== told) {
+        head.ariaSort = told;
+      }
+    }
+    const words = choice.filter.toLowerCase().split(/\s+/);
+    const shown = [...rows.values()].filter((row) => {
+      const among = text(row.model);
+      return words.every((word) => among.includes(word));
+    });
+    const value = SORTS[choice.sort];
     if (value) {
       shown.sort((a, b) => value(b) - value(a));
     }
-    const elements = shown.map((row) => row.element);
-    if (elements.length !== body.rows.length || elements.some((e, i) => e !== body.rows[i])) {
-      body.replaceChildren(...elements);
+    if (choice.reversed) {
+      shown.reverse();
     }
+    arrange(body, shown.map((row) => row.element));
+    const ready = [...rows.values()].filter((row) => row.model.state === "READY").length;
+    say(count, `${ready} of ${rows.size} ready${choice.filter.trim() ? `, ${shown.length} shown` : ""}`);
   }
 
   return (state, rates, colours) => {
@@ -131,12 +130,17 @@ export function models(table, filter, count) {
     rows.clear();
     for (const model of state.models) {
       const name = key(model);
-      const row = before.get(name) ?? new Row();
-      row.show(model, rates.models.get(name), colours.get(name));
+      let row = before.get(name);
+      if (!row) {
+        row = new Row(rows.size < FIRST_ROWS);
+        rowOf.set(row.element, row);
+        view.observe(row.element);
+      }
+      before.delete(name);
+      row.take(model, rates.models.get(name), colours.get(name));
       rows.set(name, row);
     }
-    const ready = state.models.filter((model) => model.state === "READY").length;
-    say(count, `${ready} of ${state.models.length} ready`);
-    arrange();
+    before.forEach((gone) => view.unobserve(gone.element));
+    show();
   };
 }

@@ -98,9 +98,9 @@ export function key(model) {
 
 const COUNTS = ["success", "failure", "request_ns", "queue_ns", "stall_ns"];
 
-/** What has been added to a version's counts; nothing before it was asked for the first time. */
+/** What has been added to a version's counts; nothing where no answer was. */
 function difference(before, now) {
-  if (!now) {
+  if (!now || (before && now.success === before.success && now.failure === before.failure)) {
     return undefined;
   }
   const added = (later, earlier) => Math.max(0, later - (earlier ?? 0));

@@ -3,6 +3,7 @@
 import { element, say } from "./dom.js";
 import { credentials } from "./feed.js";
 import { timeText } from "./format.js";
+import { parse } from "./json.js";
 import { key } from "./rates.js";
 
 const MOST_VALUES_SHOWN = 24;
@@ -41,7 +42,7 @@ class Input {
     this.values.hidden = this.fill.value !== "values";
   }
 
-  /** The input as the protocol writes it. */
+  /** The input as the protocol writes it, as text: values that were typed stay as they were typed. */
   written() {
     const shape = this.shape.value.split(",").map((d) => d.trim()).filter((d) => d).map(Number);
     const count = shape.reduce((a, b) => a * b, 1);
@@ -49,12 +50,14 @@ class Input {
       throw new Error(`${this.declared.name}: a shape of at most ${MOST_ELEMENTS} elements is needed`);
     }
     const { name, datatype } = this.declared;
-    return { name, datatype, shape, data: this.#data(count) };
+    return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":${this.#data(count)}}`;
   }
 
-  #parsed() {
+  #typed() {
+    const text = `[${this.values.value}]`;
     try {
-      return JSON.parse(`[${this.values.value}]`);
+      JSON.parse(text);
+      return text;
     } catch {
       throw new Error(`${this.declared.name}: values with commas between them are needed, such as 1, 2, 3`);
     }
@@ -63,7 +66,7 @@ class Input {
   #data(count) {
     const { datatype } = this.declared;
     if (this.fill.value === "values") {
-      return datatype === "BYTES" ? this.values.value.split("\n") : this.#parsed();
+      return datatype === "BYTES" ? JSON.stringify(this.values.value.split("\n")) : this.#typed();
     }
     const element = {
       zeros: () => 0,
@@ -72,10 +75,10 @@ class Input {
         ? () => Number((Math.random() * 2 - 1).toFixed(4))
         : () => Math.floor(Math.random() * (datatype === "BOOL" ? 2 : 100)),
     }[this.fill.value];
-    return Array.from({ length: count }, () => {
+    return JSON.stringify(Array.from({ length: count }, () => {
       const value = element();
       return datatype === "BOOL" ? value === 1 : datatype === "BYTES" ? String(value) : value;
-    });
+    }));
   }
 }
 
@@ -111,7 +114,7 @@ export function requests(form, select, inputsElement, send, note, answer) {
   async function ask() {
     let body;
     try {
-      body = JSON.stringify({ inputs: inputs.map((input) => input.written()) });
+      body = `{"inputs":[${inputs.map((input) => input.written()).join()}]}`;
     } catch (error) {
       say(note, error.message);
       return;
@@ -125,7 +128,7 @@ export function requests(form, select, inputsElement, send, note, answer) {
         headers: { "Content-Type": "application/json", ...credentials() },
         body,
       });
-      const result = await response.json();
+      const result = parse(await response.text());
       show(response, result, performance.now() - began);
     } catch (error) {
       say(note, error.message);
@@ -193,10 +196,7 @@ function path(model) {
 }
 
 function output(tensor) {
-  const values = tensor.data.slice(0, MOST_VALUES_SHOWN)
-    .map((value) => (Number.isInteger(value) || typeof value !== "number"
-      ? value
-      : Number(value.toPrecision(6))));
+  const values = tensor.data.slice(0, MOST_VALUES_SHOWN).map(shown);
   const rest = tensor.data.length - values.length;
   return element("div", {},
     element("div", { className: "fields" },
@@ -204,6 +204,15 @@ function output(tensor) {
       element("span", { className: "quiet",
         textContent: `${tensor.datatype} [${tensor.shape.join(", ")}]` })),
     element("div", { className: "output",
-      textContent: values.map((value) => JSON.stringify(value)).join(", ")
+      textContent: values.join(", ")
         + (rest > 0 ? ` ... and ${rest} more` : "") }));
+}
+
+/** A value as JSON has it; fractions with six digits. */
+function shown(value) {
+  if (typeof value === "bigint") {
+    return String(value);
+  }
+  return JSON.stringify(
+    typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value);
 }

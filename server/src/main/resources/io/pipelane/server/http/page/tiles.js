@@ -1,4 +1,4 @@
-// The figures of the moment, each with its last two minutes.
+// The figures of the moment, each with the last two minutes that the page was seen.
 
 import { element, say } from "./dom.js";
 import { bytes, figure, time } from "./format.js";
@@ -42,7 +42,7 @@ class Tile {
     }
     const top = Math.max(...this.#values) || 1;
     const first = POINTS - this.#values.length;
-    const points = this.#values.map((v, i) => `${first + i},${(29 - (27 * v) / top).toFixed(1)}`);
+    const points = this.#values.map((v, i) => `${first + i},${Math.round(290 - (270 * v) / top) / 10}`);
     this.line.setAttribute("d", `M${points.join("L")}`);
     this.area.setAttribute("d", `M${first},30L${points.join("L")}L${POINTS - 1},30Z`);
   }

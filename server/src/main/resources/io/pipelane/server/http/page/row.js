@@ -1,0 +1,112 @@
+// A model's row in the table.
+
+import { children, element, kind, say, style, tip } from "./dom.js";
+import { bytes, figure, timeText } from "./format.js";
+
+const STATES = { READY: "good", LOADING: "busy", UNLOADING: "busy", UNAVAILABLE: "bad" };
+
+const cell = (className, ...inside) => element("td", { className, role: "cell" }, ...inside);
+
+/** Has its name from the start; the other cells are built, and brought up to date, while it is near what is seen. */
+export class Row {
+  constructor(near) {
+    this.near = near;
+    this.swatch = element("i", { className: "swatch" });
+    this.name = element("span");
+    this.reason = element("span", { className: "reason" });
+    this.element = element("tr", { role: "row" }, cell("name", this.swatch, this.name, this.reason));
+  }
+
+  /** Takes what the row is to show. */
+  take(model, rates, hue) {
+    this.model = model;
+    this.rates = rates;
+    this.hue = hue;
+    if (this.near) {
+      this.#show();
+    } else if (!this.name.firstChild) {
+      this.#showName();
+    }
+  }
+
+  /** Whether the row is near what is seen. */
+  set isNear(near) {
+    if (near && !this.near) {
+      this.#show();
+    }
+    this.near = near;
+  }
+
+  #showName() {
+    const { name, version } = this.model;
+    say(this.name, version ? `${name} / ${version}` : name);
+  }
+
+  #build() {
+    this.state = element("span");
+    this.kind = cell("kind");
+    this.bar = element("div", { className: "prefix" });
+    this.share = element("span", { className: "share" });
+    this.numbers = Array.from({ length: 6 }, () => cell("number"));
+    this.element.append(cell("", this.state), this.kind, cell("wide", this.bar, this.share), ...this.numbers);
+  }
+
+  #show() {
+    if (!this.state) {
+      this.#build();
+    }
+    const { model, rates } = this;
+    this.#showName();
+    style(this.element, "--hue", this.hue);
+    const notes = model.notes ?? [];
+    say(this.reason, model.reason || notes.join("; "));
+    tip(this.element, [model.reason, ...notes].filter((text) => text).join("\n"));
+    say(this.kind, model.class ?? "");
+    say(this.state, model.state.toLowerCase());
+    kind(this.state, `pill ${STATES[model.state]}`);
+    this.#showPrefix(model.weights, model.replicas ?? []);
+    const texts = [
+      model.weights ? bytes(model.weights.bytes) : "",
+      rates.rate > 0 ? figure(rates.rate) : "–",
+      timeText(rates.mean),
+      timeText(rates.p99),
+      timeText(rates.stall),
+      model.requests ? String(model.requests.pending) : "–",
+    ];
+    this.numbers.forEach((number, i) => say(number, texts[i]));
+  }
+
+  #showPrefix(weights, replicas) {
+    const groups = weights ? weights.group_bytes : [];
+    let begin = 0;
+    const shares = groups.map((length) => {
+      const resident = Math.min(Math.max(weights.resident_bytes - begin, 0), length);
+      begin += length;
+      return [length / weights.bytes, resident / length];
+    });
+    children(this.bar, shares,
+      () => element("i", {}, element("b", { className: "filled" })),
+      (group, [width, filled]) => {
+        style(group, "flex-grow", String(Number(width.toFixed(4))));
+        style(group.firstElementChild, "width", `${Number((100 * filled).toFixed(1))}%`);
+      });
+    kind(this.bar, weights?.arriving ? "prefix arriving" : "prefix");
+    say(this.share, weights ? [weights, ...replicas].map(described).join("; ") : "");
+  }
+}
+
+function described(weights) {
+  const share = Math.min(1, weights.bytes ? weights.resident_bytes / weights.bytes : 1);
+  const parts = [`${Math.round(100 * share)} % on ${weights.device}`];
+  if (weights.in_place_bytes > 0) {
+    const copied = weights.in_place_copied_bytes > 0 ? ", copied" : "";
+    parts.push(`${bytes(weights.in_place_bytes)} read in place${copied}`);
+  }
+  if (weights.class === "offline" && weights.resident_bytes > 0) {
+    parts.push("offline");
+  }
+  if (weights.running > 0) {
+    parts.push(`${weights.running} running`);
+  }
+  return parts.join(", ");
+}
