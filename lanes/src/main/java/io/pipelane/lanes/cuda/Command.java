@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.copy.CudaEvent;
+import io.pipelane.lanes.cuda.copy.LentLink;
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.WeightSource;
 

@@ -1,5 +1,12 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.copy.BorrowedLinks;
+import io.pipelane.lanes.cuda.copy.CopyStream;
+import io.pipelane.lanes.cuda.copy.InFlight;
+import io.pipelane.lanes.cuda.copy.LentLink;
+import io.pipelane.lanes.cuda.copy.MarkPool;
+import io.pipelane.lanes.cuda.copy.StagingBuffers;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.CompletionThread.Issued;

@@ -1,5 +1,14 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.copy.CopyStream;
+import io.pipelane.lanes.cuda.copy.CudaEvent;
+import io.pipelane.lanes.cuda.copy.InFlight;
+import io.pipelane.lanes.cuda.copy.LentLink;
+import io.pipelane.lanes.cuda.copy.MarkPool;
+import io.pipelane.lanes.cuda.copy.Progress;
+import io.pipelane.lanes.cuda.copy.PromptProgress;
+import io.pipelane.lanes.cuda.copy.StagingBuffers;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;

@@ -1,5 +1,8 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.copy.LentLink;
+import io.pipelane.lanes.cuda.worker.CudaSharedRegion;
+import io.pipelane.lanes.cuda.worker.WorkerShare;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.worker.CudaWorkerStates;
 import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -20,7 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * States in device memory, at addresses that never move. Worker processes map the same memory, see
  * {@link CudaWorkerStates}.
  */
-final class CudaStates implements DeviceStates, AutoCloseable {
+public final class CudaStates implements DeviceStates, AutoCloseable {
   /*
    * There are addresses for as much memory as the device has. Blocks are cut from them by the
    * best-fit list that lanes use. A page (a granule of the driver's) has memory while a block lies
@@ -65,11 +66,11 @@ final class CudaStates implements DeviceStates, AutoCloseable {
   }
 
   /** Pages that there are addresses for. */
-  int count() {
+  public int count() {
     return count;
   }
 
-  StateTable table() {
+  public StateTable table() {
     return table;
   }
 

@@ -6,7 +6,7 @@ import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.WorkerRegion;
 import io.pipelane.lanes.cuda.CudaExport;
-import io.pipelane.lanes.cuda.CudaWorkerDevice;
+import io.pipelane.lanes.cuda.worker.CudaWorkerDevice;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;

@@ -1,5 +1,6 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.cuda.SlotMappings;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.cpu.SlotTable;

@@ -1,9 +1,10 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.config.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;

@@ -1,5 +1,12 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.cuda.ArrivalCount;
+import io.pipelane.lanes.cuda.CudaExport;
+import io.pipelane.lanes.cuda.CudaPagePool;
+import io.pipelane.lanes.cuda.CudaStates;
+import io.pipelane.lanes.cuda.ExecutionSettings;
+import io.pipelane.lanes.cuda.PageHandover;
+import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.SlotTable;
@@ -7,7 +14,7 @@ import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 
 /** The parts of a device that are shared with worker processes beside its pages' contents. */
-final class WorkerShare implements AutoCloseable {
+public final class WorkerShare implements AutoCloseable {
   private final Releases releases = new Releases();
   private final CudaContext context;
   private final CudaPagePool pages;
@@ -16,7 +23,7 @@ final class WorkerShare implements AutoCloseable {
   private final ArrivalCount arrivals;
   private final PageHandover handover;
 
-  WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
+  public WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.context = context;
     this.pages = pages;
     this.states = states;
@@ -31,15 +38,15 @@ final class WorkerShare implements AutoCloseable {
     releases.add(handover);
   }
 
-  SlotTable slotTable() {
+  public SlotTable slotTable() {
     return slotTable;
   }
 
-  ArrivalCount arrivals() {
+  public ArrivalCount arrivals() {
     return arrivals;
   }
 
-  CudaExport export(
+  public CudaExport export(
       ExecutionSettings execution, PartialLanes partial, SharedMemory transferMemory) {
     return new CudaExport(
         ProcessHandle.current().pid(),

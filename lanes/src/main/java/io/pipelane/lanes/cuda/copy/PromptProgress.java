@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import org.jspecify.annotations.Nullable;
 
@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * A stream's progress that tells of a failure at once where waiting has shown it before. Belongs to
  * whoever enqueues on the stream.
  */
-final class PromptProgress implements Progress {
+public final class PromptProgress implements Progress {
   /*
    * What has failed is never done, nor is what was enqueued behind it. Nobody is told of that: it is
    * found by waiting for long. Of the copies of a model, hundreds may be queued then, each of which
@@ -16,7 +16,7 @@ final class PromptProgress implements Progress {
   private int failedMark;
   private @Nullable RuntimeException failure;
 
-  PromptProgress(Progress progress) {
+  public PromptProgress(Progress progress) {
     this.progress = progress;
   }
 

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -8,7 +8,7 @@ import java.util.Deque;
  * few. Those of other weights are as many as {@link StagingBuffers} has buffers. Belongs to the
  * copy thread.
  */
-final class InFlight {
+public final class InFlight {
   /*
    * A device's copies to it pass one engine, first come, first served across streams. A request's
    * inputs would wait for all the weights that were enqueued before them, a whole model's. So what
@@ -26,7 +26,7 @@ final class InFlight {
   private static final int PIECES = 2;
 
   /** What is enqueued at once when nothing is in flight. */
-  static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
+  public static final long LEAST_BYTES = PIECES * FIRST_PIECE_BYTES;
 
   private static final long TAKING_TURNS_BYTES = 3 * LentLink.PIECE_BYTES;
 
@@ -39,12 +39,12 @@ final class InFlight {
   private long bytes;
   private long sentBytes;
 
-  InFlight(Progress progress) {
+  public InFlight(Progress progress) {
     this.progress = progress;
   }
 
   /** From now on pieces stay small, and few: several links take turns. */
-  void takeTurns() {
+  public void takeTurns() {
     mostPieceBytes = LentLink.PIECE_BYTES;
     mostBytes = TAKING_TURNS_BYTES;
   }
@@ -55,7 +55,7 @@ final class InFlight {
    * @return the piece's size, at most what remains
    * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece has failed
    */
-  long awaitRoom(long remainingBytes) {
+  public long awaitRoom(long remainingBytes) {
     long piece = room(remainingBytes);
     while (piece == 0) {
       progress.require(pieces.getFirst().mark);
@@ -71,7 +71,7 @@ final class InFlight {
    * @throws io.pipelane.lanes.cuda.driver.CudaException when an earlier piece was found to have
    *     failed
    */
-  long room(long remainingBytes) {
+  public long room(long remainingBytes) {
     while (!pieces.isEmpty() && progress.reached(pieces.getFirst().mark)) {
       forgetOldest();
     }
@@ -84,7 +84,7 @@ final class InFlight {
   }
 
   /** Counts a piece that has just been enqueued. */
-  void add(long pieceBytes) {
+  public void add(long pieceBytes) {
     pieces.addLast(new Piece(progress.mark(), pieceBytes));
     bytes += pieceBytes;
     sentBytes += pieceBytes;

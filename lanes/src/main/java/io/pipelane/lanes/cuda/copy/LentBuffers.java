@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.cuda.driver.CudaContext;
@@ -13,7 +13,7 @@ import java.util.List;
  * Other devices' links that a device's copies may pass, and the stream on which everything that
  * came in over them, or over its own, has arrived. Belongs to the copy thread.
  */
-final class BorrowedLinks implements AutoCloseable {
+public final class BorrowedLinks implements AutoCloseable {
   /*
    * A copy's end must be behind its pieces on all links, and the device's own link must not wait for
    * it. So there is a stream that fetches from the lenders and waits for the own one at each end.
@@ -28,7 +28,7 @@ final class BorrowedLinks implements AutoCloseable {
   private final List<LentLink> links = new ArrayList<>();
   private int next;
 
-  BorrowedLinks(CudaContext context) {
+  public BorrowedLinks(CudaContext context) {
     try (Releases undo = new Releases()) {
       fetches = undo.add(CudaStream.open(context));
       progress = undo.add(new StreamProgress(fetches));
@@ -40,12 +40,12 @@ final class BorrowedLinks implements AutoCloseable {
     releases.add(fetches);
   }
 
-  void add(LentLink link) {
+  public void add(LentLink link) {
     links.add(link);
   }
 
   /** Whether a piece may be sent now; allocates nothing, as who waits for it asks in a loop. */
-  boolean anyIdle() {
+  public boolean anyIdle() {
     for (int i = 0; i < links.size(); i++) {
       if (links.get(i).isIdle()) {
         return true;
@@ -59,7 +59,7 @@ final class BorrowedLinks implements AutoCloseable {
    *
    * @return false when none was, and nothing was enqueued
    */
-  boolean trySend(long host, long device, long bytes) {
+  public boolean trySend(long host, long device, long bytes) {
     for (int i = 0; i < links.size(); i++) {
       LentLink link = links.get((next + i) % links.size());
       try {
@@ -77,14 +77,14 @@ final class BorrowedLinks implements AutoCloseable {
   }
 
   /** The stream behind what has been sent so far, over the device's own stream as well. */
-  CudaStream joined(CudaStream stream) {
+  public CudaStream joined(CudaStream stream) {
     stream.record(own);
     fetches.waitFor(own);
     return fetches;
   }
 
   /** How far {@link #joined} has come. */
-  StreamProgress progress() {
+  public StreamProgress progress() {
     return progress;
   }
 

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
  * Pinned memory that weights pass through when the device cannot read them where they are: one
  * buffer is filled while the device empties others. Belongs to the copy thread.
  */
-final class StagingBuffers implements AutoCloseable {
+public final class StagingBuffers implements AutoCloseable {
   private static final int BUFFERS = 4;
   private static final long BUFFER_BYTES = 8L << 20;
 
@@ -19,7 +19,7 @@ final class StagingBuffers implements AutoCloseable {
   private final int[] emptied = new int[BUFFERS]; // The stream's marks behind each buffer's copy.
   private int next;
 
-  StagingBuffers(CudaStream stream, Progress progress) {
+  public StagingBuffers(CudaStream stream, Progress progress) {
     this.stream = stream;
     this.progress = progress;
     memory = PinnedHostMemory.allocate(stream.context(), BUFFERS * BUFFER_BYTES);
@@ -30,7 +30,7 @@ final class StagingBuffers implements AutoCloseable {
    *
    * @param cancelled looked at between pieces; ends the copy early
    */
-  void copy(
+  public void copy(
       WeightSource source,
       long sourceOffset,
       long deviceAddress,

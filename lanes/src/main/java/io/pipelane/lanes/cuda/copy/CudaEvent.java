@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.completion.Completion;
 import io.pipelane.lanes.cuda.driver.CudaMark;
@@ -19,12 +19,12 @@ public final class CudaEvent implements StreamEvent {
   private final OptionalInt number;
   private @Nullable CudaMark mark;
 
-  CudaEvent() {
+  public CudaEvent() {
     number = OptionalInt.empty();
   }
 
   /** An event that the count of arrivals shows to other processes. */
-  CudaEvent(int number) {
+  public CudaEvent(int number) {
     this.number = OptionalInt.of(number);
   }
 
@@ -61,7 +61,7 @@ public final class CudaEvent implements StreamEvent {
   }
 
   /** The copy has been enqueued, and the mark behind it. */
-  void issue(CudaMark mark) {
+  public void issue(CudaMark mark) {
     synchronized (this) {
       this.mark = mark;
     }
@@ -69,7 +69,7 @@ public final class CudaEvent implements StreamEvent {
   }
 
   /** The copy is done, or has failed. */
-  void complete(@Nullable Throwable failure) {
+  public void complete(@Nullable Throwable failure) {
     issued.complete(failure); // First: what waits for `done` may take a while to hear of it.
     done.complete(failure);
     synchronized (this) {

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;

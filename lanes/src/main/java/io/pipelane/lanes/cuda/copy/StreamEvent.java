@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.driver.CudaStream;

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.cuda.driver.CudaStream;
 
@@ -10,7 +10,7 @@ import io.pipelane.lanes.cuda.driver.CudaStream;
  * @param progress how far the stream has come
  * @param prompt the same for the copy thread
  */
-record CopyStream(
+public record CopyStream(
     CudaStream stream,
     StagingBuffers staging,
     MarkPool marks,

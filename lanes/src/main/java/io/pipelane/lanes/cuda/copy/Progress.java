@@ -1,7 +1,7 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 /** How far a stream has come, told to whoever enqueues on it. */
-interface Progress {
+public interface Progress {
   /** Numbers what has been enqueued so far. */
   int mark();
 

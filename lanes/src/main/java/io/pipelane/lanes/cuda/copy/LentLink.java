@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
@@ -18,7 +18,7 @@ import java.util.function.BooleanSupplier;
  * none of its own on the way (parallel transmission, as DeepPlan has it). A piece comes into a
  * buffer there, and its receiver fetches it from the buffer. Safe for any thread.
  */
-final class LentLink implements AutoCloseable {
+public final class LentLink implements AutoCloseable {
   /*
    * Whoever has the lock enqueues on `arriving`, uses buffers and looks at them; after closing
    * there is nothing to look at. The receiver's stream writes to `emptied` behind the fetch. So
@@ -30,7 +30,7 @@ final class LentLink implements AutoCloseable {
    * What one piece has at most. Inputs of the lender that come meanwhile wait for the pieces that
    * are on the way; a copy costs some microseconds beside its bytes.
    */
-  static final long PIECE_BYTES = 4L << 20;
+  public static final long PIECE_BYTES = 4L << 20;
 
   private static final int BUFFERS = 3;
   private static final long END_NANOS = 1_000_000_000;
@@ -51,7 +51,7 @@ final class LentLink implements AutoCloseable {
    *
    * @param busy whether the lender needs its link, or is lost
    */
-  LentLink(CudaContext lender, BooleanSupplier busy) {
+  public LentLink(CudaContext lender, BooleanSupplier busy) {
     this.lender = lender;
     this.busy = busy;
     try (Releases undo = new Releases()) {
@@ -71,7 +71,7 @@ final class LentLink implements AutoCloseable {
   }
 
   /** The lender's memory that it takes. */
-  static long byteSize() {
+  public static long byteSize() {
     return BUFFERS * PIECE_BYTES;
   }
 

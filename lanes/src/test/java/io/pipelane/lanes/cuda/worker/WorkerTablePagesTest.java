@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,5 +1,7 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.cuda.ArrivalCount;
+import io.pipelane.lanes.cuda.copy.StreamEvent;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 
 /** The end of a copy that another process makes, known by its number in the count of arrivals. */

@@ -1,5 +1,7 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.cuda.PageHandover;
+import io.pipelane.lanes.cuda.StateTable;
 import io.pipelane.lanes.cuda.driver.DeviceSegment;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import io.pipelane.lanes.descriptors.UnixSocket;
@@ -10,7 +12,7 @@ import java.util.BitSet;
  * The states of a server's device as a worker process has them, to read and to write: memory that
  * outlives the process, mapped when a run first needs it. Safe for any thread.
  */
-final class CudaWorkerStates {
+public final class CudaWorkerStates {
   /*
    * What a run needs was in the table before the run was told of, and stays there until it is over.
    * A page whose number is another's by now, or nobody's, is in no run.

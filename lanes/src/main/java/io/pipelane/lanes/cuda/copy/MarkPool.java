@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.copy;
 
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaMark;
@@ -6,20 +6,20 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** Marks that are used again. Safe for any thread. */
-final class MarkPool implements AutoCloseable {
+public final class MarkPool implements AutoCloseable {
   private final CudaContext context;
   private final Queue<CudaMark> free = new ConcurrentLinkedQueue<>();
 
-  MarkPool(CudaContext context) {
+  public MarkPool(CudaContext context) {
     this.context = context;
   }
 
-  CudaMark take() {
+  public CudaMark take() {
     CudaMark mark = free.poll();
     return mark == null ? CudaMark.untimed(context) : mark;
   }
 
-  void giveBack(CudaMark mark) {
+  public void giveBack(CudaMark mark) {
     free.add(mark);
   }
 

@@ -1,5 +1,15 @@
-package io.pipelane.lanes.cuda;
+package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.cuda.ArrivalCount;
+import io.pipelane.lanes.cuda.AwakeTime;
+import io.pipelane.lanes.cuda.CudaEphemeralRegion;
+import io.pipelane.lanes.cuda.CudaExport;
+import io.pipelane.lanes.cuda.CudaHeap;
+import io.pipelane.lanes.cuda.GrowingMemory;
+import io.pipelane.lanes.cuda.PageHandover;
+import io.pipelane.lanes.cuda.PartialLanes;
+import io.pipelane.lanes.cuda.SessionDevice;
+import io.pipelane.lanes.cuda.StateTable;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
