@@ -1,5 +1,8 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.CompletionThread.Issued;
 import io.pipelane.lanes.cuda.copy.BorrowedLinks;
 import io.pipelane.lanes.cuda.copy.CopyStream;
 import io.pipelane.lanes.cuda.copy.InFlight;
@@ -7,9 +10,6 @@ import io.pipelane.lanes.cuda.copy.LentLink;
 import io.pipelane.lanes.cuda.copy.MarkPool;
 import io.pipelane.lanes.cuda.copy.StagingBuffers;
 import io.pipelane.lanes.cuda.copy.StreamProgress;
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cuda.CompletionThread.Issued;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;

@@ -1,9 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.cuda.worker.CudaWorkerStates;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.allocation.FreeList;
@@ -12,6 +11,7 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.DeviceSegment;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.lanes.cuda.worker.CudaWorkerStates;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;

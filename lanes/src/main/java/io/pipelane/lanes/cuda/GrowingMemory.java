@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.util.Arrays;

@@ -1,6 +1,5 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.lanes.cuda.copy.InFlight;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import java.util.BitSet;
 

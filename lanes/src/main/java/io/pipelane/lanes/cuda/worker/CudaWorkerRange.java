@@ -1,9 +1,9 @@
 package io.pipelane.lanes.cuda.worker;
 
-import io.pipelane.lanes.cuda.SlotMappings;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.cpu.SlotTable;
+import io.pipelane.lanes.cuda.SlotMappings;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.Mappings;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;

@@ -1,5 +1,8 @@
 package io.pipelane.lanes.cuda.worker;
 
+import io.pipelane.lanes.Releases;
+import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.ArrivalCount;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.CudaPagePool;
@@ -7,9 +10,6 @@ import io.pipelane.lanes.cuda.CudaStates;
 import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.cuda.PageHandover;
 import io.pipelane.lanes.cuda.PartialLanes;
-import io.pipelane.lanes.Releases;
-import io.pipelane.lanes.cpu.SharedMemory;
-import io.pipelane.lanes.cpu.SlotTable;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 
@@ -23,7 +23,8 @@ public final class WorkerShare implements AutoCloseable {
   private final ArrivalCount arrivals;
   private final PageHandover handover;
 
-  public WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
+  public WorkerShare(
+      CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.context = context;
     this.pages = pages;
     this.states = states;

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.lanes.cuda.CudaDevice;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.GpuTests;
