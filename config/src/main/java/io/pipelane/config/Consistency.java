@@ -1,5 +1,14 @@
 package io.pipelane.config;
 
+import io.pipelane.config.section.DeviceConfig;
+import io.pipelane.config.section.PlacementConfig;
+import io.pipelane.config.section.SecurityConfig;
+import io.pipelane.config.section.SharingConfig;
+import io.pipelane.config.section.TracingConfig;
+import io.pipelane.config.section.WorkersConfig;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
+import io.pipelane.config.value.Thresholds;
 import java.time.Duration;
 import java.util.Set;
 

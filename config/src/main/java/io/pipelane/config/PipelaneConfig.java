@@ -1,5 +1,24 @@
 package io.pipelane.config;
 
+import io.pipelane.config.section.DeviceConfig;
+import io.pipelane.config.section.HostTierConfig;
+import io.pipelane.config.section.HostsConfig;
+import io.pipelane.config.section.ImportConfig;
+import io.pipelane.config.section.JobsConfig;
+import io.pipelane.config.section.LinkConfig;
+import io.pipelane.config.section.LoggingConfig;
+import io.pipelane.config.section.PlacementConfig;
+import io.pipelane.config.section.QueueConfig;
+import io.pipelane.config.section.RepositoryConfig;
+import io.pipelane.config.section.ResidencyConfig;
+import io.pipelane.config.section.RuntimeConfig;
+import io.pipelane.config.section.SchedulingConfig;
+import io.pipelane.config.section.SecurityConfig;
+import io.pipelane.config.section.ServerConfig;
+import io.pipelane.config.section.SharingConfig;
+import io.pipelane.config.section.SwitchingConfig;
+import io.pipelane.config.section.TracingConfig;
+import io.pipelane.config.section.WorkersConfig;
 import java.util.Map;
 
 /** Everything that can be set, one record per area; see {@link Settings} for the keys. */

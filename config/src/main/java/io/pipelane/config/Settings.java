@@ -1,5 +1,6 @@
 package io.pipelane.config;
 
+import io.pipelane.config.section.Key;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;

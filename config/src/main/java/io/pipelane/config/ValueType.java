@@ -1,5 +1,17 @@
 package io.pipelane.config;
 
+import io.pipelane.config.value.Addresses;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
+import io.pipelane.config.value.DurationText;
+import io.pipelane.config.value.HostName;
+import io.pipelane.config.value.ModelName;
+import io.pipelane.config.value.Percentages;
+import io.pipelane.config.value.ProcessorList;
+import io.pipelane.config.value.Ratio;
+import io.pipelane.config.value.Text;
+import io.pipelane.config.value.Thresholds;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,7 +29,7 @@ import java.util.stream.Collectors;
  * @param reader throws {@link IllegalArgumentException} for text that is no such value
  * @param magnitude the amount that a range compares; unused where no range is declared
  */
-record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> magnitude) {
+public record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> magnitude) {
   private static final ValueType<Integer> WHOLE_NUMBER =
       new ValueType<>("a whole number", Integer::valueOf, Integer::longValue);
   private static final ValueType<ByteSize> SIZE =
@@ -33,7 +45,8 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
   private static final ValueType<Text> TEXT = unranged("a text of up to 255 characters", Text::new);
   private static final ValueType<URI> ADDRESS =
       unranged(
-          "a URL that begins with http:// or https://, without user:password@", ValueType::address);
+          "a URL that begins with http:// or https://, without user:password@",
+          Addresses::parseUrl);
   private static final ValueType<Addresses> ADDRESSES =
       unranged(
           "URLs that begin with http:// or https://, without user:password@, with commas between them",
@@ -109,25 +122,6 @@ record ValueType<T>(String form, Function<String, T> reader, ToLongFunction<T> m
       throw new IllegalArgumentException("an empty path");
     }
     return Path.of(text);
-  }
-
-  /**
-   * An address of HTTP, with a host, and a port that can be or none. Who asks is not named in it:
-   * nothing would be done with that, and a configuration is printed.
-   */
-  static URI address(String text) {
-    URI address = URI.create(text);
-    if (!text.matches("https?://.*") || address.getHost() == null) {
-      throw new IllegalArgumentException("not a URL of HTTP");
-    }
-    if (address.getUserInfo() != null) {
-      throw new IllegalArgumentException("a URL that names who asks");
-    }
-    if (address.getPort() == 0 || address.getPort() > ServerConfig.LARGEST_PORT) {
-      throw new IllegalArgumentException(
-          "a port that is not from 1 to " + ServerConfig.LARGEST_PORT);
-    }
-    return address;
   }
 
   private static boolean yesOrNo(String text) {

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
+import io.pipelane.config.value.DurationText;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package io.pipelane.demo;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.DeviceConfig;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.section.DeviceConfig;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

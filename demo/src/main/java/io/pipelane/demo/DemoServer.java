@@ -1,6 +1,6 @@
 package io.pipelane.demo;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
 import io.pipelane.lanes.process.WorkersOverview;

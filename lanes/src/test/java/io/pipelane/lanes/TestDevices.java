@@ -3,8 +3,8 @@ package io.pipelane.lanes;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuSessionFactory;

@@ -1,7 +1,7 @@
 package io.pipelane.lanes;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.config.section.WorkersConfig.SwitchOn;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cpu.ProcessPriority;
 import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.WorkerCrew;

@@ -1,8 +1,8 @@
 package io.pipelane.server;
 
-import io.pipelane.config.ImportConfig;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.RepositoryConfig;
+import io.pipelane.config.section.ImportConfig;
+import io.pipelane.config.section.RepositoryConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.ImportTarget;

@@ -1,7 +1,7 @@
 package io.pipelane.server;
 
-import io.pipelane.config.Addresses;
-import io.pipelane.config.ServerConfig;
+import io.pipelane.config.section.ServerConfig;
+import io.pipelane.config.value.Addresses;
 import io.pipelane.server.grpc.GrpcSettings;
 import io.pipelane.server.http.HttpSettings;
 import io.pipelane.server.net.Tls;

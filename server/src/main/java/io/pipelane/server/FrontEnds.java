@@ -1,6 +1,6 @@
 package io.pipelane.server;
 
-import io.pipelane.config.ServerConfig;
+import io.pipelane.config.section.ServerConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.device.OpenParts;
 import io.pipelane.server.grpc.GrpcServer;

@@ -1,9 +1,9 @@
 package io.pipelane.server;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SecurityConfig;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.TracingConfig;
+import io.pipelane.config.section.SecurityConfig;
+import io.pipelane.config.section.TracingConfig;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.OrphanedChildren;
 import io.pipelane.modelstore.importing.ImportSettings;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher;
 
-import io.pipelane.config.SharingConfig;
+import io.pipelane.config.section.SharingConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.execution.DeviceMemory;

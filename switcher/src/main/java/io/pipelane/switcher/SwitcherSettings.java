@@ -1,10 +1,10 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
-import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SharingConfig;
-import io.pipelane.config.SharingConfig.Protection;
+import io.pipelane.config.section.ResidencyConfig;
+import io.pipelane.config.section.SchedulingConfig;
+import io.pipelane.config.section.SharingConfig;
+import io.pipelane.config.section.SharingConfig.Protection;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.memory.ResidencySettings;

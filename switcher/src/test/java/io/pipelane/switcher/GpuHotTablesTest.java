@@ -3,8 +3,8 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.lanes.cuda.CudaHostMemory;
 import io.pipelane.lanes.execution.TestImports;

@@ -3,11 +3,11 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.PlacementConfig;
-import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.section.PlacementConfig;
+import io.pipelane.config.section.PlacementConfig.Routing;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;

@@ -3,10 +3,10 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.PlacementConfig;
-import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.section.PlacementConfig;
+import io.pipelane.config.section.PlacementConfig.Routing;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;

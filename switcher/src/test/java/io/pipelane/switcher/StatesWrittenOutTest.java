@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cuda.CudaDevice;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
-import io.pipelane.config.PlacementConfig;
-import io.pipelane.config.PlacementConfig.Routing;
+import io.pipelane.config.section.PlacementConfig;
+import io.pipelane.config.section.PlacementConfig.Routing;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;

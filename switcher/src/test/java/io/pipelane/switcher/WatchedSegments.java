@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;

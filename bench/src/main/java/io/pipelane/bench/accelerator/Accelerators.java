@@ -1,8 +1,8 @@
 package io.pipelane.bench.accelerator;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.lanes.calibration.Calibrator;
 import java.nio.file.Path;
 import java.util.function.UnaryOperator;

@@ -1,7 +1,7 @@
 package io.pipelane.bench.accelerator;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.CpuProbe;

@@ -1,6 +1,6 @@
 package io.pipelane.bench.accelerator;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.CudaProbe;

@@ -3,7 +3,7 @@ package io.pipelane.bench.density;
 import io.pipelane.bench.measure.Medians;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import io.pipelane.switcher.grouping.ContendedRun;
 import io.pipelane.switcher.grouping.Contention;
 import io.pipelane.switcher.grouping.Grouping.Group;

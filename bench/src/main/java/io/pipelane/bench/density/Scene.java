@@ -2,8 +2,8 @@ package io.pipelane.bench.density;
 
 import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
-import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.config.section.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;

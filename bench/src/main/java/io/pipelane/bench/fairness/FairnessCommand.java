@@ -8,7 +8,7 @@ import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.salus.SimulationOptions;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

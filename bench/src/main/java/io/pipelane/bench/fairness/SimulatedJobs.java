@@ -4,7 +4,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workload;
 import io.pipelane.bench.salus.Workloads;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobRecord;
 import io.pipelane.switcher.jobs.JobSimulator;

@@ -8,7 +8,7 @@ import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.memory.Ledger;

@@ -4,7 +4,7 @@ import io.pipelane.bench.accelerator.AcceleratorOptions;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.model.AskedModels;
 import io.pipelane.bench.model.FolderOptions;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.DeviceSelection;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -3,7 +3,7 @@ package io.pipelane.bench.live;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.model.ModelCopies;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,7 +8,7 @@ import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.DeviceSelection;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;

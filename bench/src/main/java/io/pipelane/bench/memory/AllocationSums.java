@@ -3,7 +3,7 @@ package io.pipelane.bench.memory;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.execution.AllocationSizes;
 import io.pipelane.lanes.execution.AllocationSizes.Purpose;
 import io.pipelane.switcher.memory.Ledger;

@@ -10,7 +10,7 @@ import io.pipelane.bench.model.ModelCopies;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;

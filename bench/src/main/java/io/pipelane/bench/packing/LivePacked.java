@@ -10,7 +10,7 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.simulator.TracedUse;

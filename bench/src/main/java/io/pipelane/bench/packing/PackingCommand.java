@@ -6,7 +6,7 @@ import io.pipelane.bench.live.LiveServers;
 import io.pipelane.bench.report.ReportOptions;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -5,7 +5,7 @@ import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

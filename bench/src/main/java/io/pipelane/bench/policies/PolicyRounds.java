@@ -10,7 +10,7 @@ import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.policies.PolicyMix.Part;
 import io.pipelane.bench.report.Results;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.simulator.QueueSimulator;
 import io.pipelane.switcher.simulator.TracedUse;

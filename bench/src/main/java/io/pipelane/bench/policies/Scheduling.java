@@ -1,6 +1,6 @@
 package io.pipelane.bench.policies;
 
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import java.util.Map;
 
 /**

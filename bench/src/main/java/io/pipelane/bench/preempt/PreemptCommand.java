@@ -9,7 +9,7 @@ import io.pipelane.bench.report.BenchOptions;
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
-import io.pipelane.config.WorkersConfig.Isolation;
+import io.pipelane.config.section.WorkersConfig.Isolation;
 import io.pipelane.modelstore.ModelVersion;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.pipelane.bench.residency;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
 import java.util.List;

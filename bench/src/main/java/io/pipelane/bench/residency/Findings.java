@@ -1,6 +1,6 @@
 package io.pipelane.bench.residency;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -7,7 +7,7 @@ import io.pipelane.bench.residency.Findings.PrefixRow;
 import io.pipelane.bench.residency.Findings.PrefixStall;
 import io.pipelane.bench.residency.Findings.Scene;
 import io.pipelane.bench.residency.Findings.SweepPoint;
-import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import io.pipelane.switcher.simulator.Replay;
 import io.pipelane.switcher.simulator.SimulatedModel;
 import io.pipelane.switcher.simulator.TracedUse;

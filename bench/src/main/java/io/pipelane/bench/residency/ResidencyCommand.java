@@ -2,7 +2,7 @@ package io.pipelane.bench.residency;
 
 import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.Provenance;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -6,7 +6,7 @@ import io.pipelane.bench.residency.Findings.PolicyRow;
 import io.pipelane.bench.residency.Findings.PrefixRow;
 import io.pipelane.bench.residency.Findings.PrefixStall;
 import io.pipelane.bench.residency.Findings.Scene;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

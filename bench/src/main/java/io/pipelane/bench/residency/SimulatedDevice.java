@@ -1,6 +1,6 @@
 package io.pipelane.bench.residency;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.residency.PrefixPlanner;

@@ -2,7 +2,7 @@ package io.pipelane.bench.residency;
 
 import io.pipelane.bench.plot.LinePlot;
 import io.pipelane.bench.residency.Findings.SweepPoint;
-import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

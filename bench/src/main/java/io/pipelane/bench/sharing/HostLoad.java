@@ -1,6 +1,6 @@
 package io.pipelane.bench.sharing;
 
-import io.pipelane.config.ProcessorList;
+import io.pipelane.config.value.ProcessorList;
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import java.util.List;

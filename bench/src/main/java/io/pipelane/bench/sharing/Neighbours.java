@@ -1,6 +1,6 @@
 package io.pipelane.bench.sharing;
 
-import io.pipelane.config.SharingConfig;
+import io.pipelane.config.section.SharingConfig;
 import io.pipelane.lanes.monitor.HostMemory;
 import io.pipelane.switcher.sharing.Sharing;
 import java.util.Map;

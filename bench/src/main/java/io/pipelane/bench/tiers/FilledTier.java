@@ -1,6 +1,6 @@
 package io.pipelane.bench.tiers;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cpu.FilledMemory;
 import io.pipelane.lanes.cpu.RecycledMemory;
 import io.pipelane.modelstore.WeightSource;

@@ -11,7 +11,7 @@ import io.pipelane.bench.salus.JobTimes;
 import io.pipelane.bench.salus.JobTrace;
 import io.pipelane.bench.salus.SimulationOptions;
 import io.pipelane.bench.salus.Workloads;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import java.io.IOException;
 import java.nio.file.Path;

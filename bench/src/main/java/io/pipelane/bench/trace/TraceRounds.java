@@ -3,7 +3,7 @@ package io.pipelane.bench.trace;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.salus.JobTimes;
 import io.pipelane.bench.salus.SimulationOptions;
-import io.pipelane.config.SchedulingConfig.Policy;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.switcher.jobs.JobHistory;
 import io.pipelane.switcher.jobs.JobSimulator;
 import io.pipelane.switcher.jobs.SimulatedJob;

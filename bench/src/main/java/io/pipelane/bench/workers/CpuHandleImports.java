@@ -1,8 +1,8 @@
 package io.pipelane.bench.workers;
 
 import io.pipelane.bench.measure.Timing;
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuDevice;

@@ -1,6 +1,6 @@
 package io.pipelane.bench.workers;
 
-import io.pipelane.config.DeviceSelection;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import java.util.ArrayList;
 import java.util.List;

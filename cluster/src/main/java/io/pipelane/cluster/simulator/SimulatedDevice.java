@@ -1,7 +1,7 @@
 package io.pipelane.cluster.simulator;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig;
+import io.pipelane.config.section.SharingConfig;
 import io.pipelane.switcher.sharing.DeviceLoad;
 import io.pipelane.switcher.sharing.LaunchThrottle;
 import io.pipelane.switcher.sharing.SharingMetric;

@@ -1,7 +1,7 @@
 package io.pipelane.demo.report;
 
 import com.google.errorprone.annotations.FormatMethod;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.demo.plain.Reference;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.pipelane.demo.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.demo.plain.Reference;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cpu;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.allocation.FreeList;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cpu;
 
-import io.pipelane.config.Bandwidth;
+import io.pipelane.config.value.Bandwidth;
 import java.util.function.BooleanSupplier;
 
 /**

@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cpu;
 
-import io.pipelane.config.ProcessorList;
+import io.pipelane.config.value.ProcessorList;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;

@@ -2,9 +2,9 @@ package io.pipelane.lanes.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.allocation.FreeList;
 import io.pipelane.modelstore.host.HostMemory;

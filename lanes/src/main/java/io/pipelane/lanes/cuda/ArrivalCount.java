@@ -12,7 +12,7 @@ import java.lang.invoke.VarHandle;
  * The count of copies of weights that have ended, in memory that every process has pinned. The copy
  * stream counts by itself, and streams of other processes wait for a number by themselves.
  */
-final class ArrivalCount implements AutoCloseable {
+public final class ArrivalCount implements AutoCloseable {
   private static final VarHandle COUNT = JAVA_INT.varHandle();
   private static final long BYTES = 4096;
 
@@ -30,16 +30,16 @@ final class ArrivalCount implements AutoCloseable {
   }
 
   /** A count that begins with 0. */
-  static ArrivalCount create(CudaContext context) {
+  public static ArrivalCount create(CudaContext context) {
     return new ArrivalCount(context, SharedMemory.allocate("pipelane-arrivals", BYTES));
   }
 
   /** Another process's. */
-  static ArrivalCount open(CudaContext context, long process, int descriptor) {
+  public static ArrivalCount open(CudaContext context, long process, int descriptor) {
     return new ArrivalCount(context, SharedMemory.open(process, descriptor, BYTES));
   }
 
-  int descriptor() {
+  public int descriptor() {
     return memory.descriptor();
   }
 
@@ -49,11 +49,11 @@ final class ArrivalCount implements AutoCloseable {
   }
 
   /** Lets the stream wait until the count has come to a number. */
-  void await(CudaStream stream, int number) {
+  public void await(CudaStream stream, int number) {
     stream.awaitAtLeast(pinned.address(), number);
   }
 
-  boolean hasReached(int number) {
+  public boolean hasReached(int number) {
     return (int) COUNT.getVolatile(memory.segment(), 0L) - number >= 0;
   }
 

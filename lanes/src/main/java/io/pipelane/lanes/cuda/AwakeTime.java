@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cuda;
 
 /** The time that a lane's thread stays awake for what should come at any moment. */
-final class AwakeTime {
+public final class AwakeTime {
   /** A core that has fallen asleep takes some tens of microseconds to be back. */
   private static final long NANOS = 250_000;
 
@@ -10,7 +10,7 @@ final class AwakeTime {
 
   private AwakeTime() {}
 
-  static long nanos() {
+  public static long nanos() {
     return Runtime.getRuntime().availableProcessors() < LEAST_PROCESSORS ? 0 : NANOS;
   }
 }

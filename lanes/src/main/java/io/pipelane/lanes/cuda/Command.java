@@ -1,6 +1,8 @@
 package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.completion.Completion;
+import io.pipelane.lanes.cuda.copy.CudaEvent;
+import io.pipelane.lanes.cuda.copy.LentLink;
 import io.pipelane.modelstore.WeightSource;
 
 /** A command to the copy thread, which carries them out in the order of asking. */

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda;
 
+import io.pipelane.lanes.cuda.copy.MarkPool;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
@@ -18,6 +18,7 @@ import io.pipelane.lanes.allocation.ElsewhereHeap;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.PublishedSlots;
 import io.pipelane.lanes.cpu.SharedMemory;
+import io.pipelane.lanes.cuda.copy.LentLink;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaException;
@@ -25,6 +26,8 @@ import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.HostReader;
 import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.lanes.cuda.worker.CudaSharedRegion;
+import io.pipelane.lanes.cuda.worker.WorkerShare;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -26,7 +26,7 @@ public final class CudaEphemeralRegion extends BlockRegion {
    * @param percent of the device's multiprocessors, which its stream keeps to
    * @param urgent whether the work of a stream that has all of them goes before that of others
    */
-  CudaEphemeralRegion(
+  public CudaEphemeralRegion(
       CudaContext context,
       VirtualMemory virtualMemory,
       long maximumBytes,
@@ -63,7 +63,7 @@ public final class CudaEphemeralRegion extends BlockRegion {
   }
 
   /** What the device gives for the region at present: the limit in whole granules. */
-  long byteSize() {
+  public long byteSize() {
     return memory.byteSize();
   }
 

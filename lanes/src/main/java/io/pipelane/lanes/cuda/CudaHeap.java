@@ -9,7 +9,7 @@ import io.pipelane.lanes.allocation.OwnedMemory;
  * Blocks of device memory that grows with what is allocated, and shrinks where its end is free.
  * Work on the device must be done with a block before it is released.
  */
-final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
+public final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
   /** What is left free at the end before memory is given back: neighbours may soon ask again. */
   private static final long SLACK_BYTES = 32L << 20;
 
@@ -17,7 +17,7 @@ final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
   private final FreeList blocks = new FreeList();
   private long capacity;
 
-  CudaHeap(GrowingMemory memory) {
+  public CudaHeap(GrowingMemory memory) {
     this.memory = memory;
   }
 
@@ -44,7 +44,7 @@ final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
   }
 
   /** What the device gives for it at present. */
-  long byteSize() {
+  public long byteSize() {
     return memory.byteSize();
   }
 

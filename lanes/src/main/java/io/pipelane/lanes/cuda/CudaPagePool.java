@@ -5,7 +5,7 @@ import io.pipelane.lanes.allocation.LentPages;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 
 /** Pages that are device memory of their own, each with a handle that it is mapped by. */
-final class CudaPagePool implements AutoCloseable {
+public final class CudaPagePool implements AutoCloseable {
   private final VirtualMemory memory;
   private final LentPages lent;
   private final long[] handles;
@@ -25,7 +25,7 @@ final class CudaPagePool implements AutoCloseable {
     }
   }
 
-  LentPages lent() {
+  public LentPages lent() {
     return lent;
   }
 
@@ -33,7 +33,7 @@ final class CudaPagePool implements AutoCloseable {
     return handles.length * lent.pageBytes();
   }
 
-  int count() {
+  public int count() {
     return handles.length;
   }
 

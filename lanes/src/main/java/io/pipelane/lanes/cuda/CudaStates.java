@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.allocation.FreeList;
@@ -11,6 +11,7 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.DeviceSegment;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
+import io.pipelane.lanes.cuda.worker.CudaWorkerStates;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
@@ -20,7 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * States in device memory, at addresses that never move. Worker processes map the same memory, see
  * {@link CudaWorkerStates}.
  */
-final class CudaStates implements DeviceStates, AutoCloseable {
+public final class CudaStates implements DeviceStates, AutoCloseable {
   /*
    * There are addresses for as much memory as the device has. Blocks are cut from them by the
    * best-fit list that lanes use. A page (a granule of the driver's) has memory while a block lies
@@ -65,11 +66,11 @@ final class CudaStates implements DeviceStates, AutoCloseable {
   }
 
   /** Pages that there are addresses for. */
-  int count() {
+  public int count() {
     return count;
   }
 
-  StateTable table() {
+  public StateTable table() {
     return table;
   }
 

@@ -1,8 +1,8 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 import java.util.Arrays;
@@ -11,7 +11,7 @@ import java.util.Arrays;
  * A fixed range of device addresses with memory from its beginning up to a size that changes, in
  * granules. Belongs to one thread at a time.
  */
-final class GrowingMemory implements AutoCloseable {
+public final class GrowingMemory implements AutoCloseable {
   private final VirtualMemory memory;
   private final long granuleBytes;
   private final long reservedBytes;
@@ -20,7 +20,7 @@ final class GrowingMemory implements AutoCloseable {
   private volatile int granules;
 
   /** Reserves addresses for {@code maximumBytes}, without memory. */
-  GrowingMemory(VirtualMemory memory, long maximumBytes) {
+  public GrowingMemory(VirtualMemory memory, long maximumBytes) {
     this.memory = memory;
     this.granuleBytes = memory.granularity();
     this.reservedBytes = roundedUp(maximumBytes);

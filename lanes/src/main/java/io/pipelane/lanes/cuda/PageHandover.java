@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
  * The server that hands device memory to worker processes as file descriptors. Pages of weights are
  * handed over when the workers start, all of them, and pages of states as their runs need them.
  */
-final class PageHandover implements AutoCloseable {
+public final class PageHandover implements AutoCloseable {
   /*
    * Descriptors are open for as long as one message takes, so that a device of ten thousand pages
    * needs no more of them than any other. A connection is for one question. The question is sent at
@@ -39,7 +39,7 @@ final class PageHandover implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
-  PageHandover(VirtualMemory memory, CudaPagePool pages, CudaStates states) {
+  public PageHandover(VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.memory = memory;
     this.pages = pages;
     this.states = states;
@@ -47,7 +47,7 @@ final class PageHandover implements AutoCloseable {
   }
 
   /** What to ask at. */
-  String name() {
+  public String name() {
     return name;
   }
 
@@ -109,7 +109,7 @@ final class PageHandover implements AutoCloseable {
   }
 
   /** Asks for all pages of weights; answers their handles in this process. */
-  static long[] takeWeights(VirtualMemory memory, String name, int pages) {
+  public static long[] takeWeights(VirtualMemory memory, String name, int pages) {
     long[] handles = new long[pages];
     for (int first = 0; first < pages; first += UnixSocket.MOST_DESCRIPTORS) {
       int count = Math.min(UnixSocket.MOST_DESCRIPTORS, pages - first);
@@ -122,7 +122,7 @@ final class PageHandover implements AutoCloseable {
    * Asks for some pages of states, at most {@link UnixSocket#MOST_DESCRIPTORS}; answers their
    * handles in this process.
    */
-  static long[] takeStates(VirtualMemory memory, String name, int first, int count) {
+  public static long[] takeStates(VirtualMemory memory, String name, int first, int count) {
     return take(memory, name, STATES, first, count);
   }
 

@@ -23,16 +23,16 @@ public record PartialLanes(int first, List<Integer> percents) {
   }
 
   /** Whether there are any. */
-  boolean areAny() {
+  public boolean areAny() {
     return !percents.isEmpty();
   }
 
-  boolean contains(int lane) {
+  public boolean contains(int lane) {
     return lane >= first && lane < first + percents.size();
   }
 
   /** What a lane keeps to, in percent; 100 for one that has the whole device. */
-  int percent(int lane) {
+  public int percent(int lane) {
     return contains(lane) ? percents.get(lane - first) : CudaEphemeralRegion.WHOLE;
   }
 

@@ -7,7 +7,7 @@ import java.util.BitSet;
  * The actual and the planned memory under the slots of one range: brings the one to the other,
  * where and when it is told. Belongs to the copy thread.
  */
-final class SlotMappings {
+public final class SlotMappings {
   /*
    * `planned` is what the range's owner has asked for in the commands carried out so far, `actual`
    * what the driver has done. Each is a handle of memory, 0 for none. As they may differ, unmapping
@@ -48,7 +48,7 @@ final class SlotMappings {
   }
 
   /** Mappings of memory that is for reading only. */
-  static SlotMappings forReading(Mappings memory, long address, long pageBytes, int slots) {
+  public static SlotMappings forReading(Mappings memory, long address, long pageBytes, int slots) {
     Zeroing refused =
         (at, bytes) -> {
           throw new IllegalStateException("memory for reading cannot be zeroed");
@@ -57,7 +57,7 @@ final class SlotMappings {
   }
 
   /** Notes what should lie under a slot: a page's handle, or 0. */
-  void plan(int slot, long handle) {
+  public void plan(int slot, long handle) {
     plan(slot, handle, false);
   }
 
@@ -66,7 +66,7 @@ final class SlotMappings {
    *
    * @param zeroed whether the page is to be zeroed before it is settled
    */
-  void plan(int slot, long handle, boolean zeroed) {
+  public void plan(int slot, long handle, boolean zeroed) {
     unsettled -= isSettled(slot) ? 0 : 1;
     planned[slot] = handle;
     unzeroed.set(slot, zeroed);
@@ -86,7 +86,7 @@ final class SlotMappings {
    *
    * @throws io.pipelane.lanes.cuda.driver.CudaException and the slot is left for another time
    */
-  void settle(int first, int end) {
+  public void settle(int first, int end) {
     if (unsettled == 0) {
       return;
     }
@@ -103,7 +103,7 @@ final class SlotMappings {
   }
 
   /** Settles everything. */
-  void settle() {
+  public void settle() {
     settle(0, planned.length);
   }
 
@@ -140,7 +140,7 @@ final class SlotMappings {
   }
 
   /** Takes everything away. */
-  void clear() {
+  public void clear() {
     for (int slot = 0; slot < planned.length; slot++) {
       plan(slot, 0);
     }

@@ -10,7 +10,7 @@ import java.lang.invoke.VarHandle;
  * states: a number that no other has had, or 0. One process writes; a reader sees what was put
  * there before whatever told him to look.
  */
-final class StateTable implements AutoCloseable {
+public final class StateTable implements AutoCloseable {
   /** In front of the pages' numbers stands how often one has changed. */
   private static final int CHANGES = 0;
 
@@ -30,7 +30,7 @@ final class StateTable implements AutoCloseable {
   }
 
   /** Another process's. */
-  static StateTable open(long process, int descriptor, int pages) {
+  public static StateTable open(long process, int descriptor, int pages) {
     return new StateTable(SharedMemory.open(process, descriptor, bytes(pages)));
   }
 
@@ -39,7 +39,7 @@ final class StateTable implements AutoCloseable {
     return Math.ceilDiv((1L + pages) * Integer.BYTES, SYSTEM_PAGE_BYTES) * SYSTEM_PAGE_BYTES;
   }
 
-  int descriptor() {
+  public int descriptor() {
     return memory.descriptor();
   }
 
@@ -48,11 +48,11 @@ final class StateTable implements AutoCloseable {
     put(CHANGES, changes() + 1);
   }
 
-  int number(int page) {
+  public int number(int page) {
     return get(1L + page);
   }
 
-  int changes() {
+  public int changes() {
     return get(CHANGES);
   }
 

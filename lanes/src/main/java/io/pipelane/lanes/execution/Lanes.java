@@ -1,8 +1,8 @@
 package io.pipelane.lanes.execution;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import java.util.List;

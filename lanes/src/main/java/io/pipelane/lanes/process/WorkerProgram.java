@@ -1,6 +1,6 @@
 package io.pipelane.lanes.process;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.nio.file.Path;
 
 /**

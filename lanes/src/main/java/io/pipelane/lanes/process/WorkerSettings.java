@@ -1,6 +1,6 @@
 package io.pipelane.lanes.process;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.config.section.WorkersConfig.SwitchOn;
 
 /**
  * The settings of worker processes.

@@ -3,7 +3,7 @@ package io.pipelane.lanes.cpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
+import io.pipelane.config.value.Bandwidth;
 import org.junit.jupiter.api.Test;
 
 class LinkThrottleTest {

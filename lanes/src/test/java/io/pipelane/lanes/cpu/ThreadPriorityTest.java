@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.pipelane.config.ProcessorList;
+import io.pipelane.config.value.ProcessorList;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

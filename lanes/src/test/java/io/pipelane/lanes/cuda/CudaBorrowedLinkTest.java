@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BorrowedLinkContract;
 import io.pipelane.lanes.Device;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.Device;
@@ -17,6 +17,7 @@ import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.HeldSource;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.cuda.copy.CudaEvent;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.lanes.cuda.driver.CudaStream;

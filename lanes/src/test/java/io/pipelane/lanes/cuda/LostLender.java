@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cuda;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.cuda.driver.CudaContext;

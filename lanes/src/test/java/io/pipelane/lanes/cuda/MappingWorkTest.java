@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.cuda.copy.CudaEvent;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.config.section.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;

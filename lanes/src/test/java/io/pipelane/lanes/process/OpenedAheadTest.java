@@ -3,7 +3,7 @@ package io.pipelane.lanes.process;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.config.section.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.pipelane.config.WorkersConfig.SwitchOn;
+import io.pipelane.config.section.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;

@@ -1,6 +1,6 @@
 package io.pipelane.loadgen.request;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.loadgen.file.FilesRead;

@@ -2,7 +2,7 @@ package io.pipelane.modelstore.host;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.pipelane.modelstore.importing;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.graph.CutSettings;
 import java.nio.file.Path;

@@ -3,9 +3,9 @@ package io.pipelane.modelstore.importing;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.runtime.MadeUpNumbers;
 import io.pipelane.runtime.OrtEnvironment;
 import io.pipelane.runtime.OrtTensor;

@@ -1,8 +1,8 @@
 package io.pipelane.modelstore.importing;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.runtime.GateListener;
 import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtSession;

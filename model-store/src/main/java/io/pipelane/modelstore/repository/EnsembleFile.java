@@ -1,9 +1,9 @@
 package io.pipelane.modelstore.repository;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.modelstore.repository.Ensemble.Step;
 import java.io.IOException;
 import java.nio.file.Files;

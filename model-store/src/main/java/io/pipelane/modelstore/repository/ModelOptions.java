@@ -1,6 +1,6 @@
 package io.pipelane.modelstore.repository;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

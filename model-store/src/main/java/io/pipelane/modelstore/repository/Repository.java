@@ -1,8 +1,8 @@
 package io.pipelane.modelstore.repository;
 
-import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;

@@ -1,9 +1,9 @@
 package io.pipelane.modelstore.repository;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.modelstore.ModelVersion;
 import java.io.IOException;
 import java.io.UncheckedIOException;

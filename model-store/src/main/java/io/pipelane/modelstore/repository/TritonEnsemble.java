@@ -2,8 +2,8 @@ package io.pipelane.modelstore.repository;
 
 import static io.pipelane.modelstore.repository.TritonConfig.refused;
 
-import io.pipelane.config.ModelName;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.modelstore.repository.Ensemble.Step;
 import io.pipelane.protocol.grpc.ModelEnsembling;
 import io.pipelane.protocol.grpc.ModelInput;

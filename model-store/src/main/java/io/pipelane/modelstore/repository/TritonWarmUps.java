@@ -2,7 +2,7 @@ package io.pipelane.modelstore.repository;
 
 import static io.pipelane.modelstore.repository.TritonConfig.refused;
 
-import io.pipelane.config.ModelName;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.protocol.grpc.DataType;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.protocol.grpc.ModelWarmup;

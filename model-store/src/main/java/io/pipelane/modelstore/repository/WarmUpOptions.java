@@ -5,7 +5,7 @@ import static io.pipelane.modelstore.repository.ModelOptionsFile.integer;
 import static io.pipelane.modelstore.repository.ModelOptionsFile.refused;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pipelane.config.ModelName;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.runtime.Shape;
 import java.nio.file.Path;
 import java.util.ArrayList;

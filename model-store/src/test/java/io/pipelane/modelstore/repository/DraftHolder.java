@@ -1,6 +1,6 @@
 package io.pipelane.modelstore.repository;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.pipelane.server.access;
 
-import io.pipelane.config.SecurityConfig;
+import io.pipelane.config.section.SecurityConfig;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;

@@ -2,9 +2,9 @@ package io.pipelane.server.catalog;
 
 import static java.util.stream.Collectors.joining;
 
-import io.pipelane.config.ModelName;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ModelName;
 import io.pipelane.modelstore.repository.CarriedModel;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;

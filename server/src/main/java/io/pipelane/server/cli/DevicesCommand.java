@@ -1,9 +1,9 @@
 package io.pipelane.server.cli;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;
 import io.pipelane.lanes.calibration.LinkProfile;

@@ -1,9 +1,9 @@
 package io.pipelane.server.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;

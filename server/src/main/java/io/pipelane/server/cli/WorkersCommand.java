@@ -1,7 +1,7 @@
 package io.pipelane.server.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

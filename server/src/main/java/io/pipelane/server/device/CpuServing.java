@@ -1,10 +1,10 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig;
-import io.pipelane.config.WorkersConfig;
-import io.pipelane.config.WorkersConfig.Offline;
+import io.pipelane.config.section.DeviceBudget;
+import io.pipelane.config.section.SharingConfig;
+import io.pipelane.config.section.WorkersConfig;
+import io.pipelane.config.section.WorkersConfig.Offline;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.CpuRuntime;

@@ -1,9 +1,9 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.DeviceBudget;
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.RuntimeConfig;
+import io.pipelane.config.section.DeviceBudget;
+import io.pipelane.config.section.RuntimeConfig;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.CaptureSettings;

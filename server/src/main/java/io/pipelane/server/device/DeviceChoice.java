@@ -1,8 +1,8 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.lanes.cuda.driver.CudaDriver;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.SwitchingConfig;
+import io.pipelane.config.section.SwitchingConfig;
 import io.pipelane.runtime.graph.GraphTarget;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.Grouping;

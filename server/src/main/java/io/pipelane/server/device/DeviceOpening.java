@@ -1,8 +1,8 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.calibration.Calibration;
 import io.pipelane.lanes.calibration.CalibrationFile;

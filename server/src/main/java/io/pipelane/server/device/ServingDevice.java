@@ -1,6 +1,6 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.DeviceBudget;
+import io.pipelane.config.section.DeviceBudget;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;

@@ -1,8 +1,8 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.PlacementConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.PlacementConfig;
 import io.pipelane.lanes.process.ProcessSessionFactory;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;

@@ -1,6 +1,6 @@
 package io.pipelane.server.device;
 
-import io.pipelane.config.SwitchingConfig.ShareStructures;
+import io.pipelane.config.section.SwitchingConfig.ShareStructures;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.Switcher;
 import java.util.ArrayList;

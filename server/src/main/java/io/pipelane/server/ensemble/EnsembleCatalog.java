@@ -1,8 +1,8 @@
 package io.pipelane.server.ensemble;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.Ensemble;
 import io.pipelane.modelstore.repository.Ensemble.Step;

@@ -1,6 +1,6 @@
 package io.pipelane.server.hosts;
 
-import io.pipelane.config.ServerConfig;
+import io.pipelane.config.section.ServerConfig;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;

@@ -1,7 +1,7 @@
 package io.pipelane.server.hosts;
 
 import io.netty.handler.ssl.SslContext;
-import io.pipelane.config.HostsConfig;
+import io.pipelane.config.section.HostsConfig;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;

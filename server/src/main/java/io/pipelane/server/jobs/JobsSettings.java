@@ -1,6 +1,6 @@
 package io.pipelane.server.jobs;
 
-import io.pipelane.config.ProcessorList;
+import io.pipelane.config.value.ProcessorList;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;

@@ -14,7 +14,7 @@ import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanProcessor;
 import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
-import io.pipelane.config.Ratio;
+import io.pipelane.config.value.Ratio;
 import io.pipelane.modelstore.ModelVersion;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -5,7 +5,7 @@ import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.TracingConfig;
+import io.pipelane.config.section.TracingConfig;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.URI;

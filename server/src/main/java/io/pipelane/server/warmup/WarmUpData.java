@@ -3,9 +3,9 @@ package io.pipelane.server.warmup;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.repository.WarmUp;
 import io.pipelane.modelstore.repository.WarmUp.FromFile;

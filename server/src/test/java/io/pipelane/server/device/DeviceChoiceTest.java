@@ -3,9 +3,9 @@ package io.pipelane.server.device;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.pipelane.config.DeviceSelection;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.server.device.DeviceChoice.Gpus;
 import io.pipelane.server.device.DeviceChoice.Processor;
 import java.util.List;

@@ -2,8 +2,8 @@ package io.pipelane.server.device;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.SwitchingConfig.ShareStructures;
+import io.pipelane.config.section.SwitchingConfig.ShareStructures;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;

@@ -4,25 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.hosts.BareHost;
 import io.pipelane.server.hosts.BareHost.Received;
 import io.pipelane.server.hosts.ClosedPort;
-import io.pipelane.server.hosts.FakeRegistry;
-import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.LocalLoad;
-import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
-import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Transport;
 import io.pipelane.server.shared.SharedMemory;
-import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -39,8 +32,6 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
@@ -49,129 +40,17 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.zip.GZIPOutputStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A server that forwards to hosts which answer what the test says. */
+/** What a request is on its way to another host, and its answer on the way back. */
 @Timeout(60)
-class ForwardedRequestTest {
-  private static final int CODEC_THREADS = 2;
-  private static final String OK = "{\"answer\":\"elsewhere\"}";
-  private static final String ECHO =
-      "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[1,2,3,4]}]}";
-
-  private final FakeRegistry registry = new FakeRegistry();
-  private final BareHost first = host();
-  private final BareHost second = host();
-  private final HttpClient client = HttpClient.newHttpClient();
-  private final FakeCatalog catalog = FakeCatalog.usual();
-  private final CountDownLatch gathering = new CountDownLatch(CODEC_THREADS);
-  private final CountDownLatch goOn = new CountDownLatch(1);
-  private volatile long stallNanos;
-  private volatile long patienceNanos;
-  private Hosts hosts = registry.hosts();
-  private HttpServer server = start(Transport.AUTO);
-
-  private static BareHost host() {
-    try {
-      return new BareHost();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private HttpServer start(Transport transport) {
-    LocalLoad load = new LocalLoad(timed(EchoService.inline()), _ -> stallNanos, () -> 1);
-    return start(transport, load, Backends.of(catalog, load, this::jobCounts));
-  }
-
-  /** Keeps how long the client of the latest request would wait. */
-  private InferenceService timed(EchoService echo) {
-    return (request, handler) -> {
-      patienceNanos = request.patienceNanos(System.nanoTime());
-      return echo.submit(request, handler);
-    };
-  }
-
-  private HttpServer start(Transport transport, LocalLoad load, Backend backend) {
-    HttpServer started =
-        HttpServer.start(
-            settings(transport),
-            backend,
-            Optional.of(hosts),
-            new TransferMemory(Arena.ofAuto().allocate(1 << 20)));
-    hosts.start(URI.create(started.url()), started.transport(), catalog, load);
-    return started;
-  }
-
-  private static HttpSettings settings(Transport transport) {
-    return new HttpSettings(
-        "127.0.0.1", 0, transport, 1, 1 << 24, 64, Duration.ofSeconds(30), Optional.empty());
-  }
-
-  /** A part of the metrics, which a codec thread gathers. */
-  private JobCounts jobCounts() {
-    gathering.countDown();
-    try {
-      goOn.await();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
-    return JobCounts.NONE;
-  }
-
-  private void restart(Hosts other, Transport transport) {
-    server.close();
-    hosts = other;
-    server = start(transport);
-  }
-
-  @AfterEach
-  void end() {
-    client.close();
-    server.close();
-    hosts.close();
-    first.close();
-    second.close();
-    assertTrue(registry.isClosed());
-  }
-
-  /** Both hosts have a model that this one has not; the first one is asked first. */
-  private void bothHave(String model, boolean keepsState) {
-    registry.has(first.url(), model, 1, keepsState, Duration.ZERO);
-    registry.has(second.url(), model, 1, keepsState, Duration.ofMillis(5));
-  }
-
-  private HttpRequest.Builder request(String path) {
-    return HttpRequest.newBuilder(URI.create(server.url() + path)).version(Version.HTTP_1_1);
-  }
-
-  private HttpRequest.Builder infer(String model, String body) {
-    return request("/v2/models/" + model + "/infer").POST(BodyPublishers.ofString(body));
-  }
-
-  private HttpResponse<String> ask(HttpRequest.Builder request) throws Exception {
-    return client.send(request.build(), BodyHandlers.ofString(StandardCharsets.ISO_8859_1));
-  }
-
-  private HttpResponse<String> ask(String model) throws Exception {
-    return ask(infer(model, "{}"));
-  }
-
-  private long counted(BareHost host, String outcome) {
-    return counted(host.url(), outcome);
-  }
-
-  private long counted(URI host, String outcome) {
-    return FakeRegistry.counted(hosts, host, outcome);
-  }
+class ForwardedRequestTest extends ForwardingFixture {
 
   @ParameterizedTest
   @EnumSource(Transport.class)
@@ -279,228 +158,6 @@ class ForwardedRequestTest {
     assertEquals(OK, answer.body());
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"503 Service Unavailable", "404 Not Found", "401 U", "403 F"})
-  void refusal_isTakenToAnotherHost_andPassedOnWhenNobodyDoesBetter(String status)
-      throws Exception {
-    bothHave("far", false);
-    first.then(status, "{\"error\":\"one\"}");
-    second.then("200 OK", OK);
-    assertEquals(OK, ask("far").body());
-    first.then(status, "{\"error\":\"two\"}");
-    second.then(status, "{\"error\":\"three\"}", "Retry-After: 3");
-    HttpResponse<String> answer = ask("far");
-    assertEquals("{\"error\":\"three\"}", answer.body());
-    assertEquals("3", answer.headers().firstValue("Retry-After").orElse(""));
-    assertEquals(2, counted(first, "refused"));
-    assertEquals(0, hosts.counts().suspect());
-  }
-
-  @ParameterizedTest
-  @CsvSource({"503, 401, 503", "503, 404, 503", "404, 503, 503", "404, 403, 404", "401, 404, 404"})
-  void refusalThatTellsMost_isPassedOn(String one, String other, int told) throws Exception {
-    bothHave("far", false);
-    first.then(one + " R", "{\"error\":\"one\"}");
-    second.then(other + " R", "{\"error\":\"other\"}");
-    assertEquals(told, ask("far").statusCode());
-  }
-
-  @Test
-  void hostThatIsLost_mayHaveTheModelThatAnotherHasNot() throws Exception {
-    bothHave("far", false);
-    String text = BareHost.text("200 OK", "{}", "Content-Type: application/json");
-    first.then(BareHost.breakingOff(text, 7));
-    second.then("404 R", "{\"error\":\"other\"}");
-    assertEquals(503, ask("far").statusCode());
-  }
-
-  @Test
-  void hostWithOtherKeys_doesNotAnswerForThisOne() throws Exception {
-    stallNanos = 1_000_000_000;
-    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
-    first.then("401 Unauthorized", "{\"error\":\"the API key is not known\"}");
-    assertEquals(200, ask(infer("echo", ECHO)).statusCode());
-    assertEquals(1, counted(first, "refused"));
-  }
-
-  @Test
-  void hostWhoseDevicesAreAllLost_isReplaced_andHasWhoAsksItComeAgain() throws Exception {
-    EchoService lost = EchoService.inline();
-    lost.refusal = new StatusException(Status.DEVICE_FAILURE, "the GPU is lost");
-    Backend backend = Backends.of(catalog, new LocalLoad(lost, _ -> 0, () -> 1));
-    TransferMemory transfers = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
-    try (HttpServer other = HttpServer.start(settings(Transport.AUTO), backend, transfers)) {
-      URI url = URI.create(other.url());
-      stallNanos = 1_000_000_000;
-      registry.has(url, "echo", 2, false, Duration.ZERO);
-      registry.has(second.url(), "echo", 2, false, Duration.ofMillis(5));
-      assertEquals(500, ask(infer("echo", ECHO)).statusCode(), "of one run, as others are left");
-      lost.usable = false;
-      second.then("200 OK", OK);
-      assertEquals(OK, ask(infer("echo", ECHO)).body());
-      assertEquals(1, counted(url, "refused"));
-      HttpResponse<String> direct =
-          ask(
-              HttpRequest.newBuilder(url.resolve("/v2/models/echo/infer"))
-                  .POST(BodyPublishers.ofString(ECHO)));
-      assertEquals(503, direct.statusCode());
-      assertEquals("1", direct.headers().firstValue("Retry-After").orElse(""));
-    }
-  }
-
-  @Test
-  void answerThatBreaksOffAnywhere_comesFromAnotherHost() throws Exception {
-    String text = BareHost.text("200 OK", "{\"half\":1}", "Content-Type: application/json");
-    for (int end = 0; end < text.length(); end += 7) {
-      try (BareHost breaking = new BareHost()) {
-        registry.has(breaking.url(), "far", 1, false, Duration.ZERO);
-        registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
-        breaking.then(BareHost.breakingOff(text, end));
-        second.then("200 OK", OK);
-        assertEquals(OK, ask("far").body());
-        assertEquals(1, counted(breaking, "lost"));
-        registry.gone(breaking.url());
-      }
-    }
-  }
-
-  /** What has no status that a client could read, or speaks another protocol from then on. */
-  @ParameterizedTest
-  @ValueSource(strings = {"099 Low", "1000 High", "101 Switching Protocols"})
-  void answerThatIsNone_comesFromAnotherHost(String status) throws Exception {
-    bothHave("far", false);
-    first.then(status, OK);
-    second.then("200 OK", OK);
-    assertEquals(OK, ask("far").body());
-    assertEquals(1, counted(first, "lost"));
-  }
-
-  @Test
-  void hostThatCannotBeReached_isSuspect_andNobodyElseMeans503() throws Exception {
-    try (ClosedPort closed = new ClosedPort()) {
-      URI nobody = closed.url();
-      registry.has(nobody, "far", 1, false, Duration.ZERO);
-      for (int i = 0; i < 2; i++) {
-        HttpResponse<String> answer = ask("far");
-        assertEquals(503, answer.statusCode());
-        assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
-      }
-      assertEquals(1, hosts.counts().suspect());
-      assertEquals(1, counted(nobody, "lost"));
-      registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
-      second.then("200 OK", OK);
-      assertEquals(OK, ask("far").body());
-    }
-  }
-
-  @Test
-  void modelThatIsImportedElsewhere_orWhoseHostHasJustGone_isThereLater() throws Exception {
-    registry.imports(first.url(), "far", 2);
-    assertIsThereLater(ask("far"));
-    assertEquals(404, ask("farther").statusCode());
-    assertEquals(404, ask(request("/v2/models/far/versions/1")).statusCode());
-    registry.has(first.url(), "far", 2, false, Duration.ZERO);
-    registry.leaves(first.url());
-    assertIsThereLater(ask("far"));
-    registry.gone(first.url());
-    assertIsThereLater(ask(request("/v2/models/far/versions/2")));
-    assertEquals(404, ask("farther").statusCode());
-    assertEquals(0, first.received.size());
-  }
-
-  @Test
-  void hostThatKnowsNobodyYet_doesNotSayThatAModelIsNowhere() {
-    try (Hosts early = new FakeRegistry().hosts()) {
-      assertTrue(early.elsewhere("far", "", null, () -> "").isPresent());
-      assertTrue(early.elsewhere("far", "", null, () -> "no room").isEmpty(), "it is known here");
-      assertTrue(early.elsewhere("far", "0", null, () -> "").isEmpty(), "that is no version");
-    }
-  }
-
-  @Test
-  void modelThatIsKnownHere_isRefusedAsEver_whileEtcdHasNotBeenReached() throws Exception {
-    registry.isOutOfReach();
-    restart(registry.hosts(), Transport.AUTO);
-    HttpResponse<String> far = ask("far");
-    assertIsThereLater(far);
-    assertTrue(far.body().contains("has not reached hosts.etcd yet"), far::body);
-    HttpResponse<String> broken = ask("broken");
-    assertEquals(404, broken.statusCode(), broken::body);
-    assertIsThereLater(ask(request("/v2/models/broken/versions/7")));
-    HttpResponse<String> importing = ask("importing");
-    assertEquals(503, importing.statusCode());
-    assertTrue(importing.body().contains("is being imported\""), importing::body);
-  }
-
-  @Test
-  void modelThatComesBackElsewhere_isRefusedWithWhatThisHostHasToSay() throws Exception {
-    registry.has(first.url(), "broken", 1, false, Duration.ZERO);
-    registry.gone(first.url());
-    HttpResponse<String> answer = ask("broken");
-    assertIsThereLater(answer);
-    assertTrue(answer.body().contains("; here model \\\"broken\\\" is unknown"), answer::body);
-  }
-
-  private static void assertIsThereLater(HttpResponse<String> answer) {
-    assertEquals(503, answer.statusCode(), answer::body);
-    assertEquals("1", answer.headers().firstValue("Retry-After").orElse(""));
-  }
-
-  /** Gives a host as many requests as it may have, which it does not answer. */
-  private List<CompletableFuture<HttpResponse<String>>> fill(BareHost host) throws Exception {
-    CountDownLatch asked = new CountDownLatch(FakeRegistry.CONNECTIONS);
-    List<CompletableFuture<HttpResponse<String>>> underWay = new ArrayList<>();
-    for (int i = 0; i < FakeRegistry.CONNECTIONS; i++) {
-      host.then(BareHost.silent(asked, new CountDownLatch(1)));
-      underWay.add(client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString()));
-    }
-    asked.await();
-    return underWay;
-  }
-
-  private static void assertTellsOfAFullHost(HttpResponse<String> answer) {
-    assertEquals(503, answer.statusCode());
-    assertTrue(answer.body().contains("as hosts.connections allows"), answer::body);
-  }
-
-  @Test
-  void fullHost_isWhatTheClientIsTold_thoughTheNextIsLost() throws Exception {
-    registry.has(first.url(), "far", 1, false, Duration.ZERO);
-    List<CompletableFuture<HttpResponse<String>>> underWay = fill(first);
-    try (ClosedPort closed = new ClosedPort()) {
-      registry.has(closed.url(), "far", 1, false, Duration.ofMinutes(10));
-      assertTellsOfAFullHost(ask("far"));
-      assertEquals(1, counted(closed.url(), "lost"));
-    }
-    registry.gone(first.url());
-    for (CompletableFuture<HttpResponse<String>> each : underWay) {
-      assertEquals(503, each.get().statusCode());
-    }
-  }
-
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void hostThatHasAsManyAsItMay_isWhatTheClientIsTold(boolean keepsState) throws Exception {
-    registry.has(first.url(), "far", 1, keepsState, Duration.ZERO);
-    List<CompletableFuture<HttpResponse<String>>> underWay = fill(first);
-    assertTellsOfAFullHost(ask("far"));
-    registry.gone(first.url());
-    for (CompletableFuture<HttpResponse<String>> each : underWay) {
-      assertEquals(503, each.get().statusCode());
-    }
-  }
-
-  @Test
-  void registryThatIsBackAndKnowsNobody_leavesWhatOthersHadSaid() throws Exception {
-    bothHave("far", false);
-    registry.isBackWithoutAnybody();
-    first.then("200 OK", OK);
-    assertEquals(OK, ask("far").body());
-    first.close();
-    second.close();
-    assertEquals(503, ask("far").statusCode());
-  }
-
   @Test
   void keptConnectionThatTheOtherSideHasClosed_isNoReasonToSuspectIt() throws Exception {
     bothHave("far", false);
@@ -511,21 +168,6 @@ class ForwardedRequestTest {
     assertEquals(2, first.connections.get());
     assertEquals(0, hosts.counts().suspect());
     assertEquals(2, counted(first, "answered"));
-  }
-
-  @Test
-  void hostThatGoesWhileItIsWaitedFor_isLeft() throws Exception {
-    bothHave("far", false);
-    CountDownLatch asked = new CountDownLatch(1);
-    CountDownLatch closed = new CountDownLatch(1);
-    first.then(BareHost.silent(asked, closed));
-    second.then("200 OK", OK);
-    CompletableFuture<HttpResponse<String>> answer =
-        client.sendAsync(infer("far", "{}").build(), BodyHandlers.ofString());
-    asked.await();
-    registry.gone(first.url());
-    assertEquals(OK, answer.get().body());
-    closed.await();
   }
 
   @Test
@@ -619,26 +261,6 @@ class ForwardedRequestTest {
   }
 
   @Test
-  void hostThatIsTooSlow_isNotAskedTwice() throws Exception {
-    restart(
-        registry.hosts(
-            Duration.ofMillis(500), OutgoingTls.open(Optional.empty(), Optional.empty()).http()),
-        Transport.AUTO);
-    bothHave("far", false);
-    CountDownLatch closed = new CountDownLatch(1);
-    first.then(BareHost.silent(new CountDownLatch(1), closed));
-    HttpResponse<String> answer = ask("far");
-    assertEquals(503, answer.statusCode());
-    assertTrue(answer.body().contains("has not answered in time"), answer::body);
-    closed.await();
-    assertEquals(1, counted(first, "late"));
-    assertEquals(0, second.received.size());
-    second.then("200 OK", OK);
-    assertEquals(OK, ask("far").body(), "the next one is asked elsewhere");
-    assertTrue(ask(request("/v2/hosts")).body().contains("\"state\":\"LATE\""));
-  }
-
-  @Test
   void timeThatARequestHasWaited_goesAlong_andCountsHere() throws Exception {
     bothHave("far", false);
     first.then(BareHost.breakingOff("", 0));
@@ -707,79 +329,6 @@ class ForwardedRequestTest {
       assertEquals(model.equals("echo") ? 400 : 404, answer.statusCode(), answer::body);
     }
     assertEquals(0, first.received.size() + second.received.size());
-  }
-
-  @Test
-  void modelThatIsHere_isAskedElsewhereWhileThatIsSooner() throws Exception {
-    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
-    String here = ask(infer("echo", ECHO)).body();
-    assertTrue(here.contains("\"y_x\""), here);
-    stallNanos = 1_000_000_000;
-    first.then("200 OK", OK).then("503 Service Unavailable", "{}");
-    assertEquals(OK, ask(infer("echo", ECHO)).body());
-    assertEquals(here, ask(infer("echo", ECHO)).body(), "answered here after all");
-    first.close();
-    assertEquals(here, ask(infer("echo", ECHO)).body());
-    assertEquals(here, ask(infer("echo", ECHO)).body());
-    assertEquals(2, first.received.size());
-    assertEquals(1, hosts.counts().suspect());
-  }
-
-  @Test
-  void otherVersionElsewhere_isNotWhatThisHostWouldAnswerWith() throws Exception {
-    stallNanos = 1_000_000_000;
-    registry.has(first.url(), "echo", 3, false, Duration.ZERO);
-    assertTrue(ask(infer("echo", ECHO)).body().contains("y_x"));
-    assertEquals(0, first.received.size());
-    first.then("200 OK", OK);
-    HttpRequest.Builder named =
-        request("/v2/models/echo/versions/3/infer").POST(BodyPublishers.ofString(ECHO));
-    assertEquals(OK, ask(named).body());
-  }
-
-  @Test
-  void otherContentElsewhere_isNotWhatThisHostWouldAnswerWith() throws Exception {
-    stallNanos = 1_000_000_000;
-    catalog.hasContent("echo", "0123456789abcdef");
-    assertTrue(registry.word().contains(",\"#0123456789ab\"]"), registry.word());
-    registry.has(first.url(), "echo", 2, false, Duration.ZERO, "fedcba987654");
-    assertTrue(ask(infer("echo", ECHO)).body().contains("y_x"));
-    registry.has(second.url(), "echo", 2, false, Duration.ofMillis(5), "0123456789ab");
-    second.then("200 OK", OK);
-    assertEquals(OK, ask(infer("echo", ECHO)).body());
-    assertEquals(0, first.received.size());
-  }
-
-  @Test
-  void versionThatIsChosenHere_isWhatOthersAreAskedFor() throws Exception {
-    stallNanos = 1_000_000_000;
-    catalog.label("echo", "good", 1);
-    registry.has(first.url(), "echo", 1, false, Duration.ZERO);
-    registry.has(second.url(), "echo", 2, false, Duration.ZERO);
-    first.then("200 OK", OK);
-    second.then("200 OK", OK);
-    HttpRequest.Builder labelled = request("/v2/models/echo/versions/good/infer");
-    assertEquals(OK, ask(labelled.POST(BodyPublishers.ofString(ECHO))).body());
-    assertEquals(OK, ask(infer("echo", ECHO)).body());
-    assertEquals(
-        List.of("POST /v2/models/echo/versions/1/infer HTTP/1.1"),
-        first.received.stream().map(Received::line).toList());
-    assertEquals(
-        List.of("POST /v2/models/echo/versions/2/infer HTTP/1.1"),
-        second.received.stream().map(Received::line).toList());
-  }
-
-  @Test
-  void labelOfAModelThatIsElsewhere_isLookedUpThere() throws Exception {
-    bothHave("far", false);
-    first.then("200 OK", OK);
-    HttpRequest.Builder labelled = request("/v2/models/far/versions/good/infer");
-    assertEquals(OK, ask(labelled.POST(BodyPublishers.ofString(ECHO))).body());
-    assertEquals(
-        "POST /v2/models/far/versions/good/infer HTTP/1.1", first.received.getFirst().line());
-    HttpRequest.Builder wrong = request("/v2/models/far/versions/0/infer");
-    assertEquals(404, ask(wrong.POST(BodyPublishers.ofString(ECHO))).statusCode());
-    assertEquals(1, first.received.size() + second.received.size());
   }
 
   @Test

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.server.catalog.ModelCatalog.Entry;

@@ -3,7 +3,7 @@ package io.pipelane.server.observability;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
-import io.pipelane.config.Ratio;
+import io.pipelane.config.value.Ratio;
 import io.pipelane.server.observability.TraceSetting.Level;
 import java.util.Comparator;
 import java.util.List;

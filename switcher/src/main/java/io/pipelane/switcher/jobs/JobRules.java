@@ -1,6 +1,6 @@
 package io.pipelane.switcher.jobs;
 
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 
 /**
  * The rules that jobs are simulated under.

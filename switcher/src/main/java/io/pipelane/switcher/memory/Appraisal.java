@@ -1,6 +1,6 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;

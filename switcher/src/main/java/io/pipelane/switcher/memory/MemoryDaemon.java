@@ -1,8 +1,8 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ResidencyConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.PagePool;

@@ -1,8 +1,8 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Reservations;
 import java.util.ArrayDeque;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.switcher.grouping.LinkCosts;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.memory;
 
-import io.pipelane.config.SharingConfig;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.SharingConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.placement;
 
-import io.pipelane.config.PlacementConfig;
+import io.pipelane.config.section.PlacementConfig;
 import io.pipelane.modelstore.ModelVersion;
 import java.time.Duration;
 import java.util.ArrayList;

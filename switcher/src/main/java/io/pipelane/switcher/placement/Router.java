@@ -1,8 +1,8 @@
 package io.pipelane.switcher.placement;
 
-import io.pipelane.config.PlacementConfig.Routing;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.PlacementConfig.Routing;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.pipelane.switcher.placement;
 
-import io.pipelane.config.PlacementConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.PlacementConfig;
 import io.pipelane.lanes.Releases;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;

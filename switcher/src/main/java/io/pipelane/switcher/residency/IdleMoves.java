@@ -1,6 +1,6 @@
 package io.pipelane.switcher.residency;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

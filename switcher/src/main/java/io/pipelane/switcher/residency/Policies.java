@@ -1,6 +1,6 @@
 package io.pipelane.switcher.residency;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 
 /** The policies by the names that a configuration gives them. */
 public final class Policies {

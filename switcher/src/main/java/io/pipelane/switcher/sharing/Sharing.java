@@ -1,9 +1,9 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.SharingConfig;
-import io.pipelane.config.SharingConfig.Protection;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.Thresholds;
+import io.pipelane.config.section.SharingConfig;
+import io.pipelane.config.section.SharingConfig.Protection;
+import io.pipelane.config.value.Thresholds;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.sharing.trial.ShareTrial;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SharingConfig;
+import io.pipelane.config.section.SharingConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 
 /**

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.sharing;
 
-import io.pipelane.config.Thresholds;
+import io.pipelane.config.value.Thresholds;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.simulator;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.switcher.grouping.Grouping;
 
 /**

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.jobs;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

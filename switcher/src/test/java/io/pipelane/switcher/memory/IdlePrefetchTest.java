@@ -2,7 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;

@@ -3,7 +3,7 @@ package io.pipelane.switcher.memory;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;

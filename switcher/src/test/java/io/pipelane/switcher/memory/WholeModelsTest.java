@@ -2,7 +2,7 @@ package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.PlacementConfig.Routing;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.PlacementConfig.Routing;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.SharingConfig.Multiprocessors;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;

@@ -3,7 +3,7 @@ package io.pipelane.switcher.sharing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Thresholds;
+import io.pipelane.config.value.Thresholds;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.monitor.DeviceSample.Health;
 import io.pipelane.lanes.monitor.DeviceSample.Memory;

@@ -3,7 +3,7 @@ package io.pipelane.switcher.sharing;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Thresholds;
+import io.pipelane.config.value.Thresholds;
 import io.pipelane.switcher.sharing.SysMonitor.Transition;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.ResidencyConfig.Policy;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import io.pipelane.switcher.grouping.Contention;
 import java.time.Duration;
 import java.util.ArrayList;

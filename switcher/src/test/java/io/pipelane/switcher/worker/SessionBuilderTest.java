@@ -3,9 +3,9 @@ package io.pipelane.switcher.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.Bandwidth;
-import io.pipelane.config.ByteSize;
-import io.pipelane.config.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;

@@ -1,6 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
-import io.pipelane.lanes.cuda.StreamProgress;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import java.util.concurrent.locks.LockSupport;
 

@@ -6,7 +6,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;
 import io.pipelane.lanes.cuda.ExecutionSettings;
 import io.pipelane.lanes.cuda.SessionDevice;
-import io.pipelane.lanes.cuda.StreamProgress;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;

@@ -2,8 +2,8 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.cuda.StreamEvent;
-import io.pipelane.lanes.cuda.StreamProgress;
+import io.pipelane.lanes.cuda.copy.StreamEvent;
+import io.pipelane.lanes.cuda.copy.StreamProgress;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.execution.WeightArrivals;

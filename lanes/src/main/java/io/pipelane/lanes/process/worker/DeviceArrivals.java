@@ -3,7 +3,7 @@ package io.pipelane.lanes.process.worker;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.cuda.CudaWorkerDevice;
+import io.pipelane.lanes.cuda.worker.CudaWorkerDevice;
 import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.channel.NumberedArrival;

@@ -1,7 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
 import ai.onnx.proto.OnnxMl.ModelProto;
-import io.pipelane.config.ByteSize;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.PersistentMemory;

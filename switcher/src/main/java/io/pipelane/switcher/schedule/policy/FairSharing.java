@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.policy;
 
-import io.pipelane.config.SchedulingConfig.FairMeasure;
+import io.pipelane.config.section.SchedulingConfig.FairMeasure;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.SchedulingPolicy;

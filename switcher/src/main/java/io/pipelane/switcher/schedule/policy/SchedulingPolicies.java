@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.policy;
 
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
 import io.pipelane.switcher.sharing.OfflineGate;

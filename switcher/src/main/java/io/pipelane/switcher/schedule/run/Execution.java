@@ -1,7 +1,7 @@
 package io.pipelane.switcher.schedule.run;
 
-import io.pipelane.config.SchedulingConfig;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.run;
 
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.lanes.execution.BorrowedSpace;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.WeightArrivals;

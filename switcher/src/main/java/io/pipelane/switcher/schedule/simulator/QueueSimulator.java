@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.simulator;
 
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.schedule.estimate.Estimates;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.sharing.trial;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.section.SharingConfig.Multiprocessors;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.function.Supplier;

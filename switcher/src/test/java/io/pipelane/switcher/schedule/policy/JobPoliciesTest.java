@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SchedulingConfig.FairMeasure;
+import io.pipelane.config.section.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.schedule.estimate.Estimates;

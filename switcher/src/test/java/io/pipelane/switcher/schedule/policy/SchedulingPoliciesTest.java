@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.Requests;

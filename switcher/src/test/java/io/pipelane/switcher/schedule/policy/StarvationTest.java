@@ -3,8 +3,8 @@ package io.pipelane.switcher.schedule.policy;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SchedulingConfig.FairMeasure;
+import io.pipelane.config.section.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig.FairMeasure;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;

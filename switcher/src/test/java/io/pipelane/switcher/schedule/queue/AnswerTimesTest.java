@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
-import io.pipelane.config.SchedulingConfig.Policy;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.Ignored;

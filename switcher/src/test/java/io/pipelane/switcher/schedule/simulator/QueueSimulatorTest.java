@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.SchedulingConfig;
+import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.simulator.QueueSimulator.Arrival;
 import java.util.ArrayList;

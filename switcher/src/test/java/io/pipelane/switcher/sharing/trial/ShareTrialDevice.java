@@ -2,7 +2,7 @@ package io.pipelane.switcher.sharing.trial;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.section.SharingConfig.Multiprocessors;
 import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 

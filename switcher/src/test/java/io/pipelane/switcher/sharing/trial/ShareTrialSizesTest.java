@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.section.SharingConfig.Multiprocessors;
 import io.pipelane.switcher.sharing.trial.ShareOverview.State;
 import java.util.List;
 import java.util.Map;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.SharingConfig.Multiprocessors;
+import io.pipelane.config.section.SharingConfig.Multiprocessors;
 import java.util.List;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
