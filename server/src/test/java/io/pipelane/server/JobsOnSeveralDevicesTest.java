@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -43,6 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
 class JobsOnSeveralDevicesTest {
   private static final int WIDTH = 32;
   private static final int ITEMS = 400;
+  private static final long LOOK_AGAIN_NANOS = 5_000_000;
 
   /** Every model that is asked online. */
   private static final int MODELS = 2;
@@ -160,6 +162,7 @@ class JobsOnSeveralDevicesTest {
     JsonNode job = job(server, id);
     long rows = job.path("items_done").asLong() + more;
     while (job.path("items_done").asLong() < rows) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
       job = job(server, id);
       assertTrue(job.path("state").asText().matches("QUEUED|RUNNING"), job.toString());
     }
@@ -170,6 +173,7 @@ class JobsOnSeveralDevicesTest {
       throws IOException, InterruptedException {
     JsonNode job = job(server, id);
     while (job.path("place").path("moves").asInt() == 0) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
       job = job(server, id);
     }
     return job;

@@ -48,7 +48,7 @@ class OfflineOnTheHostTest {
   private static final int WIDTH = 32;
   private static final int JOB_WIDTH = 384;
   private static final int JOB_ROWS = 48;
-  private static final int ITEMS = 60;
+  private static final int ITEMS = 30;
   private static final int CLIENTS = 2;
   private static final int REQUESTS = 150;
 

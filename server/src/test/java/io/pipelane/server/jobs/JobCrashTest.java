@@ -136,9 +136,8 @@ class JobCrashTest {
       if (id.isEmpty()) {
         id = jobs.submit(request, Caller.ANYBODY).spec().id();
       }
-      while (hook.crashed.getCount() > 0 && !jobs.show(id).state().isEnd()) {
-        Thread.onSpinWait();
-      }
+      String job = id;
+      JobsFixture.await(() -> hook.crashed.getCount() == 0 || jobs.show(job).state().isEnd());
       jobs.close();
       loseSome(fixture, id, step, random);
     }
@@ -246,9 +245,7 @@ class JobCrashTest {
     Crashing hook = new Crashing(step, passage);
     Jobs jobs = fixture.open(service, hook);
     String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-    while (service.pending.isEmpty()) {
-      Thread.onSpinWait();
-    }
+    JobsFixture.awaitPending(service, 1);
     jobs.remove(id);
     while (!jobs.show(id).state().isEnd()) {
       while (!service.pending.isEmpty()) {

@@ -22,6 +22,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /** Jobs in a folder, whose model answers its input. */
 final class JobsFixture {
@@ -32,6 +34,8 @@ final class JobsFixture {
 
   /** Items between two checkpoints of a state. */
   static final int CHECKPOINT = 50;
+
+  private static final long LOOK_AGAIN_NANOS = 200_000;
 
   private static final int MOST_ITEM_BYTES = 200;
 
@@ -153,11 +157,16 @@ final class JobsFixture {
     return Files.readString(folder.resolve(name));
   }
 
+  /** Waits until something is so, and leaves the processor to what makes it so. */
+  static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+  }
+
   /** Waits for a job's end. */
   static JobStatus ended(Jobs jobs, String id) {
-    while (!jobs.show(id).state().isEnd()) {
-      Thread.onSpinWait();
-    }
+    await(() -> jobs.show(id).state().isEnd());
     return jobs.show(id);
   }
 
@@ -169,9 +178,7 @@ final class JobsFixture {
   }
 
   static void awaitPending(EchoService service, int requests) {
-    while (service.pending.size() < requests) {
-      Thread.onSpinWait();
-    }
+    await(() -> service.pending.size() >= requests);
   }
 
   /** Completes requests until a job has ended. */

@@ -243,7 +243,7 @@ class PrecedenceTest {
     long seed = ThreadLocalRandom.current().nextLong();
     Random random = new Random(seed);
     int before = 0;
-    for (int round = 0; round < 10_000; round++) {
+    for (int round = 0; round < 2_000; round++) {
       String about = "seed " + seed + ", round " + round;
       Lanes lanes = new Lanes("srtf", true, 1);
       String[] models = {"a" + round, "b" + round};
