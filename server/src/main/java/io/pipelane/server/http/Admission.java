@@ -1,5 +1,11 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
+import io.pipelane.server.http.message.UriPath;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;

@@ -1,5 +1,7 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.ResponseHead;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;

@@ -1,5 +1,9 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.Framing;
+import io.pipelane.server.http.message.Http1Framing;
+import io.pipelane.server.http.message.Http2Framing;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;

@@ -1,5 +1,10 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.Compression;
+import io.pipelane.server.http.message.RequestBody;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;

@@ -1,5 +1,13 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.Framing;
+import io.pipelane.server.http.message.InferenceHeader;
+import io.pipelane.server.http.message.ReadPlaces;
+import io.pipelane.server.http.message.RequestBody;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -22,8 +30,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.Admission.Admitted;
 import io.pipelane.server.http.Admission.Refused;
-import io.pipelane.server.http.Response.Content;
-import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.http.message.Response.Content;
+import io.pipelane.server.http.message.ResponseHead.Persistence;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
 import io.pipelane.config.Status;

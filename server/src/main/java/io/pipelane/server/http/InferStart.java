@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.InferenceHeader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -1,5 +1,7 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.Status;
@@ -14,7 +16,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /** The handler of the routes of jobs. Safe for any event loop. */
-final class JobsApi {
+public final class JobsApi {
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 
   private final Optional<Jobs> jobs;

@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;

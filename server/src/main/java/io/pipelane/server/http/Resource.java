@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Route;
 import io.netty.handler.codec.http.HttpMethod;
 import java.util.List;
 import java.util.Optional;
@@ -10,7 +11,7 @@ import java.util.stream.Stream;
  * The resource that a path stands for: a route for each method that it is called with. HEAD asks
  * for what GET does.
  */
-final class Resource {
+public final class Resource {
   private final List<Call> calls;
 
   private record Call(HttpMethod method, Route route) {}
@@ -44,12 +45,12 @@ final class Resource {
   }
 
   /** One that is called with the same methods, and asks for one route with each of them. */
-  Resource withAllFor(Route route) {
+  public Resource withAllFor(Route route) {
     return new Resource(calls.stream().map(call -> new Call(call.method, route)).toList());
   }
 
   /** What is asked for with a method; empty where the path is not called with it. */
-  Optional<Route> route(HttpMethod method) {
+  public Optional<Route> route(HttpMethod method) {
     HttpMethod asked = method.equals(HttpMethod.HEAD) ? HttpMethod.GET : method;
     for (Call call : calls) {
       if (call.method.equals(asked)) {
@@ -60,7 +61,7 @@ final class Resource {
   }
 
   /** The methods that the path is called with, as the Allow field lists them. */
-  String allowed() {
+  public String allowed() {
     return calls.stream()
         .map(call -> call.method.equals(HttpMethod.GET) ? "GET, HEAD" : call.method.name())
         .collect(Collectors.joining(", "));

@@ -1,5 +1,7 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.Backend;
@@ -11,7 +13,7 @@ import io.pipelane.server.protocol.TraceSettingForm;
 import org.jspecify.annotations.Nullable;
 
 /** The handler of the trace and logging extensions' routes. Safe for any event loop. */
-final class SettingsApi {
+public final class SettingsApi {
   private final Backend backend;
 
   SettingsApi(Backend backend) {

@@ -1,5 +1,7 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -13,7 +15,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /** The handler of the shared memory extensions' routes. Safe for any event loop. */
-final class SharedMemoryApi {
+public final class SharedMemoryApi {
   private static final Duration RETRY_AFTER_BUSY = Duration.ofSeconds(1);
 
   private final SharedMemory memory;

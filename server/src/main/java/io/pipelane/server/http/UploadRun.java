@@ -1,5 +1,7 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpResponseStatus;

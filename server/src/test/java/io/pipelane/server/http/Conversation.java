@@ -2,6 +2,8 @@ package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.Http1Framing;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;

@@ -1,5 +1,6 @@
 package io.pipelane.server.http;
 
+import io.pipelane.server.http.message.Route;
 import java.util.HashSet;
 import java.util.Set;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param expectation what it says after {@code Expect}, null where nothing
  * @param encoding of the body, null where nothing is said
  */
-record RequestHead(
+public record RequestHead(
     HttpMethod method,
     String target,
     @Nullable String host,
@@ -36,7 +36,7 @@ record RequestHead(
     @Nullable String encoding) {
   private static final String ZIP = "application/zip";
 
-  static RequestHead of(HttpRequest request) {
+  public static RequestHead of(HttpRequest request) {
     HttpHeaders headers = request.headers();
     String length = headers.get(HttpHeaderNames.CONTENT_LENGTH);
     boolean keepsAlive = HttpUtil.isKeepAlive(request);
@@ -55,12 +55,12 @@ record RequestHead(
         FieldLines.joined(headers, HttpHeaderNames.CONTENT_ENCODING));
   }
 
-  boolean isHead() {
+  public boolean isHead() {
     return method.equals(HttpMethod.HEAD);
   }
 
   /** Whether the client wants to be told that the connection stays open. */
-  boolean statesKeepAlive() {
+  public boolean statesKeepAlive() {
     return isOld && keepsAlive;
   }
 
@@ -70,7 +70,7 @@ record RequestHead(
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it does not
    */
-  void checkHosts() {
+  public void checkHosts() {
     Iterator<String> hosts = headers.valueStringIterator(HttpHeaderNames.HOST);
     if (hosts.hasNext()) {
       hosts.next();
@@ -87,22 +87,22 @@ record RequestHead(
   }
 
   /** Whether the body is said to be a ZIP file. */
-  boolean isZip() {
+  public boolean isZip() {
     String type = headers.get(HttpHeaderNames.CONTENT_TYPE);
     return type != null && type.strip().regionMatches(true, 0, ZIP, 0, ZIP.length());
   }
 
-  boolean expectsContinue() {
+  public boolean expectsContinue() {
     return expectation != null && HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectation);
   }
 
   /** The coding of the body if it is one that is served. */
-  @Nullable Compression compression() {
+  public @Nullable Compression compression() {
     return encoding == null ? null : Compression.ofContent(encoding);
   }
 
   /** The coding of the body if it is one that is not served. */
-  @Nullable String unknownEncoding() {
+  public @Nullable String unknownEncoding() {
     return encoding != null
             && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)
             && Compression.ofContent(encoding) == null
@@ -111,7 +111,7 @@ record RequestHead(
   }
 
   /** How the body is wrapped if that is not by chunks alone. */
-  @Nullable String unknownTransferCoding() {
+  public @Nullable String unknownTransferCoding() {
     String coding = FieldLines.joined(headers, HttpHeaderNames.TRANSFER_ENCODING);
     boolean isKnown =
         coding == null
@@ -121,7 +121,7 @@ record RequestHead(
   }
 
   /** The coding in which the client likes its answer; null for none. */
-  @Nullable Compression acceptedCompression() {
+  public @Nullable Compression acceptedCompression() {
     String accepted = headers.get(HttpHeaderNames.ACCEPT_ENCODING);
     return accepted == null ? null : Compression.accepted(accepted);
   }

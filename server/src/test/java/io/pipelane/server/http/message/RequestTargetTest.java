@@ -1,8 +1,12 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.http.Conversation;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.http.Reply;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
 import io.pipelane.server.net.Backends;

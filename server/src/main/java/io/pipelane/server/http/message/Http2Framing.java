@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
@@ -12,15 +12,15 @@ import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.pipelane.server.http.Response.Content;
-import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.http.message.Response.Content;
+import io.pipelane.server.http.message.ResponseHead.Persistence;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
 /** Answers as frames of one HTTP/2 stream, which is a channel and ends with its only answer. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
-final class Http2Framing implements Framing {
+public final class Http2Framing implements Framing {
   private static final String JSON_LENGTH = "inference-header-content-length";
   private static final String STALL = "pipelane-stall-us";
 

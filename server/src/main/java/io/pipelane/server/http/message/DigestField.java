@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * The field Content-Digest (RFC 9530), such as {@code
  * sha-256=:uU0nuZNNPgilLlLX2n2r+sSE7+N6U4Dukl0=:}.
  */
-final class DigestField {
-  static final String NAME = "Content-Digest";
+public final class DigestField {
+  public static final String NAME = "Content-Digest";
 
   private static final String SHA_256 = "sha-256=:";
   private static final int SHA_256_BYTES = 32;
@@ -23,7 +23,7 @@ final class DigestField {
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it names none, or one that is none
    */
-  static Optional<byte[]> sha256(@Nullable String field) {
+  public static Optional<byte[]> sha256(@Nullable String field) {
     if (field == null) {
       return Optional.empty();
     }

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * stay, others to buffers of the size that was of use lately. Belongs to the connection's event
  * loop.
  */
-final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
+public final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
   private final Supplier<@Nullable ByteBuf> bodyPlace;
 
   /**
@@ -23,7 +23,7 @@ final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
    * @param bodyPlace answers an empty buffer to read into, to be released by the reader; null where
    *     there is none
    */
-  ReadPlaces(Supplier<@Nullable ByteBuf> bodyPlace) {
+  public ReadPlaces(Supplier<@Nullable ByteBuf> bodyPlace) {
     this.bodyPlace = bodyPlace;
   }
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -24,7 +24,7 @@ import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /** A coding of bodies (RFC 9110, section 8.4.1). Its work belongs off the event loops. */
-enum Compression {
+public enum Compression {
   GZIP("gzip") {
     @Override
     InputStream reading(InputStream compressed) throws IOException {
@@ -74,7 +74,7 @@ enum Compression {
   static final String SERVED = "gzip, deflate";
 
   /** Smaller bodies are sent as they are. */
-  static final int LEAST_BYTES = 1 << 10;
+  public static final int LEAST_BYTES = 1 << 10;
 
   private static final int PIECE = 8 << 10;
   private static final long LIKELY_RATIO = 4;
@@ -122,7 +122,7 @@ enum Compression {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when it is not of this coding, {@link
    *     Status#TOO_LARGE} when there is more than the limit; and what {@link DirectMemory} throws
    */
-  ByteBuf decompress(ByteBuf body, BodyLimit limit, ByteBufAllocator allocator) {
+  public ByteBuf decompress(ByteBuf body, BodyLimit limit, ByteBufAllocator allocator) {
     ByteBuf target = DirectMemory.take(likelyBytes(body.readableBytes(), limit.bytes()), allocator);
     boolean done = false;
     try (InputStream stream = reading(new ByteBufInputStream(body.duplicate()))) {
@@ -152,7 +152,7 @@ enum Compression {
    * @param unwanted whether nobody waits for it any more
    * @throws StatusException as {@link AnswerStream} does
    */
-  Response compress(Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
+  public Response compress(Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
     ByteBuf target = Response.newLargeBody(allocator);
     boolean done = false;
     try {

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import org.jspecify.annotations.Nullable;
 

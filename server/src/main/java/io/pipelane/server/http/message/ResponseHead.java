@@ -1,8 +1,8 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.pipelane.server.http.Response.Content;
+import io.pipelane.server.http.message.Response.Content;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumMap;
 import java.util.Map;
@@ -12,7 +12,7 @@ import java.util.Objects;
  * The writer of a response's head into the room in front of its body, from its end to its
  * beginning. So body and head need neither two buffers nor a copy.
  */
-final class ResponseHead {
+public final class ResponseHead {
   /** Bytes that the longest head needs. */
   static final int ROOM = 576;
 
@@ -35,7 +35,7 @@ final class ResponseHead {
   }
 
   /** The way a connection goes on after a response. */
-  enum Persistence {
+  public enum Persistence {
     /** It stays open, which HTTP/1.1 takes for granted. */
     IMPLIED,
     /** It stays open, which an HTTP/1.0 client wants to be told. */
@@ -44,7 +44,7 @@ final class ResponseHead {
   }
 
   /** Puts the head in front of the response's body, which must not have been done before. */
-  static void prepend(Response response, Persistence persistence) {
+  public static void prepend(Response response, Persistence persistence) {
     ResponseHead head = new ResponseHead(response.body());
     long length = response.contentLength();
     head.put(LINE_END);

@@ -1,8 +1,11 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.pipelane.server.http.Conversation;
+import io.pipelane.server.http.EchoService;
+import io.pipelane.server.http.FakeCatalog;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * aligned; where none can be had, in a direct buffer, which takes the announced length as far as
  * what has really come vouches for it. Belongs to the connection's event loop.
  */
-final class RequestBody {
+public final class RequestBody {
   /** What libraries that copy memory like best. */
   private static final int ALIGNMENT = 64;
 
@@ -49,7 +49,7 @@ final class RequestBody {
    * @param announced the length that the request's head gives, -1 where it gives none
    * @param binaryOffset where its binary data begins, as the head says
    */
-  RequestBody(
+  public RequestBody(
       ByteBufAllocator allocator, TransferBuffers transfers, long announced, int binaryOffset) {
     this.allocator = allocator;
     this.transfers = transfers;
@@ -57,7 +57,7 @@ final class RequestBody {
     this.binaryOffset = binaryOffset;
   }
 
-  int length() {
+  public int length() {
     return content == null ? 0 : content.readableBytes();
   }
 
@@ -66,7 +66,7 @@ final class RequestBody {
    *
    * @throws StatusException when there is no room for it; what was there stays
    */
-  void add(ByteBuf piece) {
+  public void add(ByteBuf piece) {
     int bytes = piece.readableBytes();
     if (bytes == 0) {
       return;
@@ -112,7 +112,7 @@ final class RequestBody {
    * Where the next bytes of the body are best read to: an empty buffer, to be released by the
    * reader, and to be added when it has been filled. Null where there is no such place.
    */
-  @Nullable ByteBuf readPlace() {
+  public @Nullable ByteBuf readPlace() {
     if (content == null || !owned) {
       return null;
     }
@@ -134,19 +134,19 @@ final class RequestBody {
   }
 
   /** What has come so far; still the body's. */
-  ByteBuf peek() {
+  public ByteBuf peek() {
     return content == null ? Unpooled.EMPTY_BUFFER : content;
   }
 
   /** Hands the whole body to the caller, who releases it. */
-  ByteBuf take() {
+  public ByteBuf take() {
     ByteBuf taken = content == null ? Unpooled.EMPTY_BUFFER : content;
     content = null;
     return taken;
   }
 
   /** Gives up what has come so far; harmless after {@link #take}. */
-  void release() {
+  public void release() {
     take().release();
   }
 }

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -7,7 +7,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
-import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.http.message.ResponseHead.Persistence;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Answers as HTTP/1.1: small parts in one buffer with the head, large ones as they are. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write or close that fails closes the channel
-final class Http1Framing implements Framing {
+public final class Http1Framing implements Framing {
   /** A part up to this size is copied behind the head rather than sent by itself. */
   private static final int LARGEST_JOINED_PART = 1 << 10;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -8,7 +8,7 @@ import io.pipelane.config.StatusException;
  *
  * @param name what it is called where it is changed
  */
-record BodyLimit(int bytes, String name) {
+public record BodyLimit(int bytes, String name) {
   /** Of requests that say a little, and are read on event loops. */
   private static final int FEW_BYTES = 256 << 10;
 
@@ -18,10 +18,10 @@ record BodyLimit(int bytes, String name) {
   private static final String OF_PATH = "a body may be here";
 
   /** Of a request that is not admitted. */
-  static final BodyLimit NONE = new BodyLimit(0, OF_PATH);
+  public static final BodyLimit NONE = new BodyLimit(0, OF_PATH);
 
   /** What a route takes of the server's limit. */
-  static BodyLimit of(Route route, int maxRequestBytes) {
+  public static BodyLimit of(Route route, int maxRequestBytes) {
     return switch (route) {
       case Route.Infer _, Route.Load _, Route.SubmitJob _, Route.Upload _ ->
           new BodyLimit(maxRequestBytes, "server.max-request-size");
@@ -69,13 +69,13 @@ record BodyLimit(int bytes, String name) {
    *
    * @throws StatusException {@link Status#TOO_LARGE} for one beyond the limit
    */
-  void check(RequestHead head) {
+  public void check(RequestHead head) {
     if (head.contentLength() > bytes) {
       throw tooLarge("the body of " + head.contentLength() + " bytes is");
     }
   }
 
-  StatusException tooLarge(String what) {
+  public StatusException tooLarge(String what) {
     return new StatusException(
         Status.TOO_LARGE, what + " larger than " + name + ", " + bytes + " bytes");
   }

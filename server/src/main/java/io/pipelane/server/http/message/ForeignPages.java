@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The guard that keeps web pages of other sites from using a server through the browser of somebody
  * who can reach it. Safe for any thread.
  */
-final class ForeignPages {
+public final class ForeignPages {
   /*
    * A browser sends what any page has it send, whether or not that page may read the answer. It
    * says where the page is from: Sec-Fetch-Site to addresses that it trusts, Origin with all that
@@ -51,7 +51,7 @@ final class ForeignPages {
    * @param origins of its own pages, beside that which a request's host makes
    * @param needsKey whether it answers nobody without a key
    */
-  ForeignPages(String listensAt, List<URI> origins, boolean needsKey) {
+  public ForeignPages(String listensAt, List<URI> origins, boolean needsKey) {
     isHeeded = !needsKey;
     InetAddress address = new InetSocketAddress(listensAt, 0).getAddress();
     isLocal = address != null && address.isLoopbackAddress();
@@ -77,7 +77,7 @@ final class ForeignPages {
    * @throws StatusException {@link Status#PERMISSION_DENIED} for a name that cannot be this
    *     server's
    */
-  void checkHost(String host) {
+  public void checkHost(String host) {
     if (isHeeded && isLocal && !isOwn(host)) {
       throw new StatusException(
           Status.PERMISSION_DENIED,
@@ -95,7 +95,7 @@ final class ForeignPages {
    * @throws StatusException {@link Status#PERMISSION_DENIED} for one of a page of another site,
    *     unless it only reads
    */
-  void checkOrigin(HttpMethod method, HttpHeaders headers, @Nullable String host) {
+  public void checkOrigin(HttpMethod method, HttpHeaders headers, @Nullable String host) {
     if (!isHeeded || method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD)) {
       return;
     }

@@ -1,11 +1,11 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
-import io.pipelane.server.http.ResponseHead.Persistence;
+import io.pipelane.server.http.message.ResponseHead.Persistence;
 
 /** The way in which answers are put on a channel. Stateless. */
-sealed interface Framing permits Http1Framing, Http2Framing {
+public sealed interface Framing permits Http1Framing, Http2Framing {
   /**
    * Writes a response, does not flush; takes over every buffer.
    *

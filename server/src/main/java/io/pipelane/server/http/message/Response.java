@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -32,7 +32,7 @@ import java.util.function.Consumer;
  * @param fields further header fields, short ones, without the end of their lines
  * @param closes whether the connection cannot go on after it
  */
-record Response(
+public record Response(
     HttpResponseStatus status,
     ByteBuf body,
     List<ByteBuf> tail,
@@ -43,7 +43,7 @@ record Response(
     boolean closes) {
 
   /** The kind of a body's content. */
-  enum Content {
+  public enum Content {
     JSON("application/json"),
     BINARY("application/octet-stream"),
     MESSAGE(MessageInferences.MEDIA_TYPE),
@@ -62,18 +62,18 @@ record Response(
       this.mediaType = mediaType;
     }
 
-    String mediaType() {
+    public String mediaType() {
       return mediaType;
     }
   }
 
   /** A buffer to compose a body in; on the heap where there is no other room, not even for this. */
-  static ByteBuf newBody(ByteBufAllocator allocator) {
+  public static ByteBuf newBody(ByteBufAllocator allocator) {
     return newBody(allocator, Integer.MAX_VALUE);
   }
 
   /** The same for what may become large, but not on the heap. */
-  static ByteBuf newLargeBody(ByteBufAllocator allocator) {
+  public static ByteBuf newLargeBody(ByteBufAllocator allocator) {
     return newBody(allocator, DirectMemory.LEAST_LARGE);
   }
 
@@ -92,14 +92,14 @@ record Response(
    *
    * @param jsonLength bytes of JSON in front of binary data, -1 where there is none
    */
-  static Response inferred(ByteBuf body, List<ByteBuf> tail, int jsonLength, long stallNanos) {
+  public static Response inferred(ByteBuf body, List<ByteBuf> tail, int jsonLength, long stallNanos) {
     Content content = jsonLength >= 0 ? Content.BINARY : Content.JSON;
     return new Response(
         HttpResponseStatus.OK, body, tail, content, jsonLength, stallNanos, List.of(), false);
   }
 
   /** A response in one piece. */
-  static Response of(
+  public static Response of(
       HttpResponseStatus status,
       Content content,
       List<String> fields,
@@ -116,20 +116,20 @@ record Response(
   }
 
   /** A response of JSON. */
-  static Response of(
+  public static Response of(
       HttpResponseStatus status, ByteBufAllocator allocator, Consumer<ByteBuf> writer) {
     return of(status, Content.JSON, List.of(), allocator, writer);
   }
 
-  static Response ok(ByteBufAllocator allocator, Consumer<ByteBuf> writer) {
+  public static Response ok(ByteBufAllocator allocator, Consumer<ByteBuf> writer) {
     return of(HttpResponseStatus.OK, allocator, writer);
   }
 
-  static Response error(HttpResponseStatus status, ByteBufAllocator allocator, String message) {
+  public static Response error(HttpResponseStatus status, ByteBufAllocator allocator, String message) {
     return of(status, allocator, body -> Answers.error(body, message));
   }
 
-  static Response error(StatusException error, ByteBufAllocator allocator) {
+  public static Response error(StatusException error, ByteBufAllocator allocator) {
     String message = error.getMessage() == null ? error.status().name() : error.getMessage();
     List<String> fields = new ArrayList<>();
     Duration retryAfter = error.retryAfter();
@@ -148,7 +148,7 @@ record Response(
   }
 
   /** The answer to what is no HTTP, or more than is taken of it. */
-  static Response malformed(Throwable cause, ByteBufAllocator allocator) {
+  public static Response malformed(Throwable cause, ByteBufAllocator allocator) {
     HttpResponseStatus status =
         switch (cause) {
           case TooLongHttpLineException _ -> HttpResponseStatus.REQUEST_URI_TOO_LONG;
@@ -159,14 +159,14 @@ record Response(
   }
 
   /** The same of what follows a request's head, whose lines are those of chunks. */
-  static Response malformedBody(Throwable cause, ByteBufAllocator allocator) {
+  public static Response malformedBody(Throwable cause, ByteBufAllocator allocator) {
     return cause instanceof TooLongHttpLineException
         ? error(
             HttpResponseStatus.BAD_REQUEST, allocator, "malformed HTTP: a chunk's line is too long")
         : malformed(cause, allocator);
   }
 
-  static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {
+  public static Response methodNotAllowed(ByteBufAllocator allocator, String allow) {
     return of(
         HttpResponseStatus.METHOD_NOT_ALLOWED,
         Content.JSON,
@@ -175,7 +175,7 @@ record Response(
         body -> Answers.error(body, "Method Not Allowed; use " + allow));
   }
 
-  static Response encodingUnknown(ByteBufAllocator allocator, String encoding) {
+  public static Response encodingUnknown(ByteBufAllocator allocator, String encoding) {
     return of(
         HttpResponseStatus.NOT_IMPLEMENTED,
         Content.JSON,
@@ -189,12 +189,12 @@ record Response(
   }
 
   /** The same response, after which the connection is closed. */
-  Response closing() {
+  public Response closing() {
     return new Response(status, body, tail, content, jsonLength, stallNanos, fields, true);
   }
 
   /** The same response with one more header field, a short one. */
-  Response withField(String field) {
+  public Response withField(String field) {
     List<String> more = new ArrayList<>(fields);
     more.add(field);
     return new Response(status, body, tail, content, jsonLength, stallNanos, more, closes);
@@ -206,7 +206,7 @@ record Response(
         status, otherBody, List.of(), content, jsonLength, stallNanos, otherFields, closes);
   }
 
-  long contentLength() {
+  public long contentLength() {
     long length = body.readableBytes();
     for (ByteBuf part : tail) {
       length += part.readableBytes();
@@ -214,7 +214,7 @@ record Response(
     return length;
   }
 
-  void release() {
+  public void release() {
     body.release();
     tail.forEach(ByteBuf::release);
   }

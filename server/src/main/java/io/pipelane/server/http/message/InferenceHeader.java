@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -9,11 +9,11 @@ import io.pipelane.config.StatusException;
 import java.nio.charset.StandardCharsets;
 
 /** The header that says where the JSON of a body ends and its binary data begins. */
-final class InferenceHeader {
-  static final AsciiString NAME = AsciiString.cached("Inference-Header-Content-Length");
+public final class InferenceHeader {
+  public static final AsciiString NAME = AsciiString.cached("Inference-Header-Content-Length");
 
   /** What to tell of binary data that came without the header. */
-  static final String HOW_TO_SEND =
+  public static final String HOW_TO_SEND =
       "; the body has binary data: say in %s how many bytes of it are JSON, 0 if it is one tensor's bytes alone"
           .formatted(NAME);
 
@@ -28,7 +28,7 @@ final class InferenceHeader {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when the value is no length or beyond
    *     the body, or promises a tensor where there is no body
    */
-  static int jsonLength(HttpHeaders headers, int bodyLength) {
+  public static int jsonLength(HttpHeaders headers, int bodyLength) {
     String value = FieldLines.joined(headers, NAME);
     if (value == null) {
       return bodyLength;
@@ -55,7 +55,7 @@ final class InferenceHeader {
   }
 
   /** Whether a body has what no JSON text has, and no header. */
-  static boolean isForgotten(HttpHeaders headers, ByteBuf body) {
+  public static boolean isForgotten(HttpHeaders headers, ByteBuf body) {
     return !headers.contains(NAME)
         && (body.forEachByte(InferenceHeader::isOfText) >= 0
             || !ByteBufUtil.isText(body, StandardCharsets.UTF_8));
@@ -66,7 +66,7 @@ final class InferenceHeader {
   }
 
   /** Where a body's binary data begins if the header says so; else 0. */
-  static int binaryOffset(HttpHeaders headers) {
+  public static int binaryOffset(HttpHeaders headers) {
     String value = headers.get(NAME);
     return value != null && areDigits(value) ? (int) Long.parseLong(value) : 0;
   }

@@ -1,5 +1,8 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
+import io.pipelane.server.http.JobsApi;
+import io.pipelane.server.http.SettingsApi;
+import io.pipelane.server.http.SharedMemoryApi;
 import io.pipelane.server.access.Demand;
 import io.pipelane.server.access.Role;
 import java.util.Set;
@@ -9,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * The thing that a request asks for by its path and its method. A version is empty where the path
  * gives none, see {@link io.pipelane.server.net.Backend#resolve}.
  */
-sealed interface Route {
+public sealed interface Route {
   record ServerMetadata() implements Route {}
 
   record Live() implements Route {}

@@ -1,4 +1,4 @@
-package io.pipelane.server.http;
+package io.pipelane.server.http.message;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -10,14 +10,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The path of a request's target, taken apart before it is decoded. */
-final class UriPath {
+public final class UriPath {
   private static final int MAXIMUM_NAME_LENGTH = 255;
   private static final int MAXIMUM_QUOTED_LENGTH = 128;
 
   private UriPath() {}
 
   /** The path's segments as they were sent; empty for a target that is no absolute path. */
-  static List<String> segments(String target) {
+  public static List<String> segments(String target) {
     List<String> segments = new ArrayList<>(6);
     if (!target.startsWith("/")) {
       return segments;
@@ -39,7 +39,7 @@ final class UriPath {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a bad escape, a name that is empty
    *     or too long, {@code .} or {@code ..}, and for slashes and control characters in it
    */
-  static String name(String segment) {
+  public static String name(String segment) {
     String name = segment.indexOf('%') < 0 ? segment : decode(segment);
     if (name.isEmpty() || name.equals(".") || name.equals("..")) {
       throw refused(segment, "is empty or a relative path");
@@ -56,7 +56,7 @@ final class UriPath {
     return name;
   }
 
-  static String shorten(String target) {
+  public static String shorten(String target) {
     return QuotedText.shorten(target, MAXIMUM_QUOTED_LENGTH);
   }
 
