@@ -1,11 +1,11 @@
 package io.pipelane.demo;
 
-import io.pipelane.config.value.ByteSize;
-import io.pipelane.config.section.DeviceConfig;
-import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.DeviceConfig;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.model.DemoRepository;
 import io.pipelane.demo.protocol.InferenceClient;

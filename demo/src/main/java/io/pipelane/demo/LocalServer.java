@@ -1,7 +1,7 @@
 package io.pipelane.demo;
 
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.config.ConfigLoader;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.demo.plain.Reference;
 import io.pipelane.demo.report.LedgerRow;
 import io.pipelane.lanes.process.WorkersOverview;

@@ -1,8 +1,8 @@
 package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.ConfigLoader;
-import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.config.section.SwitchingConfig.ReadInPlace;
+import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.runtime.ExecutionProvider;
 import io.pipelane.runtime.OrtLibrary;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package io.pipelane.bench.accelerator;
 
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.config.section.WorkersConfig.SwitchOn;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.process.Launcher;
 import io.pipelane.lanes.process.WorkerCrew;
 import io.pipelane.lanes.process.WorkerProgram;

@@ -42,6 +42,7 @@ final class LiveDevice implements AutoCloseable {
 
   /** So many tell how the longest in a hundred come out. */
   private static final int SAMPLES_IN_LINE = 150;
+
   private static final long SPIN_NANOS = 60_000;
 
   /** The simulator does not run requests together. */

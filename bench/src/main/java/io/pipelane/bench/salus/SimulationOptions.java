@@ -1,9 +1,9 @@
 package io.pipelane.bench.salus;
 
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.config.section.SchedulingConfig.Policy;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.switcher.jobs.JobRules;
 import io.pipelane.switcher.jobs.SwitchCosts;
 import java.util.Map;

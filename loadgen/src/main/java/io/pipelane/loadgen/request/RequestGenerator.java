@@ -1,8 +1,8 @@
 package io.pipelane.loadgen.request;
 
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.loadgen.file.FilesRead;
 import io.pipelane.loadgen.settings.ModelRequests;
 import io.pipelane.loadgen.settings.PreparedRequest;

@@ -1,11 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.BodyLimit;
-import io.pipelane.server.http.message.ForeignPages;
-import io.pipelane.server.http.message.RequestHead;
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
-import io.pipelane.server.http.message.UriPath;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -17,6 +11,12 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
+import io.pipelane.server.http.message.UriPath;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

@@ -1,10 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Compression;
-import io.pipelane.server.http.message.DigestField;
-import io.pipelane.server.http.message.RequestHead;
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -26,7 +21,12 @@ import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.grpc.AddressedMessage;
 import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.hosts.Hosts;
+import io.pipelane.server.http.message.Compression;
+import io.pipelane.server.http.message.DigestField;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;

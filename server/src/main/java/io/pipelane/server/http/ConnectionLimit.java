@@ -1,11 +1,11 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.ResponseHead;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.ResponseHead;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Counts open connections and turns away those beyond a limit. Safe for any thread. */

@@ -1,9 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.ForeignPages;
-import io.pipelane.server.http.message.Framing;
-import io.pipelane.server.http.message.Http1Framing;
-import io.pipelane.server.http.message.Http2Framing;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;
@@ -15,6 +11,10 @@ import io.netty.handler.codec.http2.Http2MultiplexHandler;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2StreamFrameToHttpObjectCodec;
 import io.netty.handler.timeout.IdleStateHandler;
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.Framing;
+import io.pipelane.server.http.message.Http1Framing;
+import io.pipelane.server.http.message.Http2Framing;
 import io.pipelane.server.net.AnswerPace;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.UnheardReset;

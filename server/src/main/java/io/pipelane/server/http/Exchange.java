@@ -1,10 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.BodyLimit;
-import io.pipelane.server.http.message.Compression;
-import io.pipelane.server.http.message.RequestBody;
-import io.pipelane.server.http.message.RequestHead;
-import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -13,6 +8,11 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.Compression;
+import io.pipelane.server.http.message.RequestBody;
+import io.pipelane.server.http.message.RequestHead;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.LatestDescription;
 import java.net.SocketAddress;

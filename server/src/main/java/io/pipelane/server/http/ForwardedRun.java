@@ -1,9 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.InferenceHeader;
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
-import io.pipelane.server.http.message.UriPath;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -17,7 +13,11 @@ import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.hosts.ForwardingAttempts;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
+import io.pipelane.server.http.message.InferenceHeader;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
+import io.pipelane.server.http.message.Route;
+import io.pipelane.server.http.message.UriPath;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.shared.SharedMemory;

@@ -1,10 +1,10 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufOutputStream;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.metrics.Metrics;
 import java.io.IOException;

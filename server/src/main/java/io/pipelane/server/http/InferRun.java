@@ -1,12 +1,12 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.AsciiString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.PlacedOutputs;
 import io.pipelane.server.protocol.InferCall;

@@ -1,6 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.InferenceHeader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -9,6 +8,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.hosts.ForwardedHeaders;
+import io.pipelane.server.http.message.InferenceHeader;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.InferCall;

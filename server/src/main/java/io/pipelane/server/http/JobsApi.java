@@ -1,11 +1,11 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.jobs.JobAnswers;
 import io.pipelane.server.jobs.JobStatus;
 import io.pipelane.server.jobs.Jobs;

@@ -1,7 +1,7 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

@@ -1,6 +1,5 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -10,6 +9,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.grpc.AddressedMessage;
 import io.pipelane.server.grpc.MessageInferences;
 import io.pipelane.server.hosts.ForwardedHeaders;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Route;
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.server.http.message.Route;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;

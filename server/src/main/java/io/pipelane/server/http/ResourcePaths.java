@@ -3,10 +3,10 @@ package io.pipelane.server.http;
 import static io.pipelane.server.http.Resource.onGet;
 import static io.pipelane.server.http.Resource.onPost;
 
-import io.pipelane.server.http.message.Route;
-import io.pipelane.server.http.message.UriPath;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Route;
+import io.pipelane.server.http.message.UriPath;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

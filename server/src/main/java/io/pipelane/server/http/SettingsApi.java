@@ -1,9 +1,9 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.TraceSettings;

@@ -1,10 +1,10 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.protocol.SharedMemoryJson;
 import io.pipelane.server.shared.RegionSpec;
 import io.pipelane.server.shared.SharedMemory;

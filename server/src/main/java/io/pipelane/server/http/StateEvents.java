@@ -1,11 +1,11 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.state.ServerState;

@@ -1,13 +1,13 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.Route;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Stored;
+import io.pipelane.server.http.message.Response;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.UploadProgress;
 import java.io.IOException;

@@ -1,11 +1,11 @@
 package io.pipelane.server.http;
 
-import io.pipelane.server.http.message.Response;
-import io.pipelane.server.http.message.UriPath;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
+import io.pipelane.server.http.message.UriPath;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

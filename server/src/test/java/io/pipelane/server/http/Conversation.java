@@ -2,13 +2,13 @@ package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.pipelane.server.http.message.ForeignPages;
-import io.pipelane.server.http.message.Http1Framing;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.server.catalog.ModelCatalog;
+import io.pipelane.server.http.message.ForeignPages;
+import io.pipelane.server.http.message.Http1Framing;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.TransferBuffers;

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.server.http.message.Route;
 import io.netty.handler.codec.http.HttpMethod;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.Route;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

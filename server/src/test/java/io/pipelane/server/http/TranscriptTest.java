@@ -3,8 +3,8 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.server.http.message.Route;
 import io.netty.handler.codec.http.HttpMethod;
+import io.pipelane.server.http.message.Route;
 import io.pipelane.server.protocol.ProductVersion;
 import java.io.IOException;
 import java.io.InputStream;

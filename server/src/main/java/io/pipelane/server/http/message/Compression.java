@@ -99,7 +99,7 @@ public enum Compression {
   }
 
   /** The first coding that an Accept-Encoding names and does not rule out; null for none. */
-  static @Nullable Compression accepted(String encodings) {
+  public static @Nullable Compression accepted(String encodings) {
     for (String element : encodings.split(",", -1)) {
       String[] parts = element.split(";", 2);
       boolean ruledOut = parts.length == 2 && parts[1].strip().matches("[qQ]=0(\\.0*)?");
@@ -112,7 +112,7 @@ public enum Compression {
   }
 
   /** What a body of so many bytes stands for, most of the time. */
-  static int likelyBytes(int compressedBytes, int limit) {
+  public static int likelyBytes(int compressedBytes, int limit) {
     return (int) Math.min(limit, LIKELY_RATIO * compressedBytes);
   }
 
@@ -152,7 +152,8 @@ public enum Compression {
    * @param unwanted whether nobody waits for it any more
    * @throws StatusException as {@link AnswerStream} does
    */
-  public Response compress(Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
+  public Response compress(
+      Response response, ByteBufAllocator allocator, BooleanSupplier unwanted) {
     ByteBuf target = Response.newLargeBody(allocator);
     boolean done = false;
     try {

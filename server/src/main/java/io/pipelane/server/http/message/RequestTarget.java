@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param authority null where the target has none
  */
-record RequestTarget(String path, @Nullable String authority) {
+public record RequestTarget(String path, @Nullable String authority) {
   private static final String[] SCHEMES = {"http://", "https://"};
 
   /** Takes a target apart; one of another form is kept as it is. */
-  static RequestTarget of(String target) {
+  public static RequestTarget of(String target) {
     if (!target.startsWith("/")) {
       for (String scheme : SCHEMES) {
         if (target.regionMatches(true, 0, scheme, 0, scheme.length())) {

@@ -92,7 +92,8 @@ public record Response(
    *
    * @param jsonLength bytes of JSON in front of binary data, -1 where there is none
    */
-  public static Response inferred(ByteBuf body, List<ByteBuf> tail, int jsonLength, long stallNanos) {
+  public static Response inferred(
+      ByteBuf body, List<ByteBuf> tail, int jsonLength, long stallNanos) {
     Content content = jsonLength >= 0 ? Content.BINARY : Content.JSON;
     return new Response(
         HttpResponseStatus.OK, body, tail, content, jsonLength, stallNanos, List.of(), false);
@@ -125,7 +126,8 @@ public record Response(
     return of(HttpResponseStatus.OK, allocator, writer);
   }
 
-  public static Response error(HttpResponseStatus status, ByteBufAllocator allocator, String message) {
+  public static Response error(
+      HttpResponseStatus status, ByteBufAllocator allocator, String message) {
     return of(status, allocator, body -> Answers.error(body, message));
   }
 

@@ -1,10 +1,10 @@
 package io.pipelane.server.http.message;
 
+import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.Role;
 import io.pipelane.server.http.JobsApi;
 import io.pipelane.server.http.SettingsApi;
 import io.pipelane.server.http.SharedMemoryApi;
-import io.pipelane.server.access.Demand;
-import io.pipelane.server.access.Role;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 

@@ -1,4 +1,6 @@
-/** HTTP messages, requests and answers: their heads, targets, framing, and limits of their bodies. */
+/**
+ * HTTP messages, requests and answers: their heads, targets, framing, and limits of their bodies.
+ */
 @NullMarked
 package io.pipelane.server.http.message;
 

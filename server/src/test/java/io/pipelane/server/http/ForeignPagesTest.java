@@ -1,11 +1,8 @@
-package io.pipelane.server.http.message;
+package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.pipelane.server.http.Conversation;
-import io.pipelane.server.http.EchoService;
-import io.pipelane.server.http.FakeCatalog;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
@@ -13,6 +10,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.http.message.ForeignPages;
 import io.pipelane.server.net.Backends;
 import java.io.IOException;
 import java.net.URI;

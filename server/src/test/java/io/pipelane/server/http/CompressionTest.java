@@ -1,4 +1,4 @@
-package io.pipelane.server.http.message;
+package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -6,11 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.server.http.Conversation;
-import io.pipelane.server.http.EchoService;
-import io.pipelane.server.http.FakeCatalog;
-import io.pipelane.server.http.Reply;
-import io.pipelane.server.http.Requests;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -18,6 +13,9 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.http.message.BodyLimit;
+import io.pipelane.server.http.message.Compression;
+import io.pipelane.server.http.message.Response;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

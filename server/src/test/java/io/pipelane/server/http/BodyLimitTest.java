@@ -1,12 +1,9 @@
-package io.pipelane.server.http.message;
+package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.server.http.Conversation;
-import io.pipelane.server.http.Reply;
-import io.pipelane.server.http.Requests;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

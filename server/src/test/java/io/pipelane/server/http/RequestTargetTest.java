@@ -1,14 +1,11 @@
-package io.pipelane.server.http.message;
+package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.server.http.Conversation;
-import io.pipelane.server.http.EchoService;
-import io.pipelane.server.http.FakeCatalog;
-import io.pipelane.server.http.Reply;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.http.message.RequestTarget;
 import io.pipelane.server.net.Backends;
 import java.io.IOException;
 import java.nio.file.Path;
