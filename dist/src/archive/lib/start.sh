@@ -19,9 +19,11 @@ start() {
   main=$1
   shift
   require_no_colon "$home"
+  archive=$home/lib/server.jsa
+  [ -f "$archive" ] || archive= # Java would leave its own archive aside as well.
   # shellcheck disable=SC2086 # options are lists of words
   exec "$home/runtime/bin/java" $java_options \
-    -XX:SharedArchiveFile="$home/lib/server.jsa" '-Xlog:cds*=off' '-Xlog:aot*=off' \
+    ${archive:+"-XX:SharedArchiveFile=$archive"} '-Xlog:cds*=off' '-Xlog:aot*=off' \
     "-Dpipelane.child-archive=$home/lib/children.jsa" ${JAVA_OPTS:-} \
     -cp "$(jars):$home/lib/native" "$main" "$@"
 }

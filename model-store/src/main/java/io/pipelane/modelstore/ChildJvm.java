@@ -106,7 +106,7 @@ public final class ChildJvm {
    */
   private static List<String> archive() {
     String file = System.getProperty(ARCHIVE, "");
-    return file.isBlank()
+    return file.isBlank() || !Files.isRegularFile(Path.of(file))
         ? List.of()
         : List.of("-XX:SharedArchiveFile=" + file, "-Xlog:cds*=off", "-Xlog:aot*=off");
   }

@@ -175,6 +175,7 @@ class JobsOnSeveralDevicesTest {
     while (job.path("place").path("moves").asInt() == 0) {
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
       job = job(server, id);
+      assertTrue(job.path("state").asText().matches("QUEUED|RUNNING"), job.toString());
     }
     return job;
   }

@@ -111,7 +111,9 @@ class RunawayValuesTest {
   void aValueThatAsksForTooMuchMemory_leavesTheModelToOthers() throws Exception {
     assertEquals(200, infer(ValueModels.COUNT, count("3")).statusCode());
     Ledger before = server.switcher().memory().weights();
-    for (String tooMuch : List.of("1000000000000000000", "100000000")) {
+    // A GPU's kernel counts in 32 bits: of more it makes none.
+    String most = TestDevices.ON_GPU ? "1000000000" : "1000000000000000000";
+    for (String tooMuch : List.of(most, "100000000")) {
       HttpResponse<String> refused = infer(ValueModels.COUNT, count(tooMuch));
       assertEquals(507, refused.statusCode(), refused::body);
       HttpResponse<String> answered = infer(ValueModels.COUNT, count("3"));
@@ -126,11 +128,12 @@ class RunawayValuesTest {
   void runsThatWouldNeverEnd_endWhenTheirCallersHaveGone() throws Exception {
     HttpResponse<String> twice = infer(ValueModels.REPEAT, repeat("2"));
     assertTrue(twice.body().contains("\"data\":[2.0]"), twice::body);
+    int runs = TestDevices.ON_GPU ? 1 : LANES; // A session of a GPU belongs to one lane.
     List<Socket> callers = new ArrayList<>();
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int run = 0; run < runs; run++) {
       callers.add(ask(repeat(FOR_EVER)));
     }
-    awaitLanesInUse(LANES);
+    awaitLanesInUse(runs);
     for (Socket caller : callers) {
       caller.close();
     }

@@ -34,8 +34,8 @@ public record WorkersConfig(
     @Key(
             about =
                 "Longest time that a run may take from one gate to the next before its process is"
-                    + " ended; where the server's own process runs models on the CPU, before a run"
-                    + " of a graph with loops is ended. In a worker process, with input shapes that"
+                    + " ended; where the server's own process runs models, before a run of a"
+                    + " graph with loops is ended. In a worker process, with input shapes that"
                     + " have run before, the limit is 100 times what those runs took if that is"
                     + " less, but 5s at least",
             standard = "30s",

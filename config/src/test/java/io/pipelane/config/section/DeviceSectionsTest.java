@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Test;
 
 /** Sections of devices and what is moved onto them: by default, and every value changed. */
 class DeviceSectionsTest {
-
   @Test
   void residency_defaults() {
     assertEquals(

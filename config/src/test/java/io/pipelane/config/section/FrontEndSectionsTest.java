@@ -29,7 +29,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sections of what clients and other hosts meet: by default, and every value changed. */
 class FrontEndSectionsTest {
-
   @Test
   void server_defaults() {
     assertEquals(

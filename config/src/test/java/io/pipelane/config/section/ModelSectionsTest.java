@@ -21,7 +21,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Sections of where models lie, are prepared and run: by default, and every value changed. */
 class ModelSectionsTest {
-
   @Test
   void workers_defaults() {
     assertEquals(

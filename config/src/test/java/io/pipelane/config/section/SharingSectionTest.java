@@ -21,7 +21,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The section of online and offline work: by default, every value changed, and what is refused. */
 class SharingSectionTest {
-
   @Test
   void offlineProcessOfItsOwn_andAShareOfTheMultiprocessors_excludeEachOther() {
     ConfigException refusal =

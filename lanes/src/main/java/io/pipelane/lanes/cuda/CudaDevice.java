@@ -26,8 +26,6 @@ import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.HostReader;
 import io.pipelane.lanes.cuda.driver.MultiprocessorShare;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
-import io.pipelane.lanes.cuda.worker.CudaSharedRegion;
-import io.pipelane.lanes.cuda.worker.WorkerShare;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.List;

@@ -11,7 +11,6 @@ import io.pipelane.lanes.cuda.driver.CudaException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.DeviceSegment;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
-import io.pipelane.lanes.cuda.worker.CudaWorkerStates;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
@@ -19,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * States in device memory, at addresses that never move. Worker processes map the same memory, see
- * {@link CudaWorkerStates}.
+ * {@code CudaWorkerStates}.
  */
 public final class CudaStates implements DeviceStates, AutoCloseable {
   /*

@@ -87,6 +87,17 @@ public final class ContentHashes {
     return ofText(listing.toString());
   }
 
+  /** Whether {@link #ofModel} would read none of a model's files, as all are remembered. */
+  public boolean knows(ModelFolder folder) throws IOException {
+    for (Path file : folder.files()) {
+      Entry entry = known.get(file.toString());
+      if (entry == null || !entry.stamp().equals(FileStamp.of(file).stamp())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** The hash of a text. */
   public static String ofText(String text) {
     return HexFormat.of().formatHex(Sha256.of(text));

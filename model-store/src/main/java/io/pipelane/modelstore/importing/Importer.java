@@ -101,13 +101,18 @@ public final class Importer {
   }
 
   /**
-   * Whether what is derived of a model file is there already, so that its import takes no process.
-   * False for one that cannot be read, as its import is to say why.
+   * Whether what is derived of a model file is known to be there already, so that its import takes
+   * no process. Reads no model: false for files that have changed or were never hashed, and for one
+   * that cannot be read, as its import is to say why.
    */
   public boolean hasImported(Path modelFile, Map<String, Shape> declared) {
     ImportSettings settings = settingsNow.get();
     try {
-      String content = hashes.ofModel(modelFile, checkedFolder(modelFile, settings));
+      ModelFolder folder = checkedFolder(modelFile, settings);
+      if (!hashes.knows(folder)) {
+        return false;
+      }
+      String content = hashes.ofModel(modelFile, folder);
       DeclaredShapes shapes = DeclaredShapes.of(modelFile, declared);
       return cache.find(key(content, settings, shapes)).isPresent();
     } catch (StatusException | IOException | UncheckedIOException e) {

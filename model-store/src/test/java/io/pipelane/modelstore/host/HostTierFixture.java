@@ -16,7 +16,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Files of weights, and host tiers that hold some of them. */
 abstract class HostTierFixture {
-
   static final int FILE_BYTES = 64 << 10;
 
   @TempDir Path folder;

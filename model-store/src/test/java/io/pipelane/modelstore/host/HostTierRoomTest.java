@@ -30,7 +30,6 @@ import org.junit.jupiter.api.Test;
 
 /** What the host tier keeps, reads ahead and gives up within its bound. */
 class HostTierRoomTest extends HostTierFixture {
-
   @Test
   void open_largerThanTheTier_isReadFromDisk() throws IOException {
     try (HostTier tier = tier(FILE_BYTES - 1);

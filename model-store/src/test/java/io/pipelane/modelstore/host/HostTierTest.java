@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 /** What the host tier reads, and whom it serves meanwhile. */
 class HostTierTest extends HostTierFixture {
-
   @Test
   void open_twice_mapsOnce() throws IOException {
     try (HostTier tier = tier(2 * FILE_BYTES);

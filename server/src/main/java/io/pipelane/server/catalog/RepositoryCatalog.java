@@ -135,11 +135,13 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     for (Registered found : Popularity.sorted(scan.registered(), popular)) {
       CompletableFuture<Void> looked = threads.runImport(() -> bringInUnlessNew(found));
       CompletableFuture<Void> imported =
-          looked.thenCompose(
-              _ ->
-                  isAwaited(found)
-                      ? threads.runImport(() -> bringInFirst(found))
-                      : CompletableFuture.completedFuture(null));
+          looked
+              .handle((_, _) -> isAwaited(found)) // What cannot be looked at tells why as it comes.
+              .thenCompose(
+                  awaited ->
+                      awaited
+                          ? threads.runImport(() -> bringInFirst(found))
+                          : CompletableFuture.completedFuture(null));
       lookedAt.add(looked);
       imports.add(imported);
       sessions.add(

@@ -14,6 +14,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.server.Patience;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
@@ -372,6 +373,14 @@ class RepositoryCatalogTest {
   void start_whatWasImportedEarlier_isServedBeforeWhatIsNew() throws Exception {
     try (PipelaneServer server = start()) {
       server.imports().join();
+      // What a file that has just been written holds is not remembered.
+      Patience.begin()
+          .awaitTrue(
+              "the file's hash is remembered",
+              () -> {
+                server.catalog().load("small").join();
+                return Files.exists(cache.resolve("hashes.json"));
+              });
     }
     write("new", 41);
     try (ServiceOrder log = new ServiceOrder();

@@ -31,7 +31,6 @@ import org.junit.jupiter.api.Timeout;
 /** Streams, and calls that are cancelled, overdue or under way when the server drains. */
 @Timeout(60)
 class GrpcCallsEndTest extends GrpcServerFixture {
-
   private static final Metadata.Key<String> PUSHBACK =
       Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
 

@@ -9,10 +9,9 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Timeout;
 
-/** What tests of the front end over gRPC have in common. */
+/** Codes of refusals over gRPC, and answers of streams that are collected. */
 @Timeout(60)
 abstract class GrpcServerFixture {
-
   static Code code(Runnable call) {
     return assertThrows(StatusRuntimeException.class, call::run).getStatus().getCode();
   }

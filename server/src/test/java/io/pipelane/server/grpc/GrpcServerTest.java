@@ -55,7 +55,6 @@ import org.junit.jupiter.api.Timeout;
 /** The front end over gRPC: health, settings, the repository, statistics, reflection. */
 @Timeout(60)
 class GrpcServerTest extends GrpcServerFixture {
-
   @Test
   void traceAndLogSettings_areSetAndTold() throws Exception {
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {

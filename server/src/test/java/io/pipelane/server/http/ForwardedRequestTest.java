@@ -51,7 +51,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a request is on its way to another host, and its answer on the way back. */
 @Timeout(60)
 class ForwardedRequestTest extends ForwardingFixture {
-
   @ParameterizedTest
   @EnumSource(Transport.class)
   void request_goesAsItCame_andTheAnswerComesBackAsItWas(Transport transport) throws Exception {

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.Timeout;
 /** Which host a request goes to, of those that have its model. */
 @Timeout(60)
 class ForwardingChoiceTest extends ForwardingFixture {
-
   @Test
   void modelThatIsHere_isAskedElsewhereWhileThatIsSooner() throws Exception {
     registry.has(first.url(), "echo", 2, false, Duration.ZERO);

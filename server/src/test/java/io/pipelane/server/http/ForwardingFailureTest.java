@@ -36,7 +36,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a client hears of hosts that refuse, break off, are full or not there. */
 @Timeout(60)
 class ForwardingFailureTest extends ForwardingFixture {
-
   @ParameterizedTest
   @ValueSource(strings = {"503 Service Unavailable", "404 Not Found", "401 U", "403 F"})
   void refusal_isTakenToAnotherHost_andPassedOnWhenNobodyDoesBetter(String status)

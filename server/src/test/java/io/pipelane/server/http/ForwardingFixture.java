@@ -32,7 +32,6 @@ import org.junit.jupiter.api.Timeout;
 /** A server that forwards to hosts which answer what the test says. */
 @Timeout(60)
 abstract class ForwardingFixture {
-
   static final int CODEC_THREADS = 2;
 
   static final String OK = "{\"answer\":\"elsewhere\"}";

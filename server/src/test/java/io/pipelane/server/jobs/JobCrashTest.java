@@ -247,11 +247,13 @@ class JobCrashTest {
     String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
     JobsFixture.awaitPending(service, 1);
     jobs.remove(id);
-    while (!jobs.show(id).state().isEnd()) {
-      while (!service.pending.isEmpty()) {
-        service.pending.removeFirst().complete();
-      }
-    }
+    JobsFixture.await(
+        () -> {
+          while (!service.pending.isEmpty()) {
+            service.pending.removeFirst().complete();
+          }
+          return jobs.show(id).state().isEnd();
+        });
     assertThrows(Crash.class, () -> jobs.remove(id));
     jobs.close();
     try (Jobs again = fixture.open(EchoService.inline())) {

@@ -160,6 +160,9 @@ final class JobsFixture {
   /** Waits until something is so, and leaves the processor to what makes it so. */
   static void await(BooleanSupplier condition) {
     while (!condition.getAsBoolean()) {
+      if (Thread.interrupted()) {
+        throw new IllegalStateException("interrupted while waiting");
+      }
       LockSupport.parkNanos(LOOK_AGAIN_NANOS);
     }
   }

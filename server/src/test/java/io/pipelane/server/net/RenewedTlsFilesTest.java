@@ -32,7 +32,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Certificates, keys and authorities whose files change while the server runs. */
 @Timeout(60)
 class RenewedTlsFilesTest extends TlsFixture {
-
   private static void show(String name, AdvancedTlsX509KeyManager by) throws Exception {
     TlsIdentity shown =
         TlsIdentity.read(folder.resolve(name + ".pem"), folder.resolve(name + ".key"));

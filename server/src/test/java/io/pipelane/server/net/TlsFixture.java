@@ -34,7 +34,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** Front ends with certificates of a test's own, and clients that trust some. */
 @Timeout(60)
 abstract class TlsFixture {
-
   @TempDir static Path folder;
 
   @BeforeAll

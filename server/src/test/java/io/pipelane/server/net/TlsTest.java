@@ -38,7 +38,6 @@ import org.junit.jupiter.api.Timeout;
 /** What the front ends show and demand over TLS. */
 @Timeout(60)
 class TlsTest extends TlsFixture {
-
   @Test
   void http_isAnsweredOverTls() throws Exception {
     try (Tls tls = tls(false);

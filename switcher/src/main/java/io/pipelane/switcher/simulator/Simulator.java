@@ -183,14 +183,10 @@ public final class Simulator {
   private void run(int request, int model, long hiddenNanos, Recording recording) {
     SimulatedMemory.Start start = memory.begin(model, now, linkFree);
     List<Group> sent = start.sent();
-    long end =
-        now
-            + Math.max(
-                0,
-                start.prediction().totalNanos()
-                    - hiddenNanos
-                    + memory.beyondMedianNanos(model, request));
+    long median = now + start.prediction().totalNanos() - hiddenNanos;
+    long end = Math.max(now, median + memory.beyondMedianNanos(model, request));
     if (!sent.isEmpty()) {
+      end = Math.max(end, start.linkFree()); // However short the run is, not before its weights.
       slowRuns(Math.max(now, linkFree), start.linkFree());
       for (Group group : sent) {
         send(new Copied(model, group.offset(), group.end(), CopyReason.DEMAND), recording);

@@ -22,7 +22,6 @@ import org.junit.jupiter.api.Timeout;
 /** Preparations and builds that are lost with their worker process are done again. */
 @Timeout(20)
 class PreparationRetriesTest extends RetriesFixture {
-
   /** Room that is lost with a process is made again outside, which forgives nothing. */
   @Test
   void prepare_lostBeforeAndAfterRoomIsMade_countsBoth() {

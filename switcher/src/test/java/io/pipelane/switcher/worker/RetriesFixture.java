@@ -17,7 +17,6 @@ import org.junit.jupiter.api.Timeout;
 /** Retries of what a lost worker process did, of two models. */
 @Timeout(20)
 abstract class RetriesFixture {
-
   static final ModelVersion MODEL = new ModelVersion("m", 1);
 
   static final ModelVersion OTHER = new ModelVersion("other", 1);

@@ -29,7 +29,6 @@ import org.junit.jupiter.api.Timeout;
 /** Runs that are lost with their worker process are done again. */
 @Timeout(20)
 class RetriesTest extends RetriesFixture {
-
   @Test
   void attempt_lostOnce_isDoneAgainAndNothingIsHeldAgainstTheModel() {
     losing(MODEL, 1);

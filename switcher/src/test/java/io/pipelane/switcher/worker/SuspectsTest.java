@@ -26,7 +26,6 @@ import org.junit.jupiter.api.Timeout;
 /** A model whose runs end worker processes runs alone, and until when. */
 @Timeout(20)
 class SuspectsTest extends RetriesFixture {
-
   /** An offline suspect runs alone among offline runs, which keeps no online run waiting. */
   @Test
   void attempt_offlineApart_suspectsKeepNobodyOnlineWaiting() {

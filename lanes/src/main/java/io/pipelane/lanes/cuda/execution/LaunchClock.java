@@ -4,7 +4,8 @@ import io.pipelane.lanes.execution.TimedGates;
 
 /**
  * A listener that measures how long a run has its thread launch kernels, and wait for them where
- * values of the device say what comes next, without the waits at its gates.
+ * values of the device say what comes next, without the waits at its gates. Weights that its stream
+ * waits for meanwhile count.
  */
 final class LaunchClock implements TimedGates {
   private final WeightWaits waits;

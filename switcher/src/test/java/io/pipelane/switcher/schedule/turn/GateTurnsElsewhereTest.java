@@ -33,7 +33,6 @@ import org.junit.jupiter.api.Timeout;
 /** Offline runs in other processes make way for online work. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GateTurnsElsewhereTest extends GateTurnsFixture {
-
   /** A thread of its own serves, and its offline run stands where the test wants it to. */
   @Test
   void offlineRunElsewhere_shareChanges_theWordSaysSoAndItRanUntilItStands() throws Exception {

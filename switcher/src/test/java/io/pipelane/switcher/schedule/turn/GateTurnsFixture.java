@@ -29,7 +29,6 @@ import org.junit.jupiter.api.Timeout;
 /** A queue of online and offline requests, whose runs a gate holds. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class GateTurnsFixture {
-
   static final int SEGMENTS = 10;
 
   static final int LANES = 2;

@@ -34,7 +34,6 @@ import org.junit.jupiter.api.Timeout;
 /** Runs give way at gates, in turns of two classes of work. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GateTurnsTest extends GateTurnsFixture {
-
   @Test
   void offlineRun_onlineRequestComesAndGoes_isHeldMeanwhile() throws Exception {
     CountDownLatch atGate = new CountDownLatch(1);

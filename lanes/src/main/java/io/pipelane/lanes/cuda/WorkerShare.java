@@ -1,20 +1,13 @@
-package io.pipelane.lanes.cuda.worker;
+package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.SlotTable;
-import io.pipelane.lanes.cuda.ArrivalCount;
-import io.pipelane.lanes.cuda.CudaExport;
-import io.pipelane.lanes.cuda.CudaPagePool;
-import io.pipelane.lanes.cuda.CudaStates;
-import io.pipelane.lanes.cuda.ExecutionSettings;
-import io.pipelane.lanes.cuda.PageHandover;
-import io.pipelane.lanes.cuda.PartialLanes;
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.VirtualMemory;
 
 /** The parts of a device that are shared with worker processes beside its pages' contents. */
-public final class WorkerShare implements AutoCloseable {
+final class WorkerShare implements AutoCloseable {
   private final Releases releases = new Releases();
   private final CudaContext context;
   private final CudaPagePool pages;
@@ -23,8 +16,7 @@ public final class WorkerShare implements AutoCloseable {
   private final ArrivalCount arrivals;
   private final PageHandover handover;
 
-  public WorkerShare(
-      CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
+  WorkerShare(CudaContext context, VirtualMemory memory, CudaPagePool pages, CudaStates states) {
     this.context = context;
     this.pages = pages;
     this.states = states;
@@ -39,15 +31,15 @@ public final class WorkerShare implements AutoCloseable {
     releases.add(handover);
   }
 
-  public SlotTable slotTable() {
+  SlotTable slotTable() {
     return slotTable;
   }
 
-  public ArrivalCount arrivals() {
+  ArrivalCount arrivals() {
     return arrivals;
   }
 
-  public CudaExport export(
+  CudaExport export(
       ExecutionSettings execution, PartialLanes partial, SharedMemory transferMemory) {
     return new CudaExport(
         ProcessHandle.current().pid(),

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.worker;
+package io.pipelane.lanes.cuda;
 
 import io.pipelane.lanes.HostRegion;
 import io.pipelane.lanes.SharedLane;
@@ -10,14 +10,14 @@ import java.util.function.Consumer;
  * A lane whose runs happen in worker processes. Its device memory is taken there, by each worker
  * its own, and counted here; inputs and outputs lie in host memory that both have.
  */
-public final class CudaSharedRegion extends BlockRegion implements SharedLane {
+final class CudaSharedRegion extends BlockRegion implements SharedLane {
   /** Addresses; memory is taken as it is touched, and of requests that lie nowhere better. */
   private static final long HOST_BYTES = 2L << 30;
 
   private final HostRegion host;
   private final Consumer<CudaSharedRegion> onClose;
 
-  public CudaSharedRegion(int lane, long maximumBytes, Consumer<CudaSharedRegion> onClose) {
+  CudaSharedRegion(int lane, long maximumBytes, Consumer<CudaSharedRegion> onClose) {
     super(maximumBytes);
     this.onClose = onClose;
     host = new SharedRegion(lane, HOST_BYTES, true, closed -> {});
