@@ -82,6 +82,11 @@ class WebPageControlsTest extends WebPageFixture {
     catalog.entries = List.of(new Entry("echo_INT64", "2", State.READY, ""));
     try (HttpServer server = start(catalog);
         Browser browser = browser()) {
+      // Not every browser tells how a number is written.
+      atEachStart(
+          browser,
+          "const read = JSON.parse; JSON.parse = (text, revive) => read(text, revive &&"
+              + " function (name, value) { return revive.call(this, name, value); });");
       browser.open(server.url() + "/");
       browser.await("!document.getElementById('send').disabled");
       browser.evaluate(
@@ -94,6 +99,15 @@ class WebPageControlsTest extends WebPageFixture {
       assertEquals(
           "9007199254740993, -9223372036854775808, 7",
           browser.evaluate("document.querySelector('#answer .output').textContent"));
+
+      browser.evaluate("import('/page/json.js').then(module => { window.json = module; })");
+      assertEquals(
+          "bigint -9007199254740993,number 9007199254740991,number 12345678901234568,number 0,"
+              + "string \"9007199254740993,string \\,bigint 9007199254740993",
+          browser.evaluate(
+              "json.parse(String.raw`[-9007199254740993,9007199254740991,12345678901234567.5,"
+                  + "1e-12345678901234567,\"\\\"9007199254740993\",\"\\\\\",9007199254740993]`)"
+                  + ".map(value => typeof value + ' ' + value).join()"));
     }
   }
 

@@ -3,13 +3,20 @@
 /** So many digits as no number may hold, with neither point nor exponent: fractions are read the quick way. */
 const LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/;
 
-/** As JSON.parse reads a text, but integers that a number would change are of type bigint. */
+/** A string, or a long integer outside strings. */
+const PIECE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+
+/**
+ * As JSON.parse reads a text, but integers that a number would change are of type bigint. They are put into strings
+ * first, since not every browser tells a reviver how a number is written.
+ */
 export function parse(text) {
   if (!LONG_INTEGER.test(text)) {
     return JSON.parse(text);
   }
-  return JSON.parse(text, (_, value, context) =>
-    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source)
-      ? BigInt(context.source)
-      : value);
+  const mark = `${Math.random()}:`; // No string of the text begins with it.
+  const marked = text.replace(PIECE, (piece) =>
+    piece.startsWith('"') || Number.isSafeInteger(Number(piece)) ? piece : `"${mark}${piece}"`);
+  return JSON.parse(marked, (_, value) =>
+    typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value);
 }
