@@ -203,6 +203,17 @@ class WebPageInBrowserTest extends WebPageFixture {
       assertEquals(
           "7",
           browser.evaluate("between([{ name: 'a', version: '1' }]," + " [model('a', 7)]).rate"));
+      // The page was hidden for an hour before the third state.
+      assertEquals(
+          "0,2,0,3",
+          browser.evaluate(
+              """
+              (() => {
+                const kept = new rates.Window();
+                return [[0, 0], [1000, 2], [3601000, 9000], [3602000, 9003]].map(([time_ms, n]) =>
+                  kept.add({ time_ms, started_ms: 0, devices: [], models: [model('a', n)],
+                    duration_limits_us: [100] }).all.rate).join();
+              })()"""));
     }
   }
 
