@@ -93,4 +93,21 @@ class WebPageManyModelsTest extends WebPageFixture {
       browser.await(cell(1, 1) + ".lastChild.textContent === 'it has no model.onnx'");
     }
   }
+
+  @Test
+  void choice_isNotOfWhatObjectsHaveAnyway_andIsShownWhereTheAddressCannotTakeIt()
+      throws IOException, InterruptedException {
+    try (HttpServer server = start(manyModels());
+        Browser browser = browser()) {
+      browser.open(server.url() + "/#sort=valueOf");
+      browser.await(ROWS + ".length === 300");
+      browser.evaluate("location.hash = 'sort=__proto__'");
+      browser.await("document.querySelector('th[aria-sort]').dataset.sort === 'name'");
+
+      browser.evaluate("history.replaceState = () => { throw new Error('too often'); }; 0");
+      browser.evaluate("document.getElementById('filter').focus()");
+      browser.call("Input.insertText", Map.of("text", "del-29"));
+      assertEquals("10", browser.evaluate(ROWS + ".length"));
+    }
+  }
 }
