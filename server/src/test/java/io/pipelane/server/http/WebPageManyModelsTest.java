@@ -58,6 +58,13 @@ class WebPageManyModelsTest extends WebPageFixture {
           """);
       browser.await("states >= 2");
       assertEquals("0", browser.evaluate("touched"));
+
+      // Screen readers have nothing that is not kept up to date.
+      String told = "[...%s[%d].cells].filter(cell => !cell.ariaHidden).length";
+      assertEquals("1", browser.evaluate(told.formatted(ROWS, 0)));
+      assertEquals("10", browser.evaluate(told.formatted(ROWS, 299)));
+      assertEquals("10", browser.evaluate("document.getElementById('models').ariaColCount"));
+      assertEquals("10", browser.evaluate(ROWS + "[299].cells[9].ariaColIndex"));
     }
   }
 
