@@ -3,8 +3,8 @@
 /** So many digits as no number may hold, with neither point nor exponent: fractions are read the quick way. */
 const LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/;
 
-/** A string, or a long integer outside strings. */
-const PIECE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+/** An escaped character, the begin or end of a string, or a long integer. */
+const PIECE = /\\.|"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
 /**
  * As JSON.parse reads a text, but integers that a number would change are of type bigint. They are put into strings
@@ -15,8 +15,15 @@ export function parse(text) {
     return JSON.parse(text);
   }
   const mark = `${Math.random()}:`; // No string of the text begins with it.
-  const marked = text.replace(PIECE, (piece) =>
-    piece.startsWith('"') || Number.isSafeInteger(Number(piece)) ? piece : `"${mark}${piece}"`);
+  let inString = false;
+  const marked = text.replace(PIECE, (piece) => {
+    if (piece === '"') {
+      inString = !inString;
+    } else if (!inString && !Number.isSafeInteger(Number(piece))) {
+      return `"${mark}${piece}"`;
+    }
+    return piece;
+  });
   return JSON.parse(marked, (_, value) =>
     typeof value === "string" && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value);
 }
