@@ -21,7 +21,7 @@ final class WebPage {
   /** What the root answers with. */
   static final String INDEX = "index.html";
 
-  private static final List<String> FILES =
+  static final List<String> FILES =
       List.of(
           INDEX,
           "icon.svg",

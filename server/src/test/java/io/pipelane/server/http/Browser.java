@@ -132,13 +132,23 @@ final class Browser implements AutoCloseable {
     call("Page.navigate", Map.of("url", url));
   }
 
-  /** Waits in the page until a condition holds. */
+  /** Waits in the page, and in those that take its place, until a condition holds. */
   void await(String condition) {
-    evaluate(
+    String look =
         "new Promise(done => { const look = () => { let holds = false;"
             + " try { holds = "
             + condition
-            + "; } catch {} holds ? done(true) : setTimeout(look, 20); }; look(); })");
+            + "; } catch {} holds ? done(true) : setTimeout(look, 20); }; look(); })";
+    for (boolean looked = false; !looked; ) {
+      try {
+        evaluate(look);
+        looked = true;
+      } catch (AssertionError e) {
+        if (!e.toString().contains("navigated")) {
+          throw e;
+        }
+      }
+    }
   }
 
   /** A value of the page, as text. */

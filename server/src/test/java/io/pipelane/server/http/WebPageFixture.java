@@ -227,6 +227,11 @@ abstract class WebPageFixture {
     return new Browser(program.get(), profile);
   }
 
+  /** Has a script run before those of each page that is opened. */
+  static void atEachStart(Browser browser, String script) {
+    browser.call("Page.addScriptToEvaluateOnNewDocument", Map.of("source", script));
+  }
+
   static void press(Browser browser, String heading) {
     browser.evaluate(
         "document.querySelector('th[data-sort=%s] button').focus()".formatted(heading));

@@ -133,8 +133,16 @@ class WebPageInBrowserTest extends WebPageFixture {
       throws IOException, InterruptedException {
     try (HttpServer server = start(catalog());
         Browser browser = browser()) {
+      atEachStart(
+          browser,
+          "const context = HTMLCanvasElement.prototype.getContext; window.heights = [];"
+              + " HTMLCanvasElement.prototype.getContext = function (...kind) {"
+              + " heights.push(this.height); return context.apply(this, kind); };");
       browser.open(server.url() + "/");
       browser.await("document.querySelectorAll('.device').length === 2");
+      browser.await("heights.length >= 2");
+      assertEquals("30", browser.evaluate("Math.max(...heights)"));
+      browser.evaluate("window.gone = new WeakRef(document.querySelector('.device canvas')); 0");
 
       Ledger ledger =
           new Ledger(
@@ -152,6 +160,8 @@ class WebPageInBrowserTest extends WebPageFixture {
       assertEquals(
           "Pages of 1 MiB; sharing saves 20 MiB",
           browser.evaluate("document.querySelector('.device h3').textContent"));
+      browser.call("HeapProfiler.collectGarbage", Map.of());
+      assertEquals("true", browser.evaluate("gone.deref() === undefined"));
       assertEquals(List.of(), browser.complaints);
     }
   }
@@ -193,6 +203,17 @@ class WebPageInBrowserTest extends WebPageFixture {
       assertEquals(
           "7",
           browser.evaluate("between([{ name: 'a', version: '1' }]," + " [model('a', 7)]).rate"));
+      // The page was hidden for an hour before the third state.
+      assertEquals(
+          "0,2,0,3",
+          browser.evaluate(
+              """
+              (() => {
+                const kept = new rates.Window();
+                return [[0, 0], [1000, 2], [3601000, 9000], [3602000, 9003]].map(([time_ms, n]) =>
+                  kept.add({ time_ms, started_ms: 0, devices: [], models: [model('a', n)],
+                    duration_limits_us: [100] }).all.rate).join();
+              })()"""));
     }
   }
 

@@ -58,6 +58,13 @@ class WebPageManyModelsTest extends WebPageFixture {
           """);
       browser.await("states >= 2");
       assertEquals("0", browser.evaluate("touched"));
+
+      // Screen readers have nothing that is not kept up to date.
+      String told = "[...%s[%d].cells].filter(cell => !cell.ariaHidden).length";
+      assertEquals("1", browser.evaluate(told.formatted(ROWS, 0)));
+      assertEquals("10", browser.evaluate(told.formatted(ROWS, 299)));
+      assertEquals("10", browser.evaluate("document.getElementById('models').ariaColCount"));
+      assertEquals("10", browser.evaluate(ROWS + "[299].cells[9].ariaColIndex"));
     }
   }
 
@@ -91,6 +98,23 @@ class WebPageManyModelsTest extends WebPageFixture {
       browser.evaluate("location.hash = 'sort=state'");
       browser.await(ROWS + ".length === 300");
       browser.await(cell(1, 1) + ".lastChild.textContent === 'it has no model.onnx'");
+    }
+  }
+
+  @Test
+  void choice_isNotOfWhatObjectsHaveAnyway_andIsShownWhereTheAddressCannotTakeIt()
+      throws IOException, InterruptedException {
+    try (HttpServer server = start(manyModels());
+        Browser browser = browser()) {
+      browser.open(server.url() + "/#sort=valueOf");
+      browser.await(ROWS + ".length === 300");
+      browser.evaluate("location.hash = 'sort=__proto__'");
+      browser.await("document.querySelector('th[aria-sort]').dataset.sort === 'name'");
+
+      browser.evaluate("history.replaceState = () => { throw new Error('too often'); }; 0");
+      browser.evaluate("document.getElementById('filter').focus()");
+      browser.call("Input.insertText", Map.of("text", "del-29"));
+      assertEquals("10", browser.evaluate(ROWS + ".length"));
     }
   }
 }

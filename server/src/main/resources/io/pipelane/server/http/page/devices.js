@@ -98,6 +98,11 @@ class Device {
     };
     this.values.forEach((value, name) => say(value, texts[name]));
   }
+
+  close() {
+    this.element.remove();
+    this.pages.close();
+  }
 }
 
 function about(device) {
@@ -187,7 +192,7 @@ export function devices(parent) {
   return (state, rates, colours) => {
     for (const [name, gone] of shown) {
       if (state.devices.every((device) => device.name !== name)) {
-        gone.element.remove();
+        gone.close();
         shown.delete(name);
       }
     }

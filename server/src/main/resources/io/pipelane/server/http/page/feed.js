@@ -9,24 +9,49 @@ const KEY = "pipelane-api-key";
 /** Ends when a try at a connection is to be given up for the next one. */
 let current = new AbortController();
 
+let key = stored();
+
+/** What the tab's storage has; a browser may refuse it to the page. */
+function stored() {
+  try {
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Puts the key into the tab's storage; answers whether the page finds it there when it starts anew. */
+function store() {
+  try {
+    sessionStorage.setItem(KEY, key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The header fields that let a request in. */
 export function credentials() {
-  const key = sessionStorage.getItem(KEY);
   return key ? { Authorization: `Bearer ${key}` } : {};
 }
 
 export function hasKey() {
-  return Boolean(sessionStorage.getItem(KEY));
+  return Boolean(key);
 }
 
-/** Goes on with another key, or with none for an empty one. */
-export function useKey(key) {
-  if (key) {
-    sessionStorage.setItem(KEY, key);
+/**
+ * Goes on with another key, or with none for an empty one. The page starts anew after a key, so that nothing stays of
+ * what that one let in; but not where this would lose the new key.
+ */
+export function useKey(other) {
+  const had = hasKey();
+  key = other;
+  const finds = store() || !key;
+  if (had && finds) {
+    location.reload();
   } else {
-    sessionStorage.removeItem(KEY);
+    current.abort();
   }
-  current.abort();
 }
 
 document.addEventListener("visibilitychange", () => current.abort());

@@ -29,14 +29,23 @@ const views = [
 ];
 
 const keyForm = at("key-form");
+const keyOpen = at("key-open");
 let status = "";
 let asked = false;
 
+/** The keyboard's place goes to the form with it, and does not vanish with it. */
 function showKeyForm() {
+  const place = document.activeElement;
+  const appears = keyForm.hidden;
   keyForm.hidden = status !== "key" && !asked;
-  at("key-open").hidden = status === "key" || !hasKey();
-  at("key-open").ariaExpanded = String(asked);
+  keyOpen.hidden = status === "key" || !hasKey();
+  keyOpen.ariaExpanded = String(asked);
   at("key-forget").hidden = !hasKey();
+  if (keyForm.hidden && keyForm.contains(place)) {
+    (keyOpen.hidden ? at("filter") : keyOpen).focus();
+  } else if (!keyForm.hidden && appears && (place === document.body || place === keyOpen)) {
+    at("key").focus();
+  }
 }
 
 function goOnWith(key) {
@@ -51,12 +60,9 @@ keyForm.addEventListener("submit", (event) => {
   goOnWith(at("key").value.trim());
 });
 at("key-forget").addEventListener("click", () => goOnWith(""));
-at("key-open").addEventListener("click", () => {
+keyOpen.addEventListener("click", () => {
   asked = !asked;
   showKeyForm();
-  if (asked) {
-    at("key").focus();
-  }
 });
 
 let latest;

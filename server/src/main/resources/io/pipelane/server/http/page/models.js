@@ -45,11 +45,12 @@ class Choice {
   read() {
     const told = new URLSearchParams(location.hash.slice(1));
     this.filter = told.get("filter") ?? "";
-    this.sort = told.get("sort") in SORTS ? told.get("sort") : "name";
+    this.sort = Object.hasOwn(SORTS, told.get("sort")) ? told.get("sort") : "name";
     this.reversed = told.has("reversed");
     return this;
   }
 
+  /** Throws where a browser finds that the address changes too often; the next time has all of it. */
   write() {
     const told = new URLSearchParams();
     if (this.filter) {
@@ -83,14 +84,14 @@ export function models(table, filter, count) {
       const { sort } = head.dataset;
       choice.reversed = choice.sort === sort && !choice.reversed;
       choice.sort = sort;
-      choice.write();
       show();
+      choice.write();
     });
   }
   filter.addEventListener("input", () => {
     choice.filter = filter.value;
-    choice.write();
     show();
+    choice.write();
   });
   addEventListener("hashchange", choose);
   choose();

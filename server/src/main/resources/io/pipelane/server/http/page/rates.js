@@ -2,14 +2,19 @@
 
 const WINDOW_MILLIS = 5000;
 
+/** Between states further apart nobody listened. */
+const MOST_APART_MILLIS = 10_000;
+
 /** Keeps the states of a window. */
 export class Window {
   #states = [];
 
   /** Adds a state; answers what has happened since the oldest one kept. */
   add(state) {
-    const restarted = this.#states.length > 0 && state.started_ms !== this.#states[0].started_ms;
-    if (restarted) {
+    const last = this.#states.at(-1);
+    const restarted = state.started_ms !== last?.started_ms;
+    const missed = state.time_ms - last?.time_ms > MOST_APART_MILLIS;
+    if (restarted || missed) {
       this.#states = [];
     }
     this.#states.push(state);

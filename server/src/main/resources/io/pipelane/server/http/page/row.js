@@ -29,12 +29,20 @@ export class Row {
     }
   }
 
-  /** Whether the row is near what is seen. */
+  /** Whether the row is near what is seen; elsewhere a screen reader has its name alone, for the rest grows old. */
   set isNear(near) {
-    if (near && !this.near) {
-      this.#show();
+    if (near === this.near) {
+      return;
     }
     this.near = near;
+    if (near) {
+      this.#show();
+    } else {
+      tip(this.element, "");
+    }
+    for (const part of [this.reason, ...[...this.element.cells].slice(1)]) {
+      part.ariaHidden = near ? null : "true";
+    }
   }
 
   #showName() {
@@ -49,6 +57,9 @@ export class Row {
     this.share = element("span", { className: "share" });
     this.numbers = Array.from({ length: 6 }, () => cell("number"));
     this.element.append(cell("", this.state), this.kind, cell("wide", this.bar, this.share), ...this.numbers);
+    [...this.element.cells].forEach((each, i) => {
+      each.ariaColIndex = String(i + 1);
+    });
   }
 
   #show() {

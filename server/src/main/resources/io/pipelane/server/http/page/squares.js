@@ -18,12 +18,18 @@ export class Squares {
   #width = 0;
   #columns = 1;
   #colours = {};
+  #gone = new AbortController();
 
   constructor() {
     this.element = element("canvas", { className: "pages", role: "img" });
     this.element.addEventListener("pointermove", (event) => tip(this.element, this.#ownerAt(event)));
     new ResizeObserver(() => requestAnimationFrame(() => this.#measure())).observe(this.element);
-    dark.addEventListener("change", () => this.#measure(true));
+    dark.addEventListener("change", () => this.#measure(true), { signal: this.#gone.signal });
+  }
+
+  /** Nothing holds on to them any more. */
+  close() {
+    this.#gone.abort();
   }
 
   /** @param told what the squares say, in words */
@@ -55,7 +61,11 @@ export class Squares {
     }
   }
 
+  /** Does nothing before the width is known. */
   #draw() {
+    if (this.#width === 0) {
+      return;
+    }
     const canvas = this.element;
     const scale = devicePixelRatio;
     const all = this.#runs.reduce((sum, { count }) => sum + count, 0);
