@@ -24,7 +24,6 @@ final class DescriptionLimit {
   /** What a message may have beside its tensors' data. */
   static final int MOST_BYTES = 1 << 20;
 
-  private static final int LAST_CONTENTS = InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER;
   private static final int HEAP_BYTES_OF_STRING = 64;
   private static final int HEAP_BYTES_OF_DESCRIBING_BYTE = 40;
 
@@ -93,9 +92,7 @@ final class DescriptionLimit {
         heapBytes += 2L * size;
       } else if (!fields.skipField(tag)) {
         return;
-      } else if (part == Part.CONTENTS
-          && number <= LAST_CONTENTS
-          && type != WireFormat.WIRETYPE_START_GROUP) {
+      } else if (part == Part.CONTENTS && isOfElements(number, type)) {
         int size = fields.getTotalBytesRead() - begin;
         dataBytes += size;
         heapBytes += contentsOnHeap(number, hasLength ? size : 0);
@@ -108,6 +105,25 @@ final class DescriptionLimit {
       }
       begin = fields.getTotalBytesRead();
     }
+  }
+
+  /** Whether a field is read as elements: one, or several packed. Else it is an unknown field. */
+  private static boolean isOfElements(int number, int type) {
+    return switch (number) {
+      case InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      case InferTensorContents.FP32_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_FIXED32 || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      case InferTensorContents.FP64_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_FIXED64 || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      case InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.INT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.INT64_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT64_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_VARINT || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      default -> false;
+    };
   }
 
   /**
