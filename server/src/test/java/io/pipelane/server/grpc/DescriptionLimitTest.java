@@ -71,6 +71,15 @@ class DescriptionLimitTest {
     assertBetween(2L * MANY, 3L * MANY, heapBytes(raw));
   }
 
+  /** Numbers of one byte to ten become as large. */
+  @Test
+  void packedNumbers_areCounted_notTheirBytes() throws IOException {
+    List<Long> large = Collections.nCopies(MANY, -1L);
+    InferTensorContents contents =
+        InferTensorContents.newBuilder().addAllUint64Contents(large).build();
+    assertBetween(20L * MANY, 21L * MANY, heapBytes(with(contents)));
+  }
+
   private static long heapBytes(ModelInferRequest message) throws IOException {
     return DescriptionLimit.check(CodedInputStream.newInstance(message.toByteArray()));
   }
