@@ -182,9 +182,10 @@ final class IncomingMessage {
     return parsed == null ? refusedId : parsed.getId();
   }
 
-  /** Gives back the bytes of one that nobody has parsed, and the room of one that was. */
+  /** Gives back the bytes of one that nobody has parsed, or what was parsed and its room. */
   void close() {
     closeBytes();
+    parsed = null;
     room.close();
   }
 
