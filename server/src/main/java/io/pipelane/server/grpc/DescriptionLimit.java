@@ -24,8 +24,7 @@ final class DescriptionLimit {
   /** What a message may have beside its tensors' data. */
   static final int MOST_BYTES = 1 << 20;
 
-  private static final int LAST_CONTENTS = InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER;
-  private static final int HEAP_BYTES_OF_STRING = 64;
+  private static final long HEAP_BYTES_OF_STRING = 64;
   private static final int HEAP_BYTES_OF_DESCRIBING_BYTE = 40;
 
   private final CodedInputStream fields;
@@ -91,14 +90,11 @@ final class DescriptionLimit {
         fields.skipRawBytes(size);
         dataBytes += size;
         heapBytes += 2L * size;
+      } else if (part == Part.CONTENTS && isOfElements(number, type)) {
+        heapBytes += hasLength ? packedOnHeap(number) : singleOnHeap(tag);
+        dataBytes += fields.getTotalBytesRead() - begin;
       } else if (!fields.skipField(tag)) {
         return;
-      } else if (part == Part.CONTENTS
-          && number <= LAST_CONTENTS
-          && type != WireFormat.WIRETYPE_START_GROUP) {
-        int size = fields.getTotalBytesRead() - begin;
-        dataBytes += size;
-        heapBytes += contentsOnHeap(number, hasLength ? size : 0);
       }
       if (describingBytes() > MOST_BYTES) {
         throw new StatusException(
@@ -110,27 +106,71 @@ final class DescriptionLimit {
     }
   }
 
-  /**
-   * What one field of contents becomes.
-   *
-   * @param packedBytes of a string or several numbers; 0 where it is a single number
-   */
-  private static long contentsOnHeap(int number, long packedBytes) {
+  /** Whether a field is read as elements: one, or several packed. Else it is an unknown field. */
+  private static boolean isOfElements(int number, int type) {
     return switch (number) {
-      case InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER -> HEAP_BYTES_OF_STRING + packedBytes;
-      case InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER -> list(packedBytes, Byte.BYTES);
+      case InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
       case InferTensorContents.FP32_CONTENTS_FIELD_NUMBER ->
-          list(packedBytes / Float.BYTES, Float.BYTES);
+          type == WireFormat.WIRETYPE_FIXED32 || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
       case InferTensorContents.FP64_CONTENTS_FIELD_NUMBER ->
-          list(packedBytes / Double.BYTES, Double.BYTES);
-      case InferTensorContents.INT_CONTENTS_FIELD_NUMBER,
-          InferTensorContents.UINT_CONTENTS_FIELD_NUMBER ->
-          list(packedBytes, Integer.BYTES);
-      default -> list(packedBytes, Long.BYTES);
+          type == WireFormat.WIRETYPE_FIXED64 || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      case InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.INT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.INT64_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT64_CONTENTS_FIELD_NUMBER ->
+          type == WireFormat.WIRETYPE_VARINT || type == WireFormat.WIRETYPE_LENGTH_DELIMITED;
+      default -> false;
     };
   }
 
-  private static long list(long elements, int width) {
-    return Math.max(1, elements) * width * 5 / 2;
+  /** Passes over a number; what it becomes. */
+  private long singleOnHeap(int tag) throws IOException {
+    boolean _ = fields.skipField(tag);
+    return list(1, width(WireFormat.getTagFieldNumber(tag)));
+  }
+
+  /** Passes over a string, or numbers that are packed; what they become. */
+  private long packedOnHeap(int number) throws IOException {
+    int size = fields.readRawVarint32();
+    return switch (number) {
+      case InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER -> {
+        fields.skipRawBytes(size);
+        yield HEAP_BYTES_OF_STRING + size;
+      }
+      case InferTensorContents.FP32_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.FP64_CONTENTS_FIELD_NUMBER -> {
+        fields.skipRawBytes(size);
+        yield list(size / width(number), width(number));
+      }
+      default -> list(skipVarints(size), width(number));
+    };
+  }
+
+  /** Passes over so many bytes of whole numbers, each of which ends with one below 0x80. */
+  private int skipVarints(int size) throws IOException {
+    int numbers = 0;
+    for (int i = 0; i < size; i++) {
+      if (fields.readRawByte() >= 0) {
+        numbers++;
+      }
+    }
+    return numbers;
+  }
+
+  private static int width(int number) {
+    return switch (number) {
+      case InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER -> Byte.BYTES;
+      case InferTensorContents.INT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.UINT_CONTENTS_FIELD_NUMBER,
+          InferTensorContents.FP32_CONTENTS_FIELD_NUMBER ->
+          Integer.BYTES;
+      default -> Long.BYTES;
+    };
+  }
+
+  private static long list(int elements, int width) {
+    return Math.max(1L, elements) * width * 5 / 2;
   }
 }

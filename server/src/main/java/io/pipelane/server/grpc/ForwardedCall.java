@@ -37,7 +37,9 @@ import org.jspecify.annotations.Nullable;
 final class ForwardedCall implements ForwardingAttempts.End {
   /*
    * Everything belongs to the call's event loop, but for the serializing and parsing of large
-   * messages, which a codec thread does. `body` is this call's until it has ended.
+   * messages, which a codec thread does. `body` is this call's until it has ended. The message is
+   * the end's, who may give it up once told: so a cancellation is told only when no thread serializes
+   * it any more.
    */
 
   /** What the other host is told of the client: who he is, and what trace this belongs to. */
@@ -55,15 +57,19 @@ final class ForwardedCall implements ForwardingAttempts.End {
   private final End end;
   private @Nullable ByteBuf body;
   private @Nullable ForwardingAttempts attempts;
+  private boolean serializing;
   private boolean ended;
 
   /**
-   * The receiver of a forwarded call's end: told one, once, on the call's event loop or a codec
-   * thread.
+   * The receiver of a forwarded call's end: told one, on the call's event loop or a codec thread,
+   * when the message is no longer read.
    */
   interface End extends GrpcInferRun.Receiver {
     /** No other host has answered, and this one can; on the event loop. */
     void here();
+
+    /** The client has gone, or the event loop has ended. */
+    void cancelled();
   }
 
   private ForwardedCall(
@@ -96,6 +102,7 @@ final class ForwardedCall implements ForwardingAttempts.End {
       call.serialize(message, call::send);
       return call;
     }
+    call.serializing = true;
     try {
       parts.codecs().execute(() -> call.serialize(message, call::sendOnLoop));
     } catch (RejectedExecutionException e) {
@@ -122,13 +129,16 @@ final class ForwardedCall implements ForwardingAttempts.End {
     try {
       loop.execute(() -> send(bytes));
     } catch (RejectedExecutionException e) {
-      bytes.release(); // The loop has ended, and the call with it.
+      bytes.release();
+      end.cancelled();
     }
   }
 
   private void send(ByteBuf bytes) {
+    serializing = false;
     if (ended) {
       bytes.release();
+      end.cancelled();
       return;
     }
     body = bytes;
@@ -152,13 +162,16 @@ final class ForwardedCall implements ForwardingAttempts.End {
     return headers;
   }
 
-  /** The client has gone; on the event loop. Nobody is told anything any more. */
+  /** The client has gone; on the event loop. */
   void cancel() {
     if (!ended) {
       if (attempts != null) {
         attempts.cancel();
       }
       finish();
+      if (!serializing) {
+        end.cancelled();
+      }
     }
   }
 

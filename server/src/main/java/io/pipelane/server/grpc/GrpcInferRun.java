@@ -79,37 +79,31 @@ final class GrpcInferRun implements ResultHandler {
         new PlacedOutputs(parts.transfers(), parts.allocator(), parts.maxResponseBytes());
   }
 
-  /** Begins; on an event loop. Every error is told to the receiver. */
+  /**
+   * Begins; on an event loop. Every error is told to the receiver.
+   *
+   * @param message is closed once it has been decoded
+   */
   static GrpcInferRun start(
-      ModelInferRequest message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
+      IncomingMessage message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
-    if (message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
-        && !namesRegion(parts, message)) {
-      run.begin(message);
-      return run;
-    }
     try {
-      parts.codecs().execute(() -> run.begin(message));
-    } catch (RejectedExecutionException e) {
-      receiver.failed(CodecThreads.busy("decoding"));
+      if (message.isLarge() || !isQuick(parts, parse(message, receiver))) {
+        run.onCodecs(() -> parse(message, receiver), message::close);
+      } else {
+        run.begin(message.parse());
+        message.close();
+      }
+    } catch (StatusException e) {
+      receiver.failed(e);
     }
     return run;
   }
 
-  /** The same for a message as it has come. */
-  static GrpcInferRun start(
-      IncomingMessage message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
-    GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
-    if (message.isLarge()) {
-      run.onCodecs(() -> parse(message, receiver), message::close);
-      return run;
-    }
-    try {
-      return start(parse(message, receiver), parts, origin, receiver);
-    } catch (StatusException e) {
-      receiver.failed(e);
-      return run;
-    }
+  /** Whether decoding a message takes an event loop moments. */
+  private static boolean isQuick(InferenceParts parts, ModelInferRequest message) {
+    return message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
+        && !namesRegion(parts, message);
   }
 
   private static ModelInferRequest parse(IncomingMessage message, Receiver receiver) {

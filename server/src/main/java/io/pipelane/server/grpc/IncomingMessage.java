@@ -57,7 +57,7 @@ final class IncomingMessage {
     try {
       room.take(waitingBytes);
     } catch (StatusException e) {
-      refusal = e;
+      refuse(e);
       closeBytes();
     }
   }
@@ -79,6 +79,8 @@ final class IncomingMessage {
   /**
    * Looks through a message that can be read twice, as all can that come over gRPC, and takes the
    * room that reading it needs.
+   *
+   * @throws StatusException when it is no message, says more than it may, or finds no room
    */
   private void check(InputStream message) {
     try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
@@ -91,8 +93,10 @@ final class IncomingMessage {
           message.reset();
         }
       }
-    } catch (StatusRuntimeException | IOException e) {
-      LOG.log(Level.DEBUG, "a message that is refused by who reads it", e);
+    } catch (StatusRuntimeException e) {
+      throw UnreadableMessages.refusal(e);
+    } catch (IOException e) {
+      throw UnreadableMessages.refusal(e);
     }
   }
 
@@ -102,6 +106,14 @@ final class IncomingMessage {
     } catch (StatusRuntimeException e) {
       refusedId = LazyGzip.anew(stream).map(IncomingMessage::idIn).orElse("");
       refusal = UnreadableMessages.refusal(e);
+    }
+  }
+
+  /** Keeps of a message that has not been read why, and its id. */
+  private void refuse(StatusException reason) {
+    refusal = reason;
+    if (unread != null) {
+      refusedId = idIn(LazyGzip.anew(unread).orElse(unread));
     }
   }
 
@@ -122,7 +134,7 @@ final class IncomingMessage {
           return "";
         }
       }
-    } catch (IOException e) {
+    } catch (StatusRuntimeException | IOException e) {
       LOG.log(Level.DEBUG, "a refused message without an id that can be read", e);
     }
     return "";
@@ -147,13 +159,13 @@ final class IncomingMessage {
         check(bytes);
         read(bytes);
       } catch (StatusException e) {
-        refusal = e;
-        refusedId = idIn(LazyGzip.anew(bytes).orElse(bytes));
+        refuse(e);
       } finally {
         closeBytes();
       }
     }
     if (refusal != null) {
+      room.close();
       throw refusal;
     }
     if (parsed == null) {
@@ -170,9 +182,10 @@ final class IncomingMessage {
     return parsed == null ? refusedId : parsed.getId();
   }
 
-  /** Gives back the bytes of one that nobody has parsed, and the room of one that was. */
+  /** Gives back the bytes of one that nobody has parsed, or what was parsed and its room. */
   void close() {
     closeBytes();
+    parsed = null;
     room.close();
   }
 

@@ -6,7 +6,6 @@ import io.grpc.ServerCallHandler;
 import io.grpc.Status.Code;
 import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
-import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.net.CodecThreads;
 import java.lang.System.Logger.Level;
@@ -81,7 +80,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
     @Override
     public void onComplete() {
-      giveBack(); // What came behind a refusal, or was read to be forwarded.
+      giveBack(); // What came behind a refusal.
     }
 
     /** Forgets a message that nobody will read any more. */
@@ -112,7 +111,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
                 () -> {
                   try {
                     received.parse();
-                    loop.execute(() -> keepAndForward(received, origin));
+                    loop.execute(() -> forward(received, origin));
                   } catch (StatusException e) {
                     received.close();
                     failed(e);
@@ -129,40 +128,31 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       }
     }
 
-    /** Keeps the room of a large message for as long as the call may need what was read. */
-    private void keepAndForward(IncomingMessage parsed, CallOrigin origin) {
-      if (call.isCancelled()) {
+    private void forward(IncomingMessage parsed, CallOrigin origin) {
+      if (call.isCancelled() || forwarding == null) {
         parsed.close();
         return;
       }
-      message = parsed;
-      forward(parsed, origin);
-    }
-
-    private void forward(IncomingMessage parsed, CallOrigin origin) {
-      if (call.isCancelled() || forwarding == null) {
-        return;
-      }
-      ModelInferRequest received;
       try {
-        received = parsed.parse();
-        forwarded = forwarding.begin(received, metadata, origin, new Elsewhere(received, origin));
+        forwarded =
+            forwarding.begin(parsed.parse(), metadata, origin, new Elsewhere(parsed, origin));
       } catch (StatusException e) {
+        parsed.close();
         failed(e);
         return;
       }
       if (forwarded == null) {
-        run = GrpcInferRun.start(received, parts, origin, this);
+        run = GrpcInferRun.start(parsed, parts, origin, this);
       }
     }
 
-    /** The receiver of a call's end on another host. */
+    /** The receiver of a call's end on another host, who keeps the message until then. */
     private final class Elsewhere implements ForwardedCall.End {
-      private final ModelInferRequest received;
+      private final IncomingMessage received;
       private final CallOrigin origin;
       private final long cameNanos = System.nanoTime();
 
-      Elsewhere(ModelInferRequest received, CallOrigin origin) {
+      Elsewhere(IncomingMessage received, CallOrigin origin) {
         this.received = received;
         this.origin = origin;
       }
@@ -175,12 +165,19 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
       @Override
       public void answered(ModelInferResponse answer, AnswerHeaders headers) {
+        received.close();
         Listener.this.answered(answer, headers);
       }
 
       @Override
       public void failed(StatusException error) {
+        received.close();
         Listener.this.failed(error);
+      }
+
+      @Override
+      public void cancelled() {
+        received.close();
       }
     }
 

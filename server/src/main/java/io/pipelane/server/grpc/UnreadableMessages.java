@@ -11,6 +11,7 @@ import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import java.io.IOException;
 
 /**
  * The interceptor that ends calls whose messages cannot be read, as their clients' mistake. gRPC
@@ -37,10 +38,23 @@ final class UnreadableMessages implements ServerInterceptor {
     String reason = thrown.getStatus().getDescription();
     return thrown.getStatus().getCode() == Code.RESOURCE_EXHAUSTED && reason != null
         ? new StatusException(Status.TOO_LARGE, reason, thrown)
-        : new StatusException(
-            Status.INVALID_ARGUMENT,
-            "the message is not of protocol buffers, or of another type",
-            thrown);
+        : noMessage(thrown);
+  }
+
+  /**
+   * The same of what could not even be looked through.
+   *
+   * @param thrown as that was tried
+   */
+  static StatusException refusal(IOException thrown) {
+    return noMessage(thrown);
+  }
+
+  private static StatusException noMessage(Exception thrown) {
+    return new StatusException(
+        Status.INVALID_ARGUMENT,
+        "the message is not of protocol buffers, or of another type",
+        thrown);
   }
 
   @Override

@@ -47,14 +47,19 @@ public final class HeapRoom {
      *     much, {@link Status#UNAVAILABLE} when others have it
      */
     public void take(long more) {
+      if (more == 0) {
+        return;
+      }
       if (bytes + more > mostBytes) {
         throw new StatusException(Status.INSUFFICIENT_MEMORY, message(more, 0));
       }
-      long all = takenBytes.addAndGet(more);
-      if (all > mostBytes) {
-        takenBytes.addAndGet(-more);
-        throw StatusException.unavailable(message(more, all - more));
-      }
+      long taken;
+      do {
+        taken = takenBytes.get();
+        if (taken + more > mostBytes) {
+          throw StatusException.unavailable(message(more, taken));
+        }
+      } while (!takenBytes.compareAndSet(taken, taken + more));
       bytes += more;
     }
 

@@ -31,12 +31,14 @@ final class Json {
 
   /*
    * A string takes six bytes a character while it is read: two where it is collected, four where it
-   * is copied from there. Two threads read what is large.
+   * is copied from there. Two threads read what is large for clients, and others the items of jobs.
+   * Messages of gRPC have room of their own beside (HeapRoom), so that two strings may take half as
+   * much: all then fit into fifteen sixteenths of the heap, but for jobs' items of such strings.
    */
-  private static final long HEAP_BYTES_OF_CHARACTER = 2 * 6L;
+  private static final long HEAP_BYTES_OF_CHARACTER = 2 * 2 * 6L;
 
   /** Most characters of one string that is data. */
-  private static final int MAXIMUM_STRING_LENGTH =
+  static final int MAXIMUM_STRING_LENGTH =
       (int) Math.min(Integer.MAX_VALUE, HeapRoom.OF_REQUESTS.mostBytes() / HEAP_BYTES_OF_CHARACTER);
 
   private static final int LONGEST_COPIED = 4096;
@@ -74,7 +76,8 @@ final class Json {
   /**
    * Reads all readable bytes as one JSON text; the buffer's indices stay as they are.
    *
-   * @throws StatusException {@link Status#INVALID_ARGUMENT} with line and column when it is none
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} with line and column when it is none;
+   *     {@link Status#INSUFFICIENT_MEMORY} when a string is longer than any may be
    */
   static <T> T read(ByteBuf bytes, Reading<T> reading) {
     checkEncoding(bytes);
@@ -171,6 +174,13 @@ final class Json {
   private static StatusException malformed(JsonProcessingException e) {
     String where = e.getLocation() == null ? "" : " at " + place(e.getLocation());
     if (e instanceof StreamConstraintsException) {
+      if (e.getOriginalMessage().startsWith("String value length")) {
+        return new StatusException(
+            Status.INSUFFICIENT_MEMORY,
+            "a string of JSON%s has more than the %d characters that Java's heap has room for; send it as binary data, or raise -Xmx"
+                .formatted(where, MAXIMUM_STRING_LENGTH),
+            e);
+      }
       String limit = e.getOriginalMessage().replaceAll(", from `[^`]*`", "");
       return new StatusException(
           Status.INVALID_ARGUMENT, "JSON beyond a limit" + where + ": " + limit, e);

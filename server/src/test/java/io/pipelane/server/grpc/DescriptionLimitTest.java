@@ -71,6 +71,15 @@ class DescriptionLimitTest {
     assertBetween(2L * MANY, 3L * MANY, heapBytes(raw));
   }
 
+  /** Numbers of one byte to ten become as large. */
+  @Test
+  void packedNumbers_areCounted_notTheirBytes() throws IOException {
+    List<Long> large = Collections.nCopies(MANY, -1L);
+    InferTensorContents contents =
+        InferTensorContents.newBuilder().addAllUint64Contents(large).build();
+    assertBetween(20L * MANY, 21L * MANY, heapBytes(with(contents)));
+  }
+
   private static long heapBytes(ModelInferRequest message) throws IOException {
     return DescriptionLimit.check(CodedInputStream.newInstance(message.toByteArray()));
   }
@@ -94,12 +103,64 @@ class DescriptionLimitTest {
       for (int i = 0; i < MANY; i++) {
         groups.addGroup(one);
       }
-      UnknownFieldSet fields =
-          UnknownFieldSet.newBuilder().addField(number, groups.build()).build();
+      UnknownFieldSet fields = field(number, groups);
       InferTensorContents contents =
           InferTensorContents.newBuilder().setUnknownFields(fields).build();
       StatusException refused = assertThrows(StatusException.class, () -> check(with(contents)));
       assertEquals(Status.TOO_LARGE, refused.status());
+    }
+  }
+
+  /** What is written otherwise than an element becomes an object of an unknown field. */
+  @Test
+  void contentsOfAnotherTypeThanTheirOwn_areNoData() {
+    Field.Builder numbers = manyNumbers();
+    Field.Builder words = manyWords();
+    List<UnknownFieldSet> wrong =
+        List.of(
+            field(InferTensorContents.BYTES_CONTENTS_FIELD_NUMBER, numbers),
+            field(InferTensorContents.FP64_CONTENTS_FIELD_NUMBER, numbers),
+            field(InferTensorContents.FP64_CONTENTS_FIELD_NUMBER, words),
+            field(InferTensorContents.BOOL_CONTENTS_FIELD_NUMBER, words));
+    for (UnknownFieldSet fields : wrong) {
+      InferTensorContents contents =
+          InferTensorContents.newBuilder().setUnknownFields(fields).build();
+      StatusException refused = assertThrows(StatusException.class, () -> check(with(contents)));
+      assertEquals(Status.TOO_LARGE, refused.status());
+    }
+  }
+
+  private static Field.Builder manyNumbers() {
+    Field.Builder numbers = Field.newBuilder();
+    for (int i = 0; i < MANY; i++) {
+      numbers.addVarint(1);
+    }
+    return numbers;
+  }
+
+  private static Field.Builder manyWords() {
+    Field.Builder words = Field.newBuilder();
+    for (int i = 0; i < MANY; i++) {
+      words.addFixed32(1);
+    }
+    return words;
+  }
+
+  private static UnknownFieldSet field(int number, Field.Builder field) {
+    return UnknownFieldSet.newBuilder().addField(number, field.build()).build();
+  }
+
+  @Test
+  void elementsThatAreNotPacked_areData() throws IOException {
+    Field.Builder numbers = manyNumbers();
+    Field.Builder words = manyWords();
+    for (UnknownFieldSet fields :
+        List.of(
+            field(InferTensorContents.UINT_CONTENTS_FIELD_NUMBER, numbers),
+            field(InferTensorContents.FP32_CONTENTS_FIELD_NUMBER, words))) {
+      InferTensorContents contents =
+          InferTensorContents.newBuilder().setUnknownFields(fields).build();
+      assertBetween(10L * MANY, 11L * MANY, heapBytes(with(contents)));
     }
   }
 

@@ -62,7 +62,7 @@ class LargeMessagesTest {
   }
 
   /** Bytes that belong to whoever detaches them, as gRPC's. */
-  private static final class Bytes extends ByteArrayInputStream implements KnownLength, Detachable {
+  static final class Bytes extends ByteArrayInputStream implements KnownLength, Detachable {
     private boolean isGivenBack;
 
     Bytes(byte[] bytes) {

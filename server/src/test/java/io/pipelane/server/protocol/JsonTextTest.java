@@ -1,11 +1,14 @@
 package io.pipelane.server.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.buffer.UnpooledHeapByteBuf;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import org.junit.jupiter.api.Test;
 
 class JsonTextTest {
@@ -34,6 +37,32 @@ class JsonTextTest {
     Json.write(target, json -> json.writeRaw("8".repeat(40)));
     assertEquals(130, target.writerIndex());
     target.release();
+  }
+
+  @Test
+  void read_stringLongerThanTheHeapHasRoomFor_saysWhatToDo() {
+    int length = Json.MAXIMUM_STRING_LENGTH + 1;
+    ByteBuf text = UnpooledByteBufAllocator.DEFAULT.heapBuffer(length + 2);
+    text.writeByte('"');
+    while (text.writableBytes() > 1) {
+      text.writeByte('a');
+    }
+    text.writeByte('"');
+    StatusException refusal =
+        assertThrows(
+            StatusException.class,
+            () ->
+                Json.read(
+                    text,
+                    parser -> {
+                      parser.nextToken();
+                      return parser.getText();
+                    }));
+    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains((length - 1) + " characters"), message);
+    assertTrue(message.contains("binary data, or raise -Xmx"), message);
+    text.release();
   }
 
   /** A buffer that counts what was in it each time that its memory changed. */
