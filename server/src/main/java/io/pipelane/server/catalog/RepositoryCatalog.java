@@ -132,17 +132,21 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     List<CompletableFuture<Void>> lookedAt = new ArrayList<>();
     List<CompletableFuture<Void>> imports = new ArrayList<>();
     List<CompletableFuture<Void>> sessions = new ArrayList<>();
-    for (Registered found : Popularity.sorted(scan.registered(), popular)) {
-      CompletableFuture<Void> looked = threads.runImport(() -> bringInUnlessNew(found));
+    List<Registered> sorted = Popularity.sorted(scan.registered(), popular);
+    for (Registered found : sorted) {
+      lookedAt.add(threads.runImport(() -> bringInUnlessNew(found)));
+    }
+    for (int i = 0; i < sorted.size(); i++) {
+      Registered found = sorted.get(i);
       CompletableFuture<Void> imported =
-          looked
+          lookedAt
+              .get(i)
               .handle((_, _) -> isAwaited(found)) // What cannot be looked at tells why as it comes.
               .thenCompose(
                   awaited ->
                       awaited
                           ? threads.runImport(() -> bringInFirst(found))
                           : CompletableFuture.completedFuture(null));
-      lookedAt.add(looked);
       imports.add(imported);
       sessions.add(
           imported.thenCompose(_ -> builds.add(found.version(), popular.applyAsDouble(found))));
@@ -158,7 +162,8 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     if (count > 0 && !threads.isStopping()) {
       LOG.log(
           System.Logger.Level.INFO,
-          "{0} of {1} versions are to be imported, {2} at a time (import.concurrency)",
+          "{0} of {1} versions are new or have changed: they are imported {2} at a time"
+              + " (import.concurrency)",
           count,
           all.size(),
           concurrency);

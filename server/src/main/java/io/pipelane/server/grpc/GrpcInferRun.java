@@ -91,8 +91,11 @@ final class GrpcInferRun implements ResultHandler {
       if (message.isLarge() || !isQuick(parts, parse(message, receiver))) {
         run.onCodecs(() -> parse(message, receiver), message::close);
       } else {
-        run.begin(message.parse());
-        message.close();
+        try {
+          run.begin(message.parse());
+        } finally {
+          message.close();
+        }
       }
     } catch (StatusException e) {
       receiver.failed(e);

@@ -104,7 +104,7 @@ final class IncomingMessage {
     try {
       parsed = parser.parse(stream);
     } catch (StatusRuntimeException e) {
-      refusedId = LazyGzip.anew(stream).map(IncomingMessage::idIn).orElse("");
+      refusedId = LazyGzip.beginning(stream).map(IncomingMessage::idIn).orElse("");
       refusal = UnreadableMessages.refusal(e);
     }
   }
@@ -113,7 +113,7 @@ final class IncomingMessage {
   private void refuse(StatusException reason) {
     refusal = reason;
     if (unread != null) {
-      refusedId = idIn(LazyGzip.anew(unread).orElse(unread));
+      refusedId = idIn(LazyGzip.beginning(unread).orElse(unread));
     }
   }
 

@@ -93,7 +93,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
     private void begin(IncomingMessage received, CallOrigin origin) {
       if (forwarding == null) {
-        run = GrpcInferRun.start(received, parts, origin, this);
+        runHere(received, origin);
       } else if (received.isLarge()) {
         parseThenForward(received, origin);
       } else {
@@ -140,9 +140,22 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
         parsed.close();
         failed(e);
         return;
+      } catch (RuntimeException | OutOfMemoryError e) {
+        parsed.close();
+        failed(GrpcInferRun.internal(e));
+        return;
       }
       if (forwarded == null) {
-        run = GrpcInferRun.start(parsed, parts, origin, this);
+        runHere(parsed, origin);
+      }
+    }
+
+    private void runHere(IncomingMessage received, CallOrigin origin) {
+      try {
+        run = GrpcInferRun.start(received, parts, origin, this);
+      } catch (RuntimeException | OutOfMemoryError e) {
+        received.close();
+        failed(GrpcInferRun.internal(e));
       }
     }
 
@@ -159,8 +172,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
 
       @Override
       public void here() {
-        CallOrigin waited = origin.waited(System.nanoTime() - cameNanos);
-        run = GrpcInferRun.start(received, parts, waited, Listener.this);
+        runHere(received, origin.waited(System.nanoTime() - cameNanos));
       }
 
       @Override

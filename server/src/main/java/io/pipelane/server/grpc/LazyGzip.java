@@ -6,6 +6,7 @@ import io.pipelane.server.net.GzipMembers;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,8 @@ final class LazyGzip implements Decompressor {
    * read without one.
    */
   private static final ThreadLocal<Touch> TOUCH = new ThreadLocal<>();
+
+  private static final int BEGINNING = 16 << 10;
 
   /** A stream's first touch, and what it has made. */
   private static final class Touch {
@@ -66,6 +69,16 @@ final class LazyGzip implements Decompressor {
   static Optional<InputStream> anew(InputStream message) {
     return message instanceof Inflating made
         ? Optional.of(new Inflating(made.compressed, made.maxBytes))
+        : Optional.empty();
+  }
+
+  /** What the first 16 KiB of a compressed message say, which may break off; empty for others. */
+  static Optional<InputStream> beginning(InputStream message) {
+    return message instanceof Inflating made
+        ? Optional.of(
+            new Inflating(
+                Arrays.copyOf(made.compressed, Math.min(made.compressed.length, BEGINNING)),
+                made.maxBytes))
         : Optional.empty();
   }
 
