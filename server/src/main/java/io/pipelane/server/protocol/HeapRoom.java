@@ -73,8 +73,10 @@ public final class HeapRoom {
     /** Gives all of it back. */
     @Override
     public void close() {
-      takenBytes.addAndGet(-bytes);
-      bytes = 0;
+      if (bytes > 0) { // Small requests, of which there are many, share no counter.
+        takenBytes.addAndGet(-bytes);
+        bytes = 0;
+      }
     }
   }
 }
