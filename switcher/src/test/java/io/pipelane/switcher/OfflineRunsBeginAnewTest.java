@@ -16,7 +16,7 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;

@@ -4,7 +4,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.OfflineRuns;

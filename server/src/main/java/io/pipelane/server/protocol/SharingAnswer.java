@@ -2,7 +2,7 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.Evictions;
 import io.pipelane.switcher.sharing.SharingOverview;

@@ -10,6 +10,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

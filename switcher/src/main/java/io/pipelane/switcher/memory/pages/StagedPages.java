@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.pages;
 
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.Device;
@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
  * Addresses of a few pages for copies to models that are not mounted: a page under way lies there
  * until its bytes have come. Guarded by the daemon's lock.
  */
-final class StagedPages implements AutoCloseable {
+public final class StagedPages implements AutoCloseable {
   private final Device device;
   private final long pageBytes;
   private final @Nullable DeviceEvent[] arrivals; // by slot; null where no page lies
   private @Nullable AddressRange range;
 
   /** Has room for so many pages on their way; takes no addresses before the first. */
-  StagedPages(Device device, int most) {
+  public StagedPages(Device device, int most) {
     this.device = device;
     this.pageBytes = device.pages().pageBytes();
     this.arrivals = new DeviceEvent[most];
@@ -25,18 +25,18 @@ final class StagedPages implements AutoCloseable {
 
   /** A copy to a place in a range. */
   @FunctionalInterface
-  interface Copy {
+  public interface Copy {
     DeviceEvent to(AddressRange range, long offset);
   }
 
   /** The way to put a page under a slot of a range. */
   @FunctionalInterface
-  interface Mapping {
+  public interface Mapping {
     void into(AddressRange range, int slot);
   }
 
   /** Sends for a page's content; fewer than the most are on their way. */
-  DeviceEvent fetch(Mapping mapping, Copy copy) {
+  public DeviceEvent fetch(Mapping mapping, Copy copy) {
     clear();
     AddressRange there = range == null ? device.reserve(arrivals.length * pageBytes) : range;
     range = there;
@@ -58,7 +58,7 @@ final class StagedPages implements AutoCloseable {
   }
 
   /** Takes the pages from there whose bytes have come, or could not be sent for. */
-  void clear() {
+  public void clear() {
     for (int slot = 0; slot < arrivals.length; slot++) {
       DeviceEvent arrival = arrivals[slot];
       if (range != null && arrival != null && arrival.isDone()) {

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.residency;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.section.ResidencyConfig;
@@ -28,8 +28,8 @@ public record ResidencySettings(
     double offlineShare,
     boolean zeroPages,
     int hotRuns) {
-  /** See {@link TablesAhead}. */
-  static final int HOT_RUNS = 2048;
+  /** Runs of a model lately for which a copy of its table is sure to pay. */
+  public static final int HOT_RUNS = 2048;
 
   /** Settings by which a table is copied to the device when that pays. */
   public ResidencySettings(

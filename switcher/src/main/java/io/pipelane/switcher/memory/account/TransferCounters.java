@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.account;
 
 /**
  * The counts of what the memory daemon has done since it started.

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.pages;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.host.HostWeights;
@@ -10,16 +10,16 @@ import java.util.List;
  *
  * @param tenantsApart whether models share with those of their own tenant alone
  */
-record PageContents(HostWeights host, long pageBytes, boolean shares, boolean tenantsApart) {
+public record PageContents(HostWeights host, long pageBytes, boolean shares, boolean tenantsApart) {
   /**
    * The content of a page.
    *
    * @param tenant whose models may have it; empty for all
    */
-  record Content(String hash, String tenant) {}
+  public record Content(String hash, String tenant) {}
 
   /** By slot; empty for a model that shares no pages. Reads its weights the first time. */
-  List<Content> of(ImportedModel model) {
+  public List<Content> of(ImportedModel model) {
     if (!shares) {
       return List.of();
     }

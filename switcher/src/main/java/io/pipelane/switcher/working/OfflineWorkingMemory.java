@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.working;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.pages;
 
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.PagePool.Page;
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * The tenants whose weights the pages had last, so that no tenant's model is lent a page with
  * another's. Such pages are zeroed, where that is wanted. Guarded by the memory daemon's lock.
  */
-final class PageTenants {
+public final class PageTenants {
   /*
    * A page's tenant is noted when the page is taken back, not when it is lent. A page that was on
    * its way to a model and never got there may have its former content, the model's, or some of
@@ -24,14 +24,14 @@ final class PageTenants {
    *
    * @param zeroing false lends every page as it is
    */
-  PageTenants(boolean zeroing, int pages) {
+  public PageTenants(boolean zeroing, int pages) {
     this.zeroing = zeroing;
     this.tenants = new String[pages];
   }
 
-  /** Puts a page that is lent to a model under a slot. */
-  void map(AddressRange range, int slot, Page page, Residency borrower) {
-    if (zeroing && isAnothers(page, borrower.model.tenant())) {
+  /** Puts a page that is lent to a tenant's model under a slot. */
+  public void map(AddressRange range, int slot, Page page, String borrower) {
+    if (zeroing && isAnothers(page, borrower)) {
       range.mapZeroed(slot, page);
     } else {
       range.map(slot, page);
@@ -44,12 +44,12 @@ final class PageTenants {
   }
 
   /**
-   * Notes that a model's page is taken back.
+   * Notes that a page of a tenant's model is taken back.
    *
    * @param arrived whether everything sent to the model's pages is known to have come
    */
-  void left(Page page, Residency former, boolean arrived) {
-    tenants[page.index()] = former.model.tenant();
+  public void left(Page page, String former, boolean arrived) {
+    tenants[page.index()] = former;
     doubtful.set(page.index(), !arrived);
   }
 }

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.account;
 
 import io.pipelane.modelstore.ModelVersion;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.working;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.SharingConfig;

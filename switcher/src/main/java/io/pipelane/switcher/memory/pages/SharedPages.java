@@ -1,23 +1,20 @@
-package io.pipelane.switcher.memory;
+package io.pipelane.switcher.memory.pages;
 
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.switcher.memory.PageContents.Content;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.PageContents.Content;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The pages that models hold, and what is in them, so that models whose weights are alike in a page
  * hold one together. Guarded by the memory daemon's lock.
  */
-final class SharedPages {
+public final class SharedPages {
   /*
    * A page is held once for each place in a model's weights that it is the page of. The pool has it
    * back when the last of these holds is given up. It does not matter who filled it.
@@ -31,58 +28,35 @@ final class SharedPages {
   private final int[] holders;
   private final @Nullable Content[] offered;
   private final Map<Content, Offer> offers = new HashMap<>();
-  private final Map<Content, Set<Residency>> owners = new HashMap<>();
 
   /**
    * A page that others may hold, too.
    *
    * @param filling copies that may be on their way to it
    */
-  record Offer(Page page, List<Arrival> filling) {}
+  public record Offer(Page page, List<Arrival> filling) {}
 
-  SharedPages(PagePool pages) {
+  /** Holds no page yet. */
+  public SharedPages(PagePool pages) {
     this.pages = pages;
     this.holders = new int[pages.total()];
     this.offered = new Content[pages.total()];
   }
 
-  /** For each page of a model that is new here, one that has the same, if any: itself, perhaps. */
-  Set<Residency> alike(Residency residency) {
-    Set<Residency> alike = new HashSet<>();
-    for (Content content : residency.contents) {
-      Set<Residency> models = owners.computeIfAbsent(content, _ -> new HashSet<>());
-      models.stream().findFirst().ifPresent(alike::add); // Others know of each other already.
-      models.add(residency);
-    }
-    return alike;
-  }
-
-  /** A model is going. */
-  void forget(Residency residency) {
-    for (Content content : residency.contents) {
-      owners.computeIfPresent(
-          content,
-          (_, models) -> {
-            models.remove(residency);
-            return models.isEmpty() ? null : models;
-          });
-    }
-  }
-
   /** Lends a page that nobody holds, to be held once. */
-  Page take() {
+  public Page take() {
     Page page = pages.take().orElseThrow(() -> new IllegalStateException("pages ran out"));
     holders[page.index()] = 1;
     return page;
   }
 
   /** Has a page that is held be held once more. */
-  void hold(Page page) {
+  public void hold(Page page) {
     holders[page.index()]++;
   }
 
   /** Gives a page up; the pool has it back, if that was the last to hold it. */
-  void letGo(Page page) {
+  public void letGo(Page page) {
     if (holders[page.index()] == 1) {
       pages.giveBack(page);
       withdraw(page);
@@ -91,12 +65,12 @@ final class SharedPages {
   }
 
   /** How often a page is held. */
-  int holders(Page page) {
+  public int holders(Page page) {
     return holders[page.index()];
   }
 
   /** Lets others hold a page, unless there is one with the same in it. */
-  void offer(Page page, Content content, List<Arrival> filling) {
+  public void offer(Page page, Content content, List<Arrival> filling) {
     if (find(content).isEmpty()) {
       offers.put(content, new Offer(page, List.copyOf(filling)));
       offered[page.index()] = content;
@@ -104,7 +78,7 @@ final class SharedPages {
   }
 
   /** A page with a certain content, or that it is on its way to. */
-  Optional<Offer> find(Content content) {
+  public Optional<Offer> find(Content content) {
     @Nullable Offer offer = offers.get(content);
     if (offer != null && offer.filling.stream().anyMatch(Arrival::hasFailed)) {
       withdraw(offer.page);
