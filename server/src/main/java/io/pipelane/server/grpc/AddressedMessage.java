@@ -30,8 +30,7 @@ public record AddressedMessage(ByteBuf bytes, String model, String version) {
     ModelInferRequest message;
     try {
       if (bytes.readableBytes() > CodecThreads.LARGEST_ON_LOOP) {
-        room.take(
-            DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers()))));
+        room.take(HeapNeed.of(CodedInputStream.newInstance(List.of(bytes.nioBuffers()))));
       }
       message =
           ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));

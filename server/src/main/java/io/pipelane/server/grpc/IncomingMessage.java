@@ -84,11 +84,11 @@ final class IncomingMessage {
    */
   private void check(InputStream message) {
     try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
-      room.take(DescriptionLimit.check(CodedInputStream.newInstance(unpacked)));
+      room.take(HeapNeed.of(CodedInputStream.newInstance(unpacked)));
       if (message.markSupported()) {
         message.mark(message.available());
         try {
-          room.take(DescriptionLimit.check(CodedInputStream.newInstance(message)));
+          room.take(HeapNeed.of(CodedInputStream.newInstance(message)));
         } finally {
           message.reset();
         }

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class DescriptionLimitTest {
-  private static final int MANY = DescriptionLimit.MOST_BYTES / 2 + 1;
+class HeapNeedTest {
+  private static final int MANY = HeapNeed.MOST_DESCRIBING_BYTES / 2 + 1;
 
   private static void check(ModelInferRequest message) throws IOException {
     long _ = heapBytes(message);
@@ -43,7 +43,7 @@ class DescriptionLimitTest {
 
   @Test
   void data_mayBeOfAnySize() throws IOException {
-    ByteString bytes = ByteString.copyFrom(new byte[2 * DescriptionLimit.MOST_BYTES]);
+    ByteString bytes = ByteString.copyFrom(new byte[2 * HeapNeed.MOST_DESCRIBING_BYTES]);
     check(changed(request -> request.addRawInputContents(bytes).addRawInputContents(bytes)));
     InferTensorContents.Builder contents = InferTensorContents.newBuilder();
     check(with(contents.addBytesContents(bytes).build()));
@@ -81,7 +81,7 @@ class DescriptionLimitTest {
   }
 
   private static long heapBytes(ModelInferRequest message) throws IOException {
-    return DescriptionLimit.check(CodedInputStream.newInstance(message.toByteArray()));
+    return HeapNeed.of(CodedInputStream.newInstance(message.toByteArray()));
   }
 
   private static void assertBetween(long least, long most, long value) {
