@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.server.memory.HeapRoom;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.server.protocol.HeapRoom;
 import java.io.IOException;
 import java.util.List;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -6,6 +6,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.Json;
 import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;

@@ -1,9 +1,10 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.protocol.Json;
 import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -1,11 +1,13 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.protocol.Json;
+import io.pipelane.server.protocol.inference.InputReader.Input;
 import io.pipelane.server.shared.RegionOutputs;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.server.shared.SharedMemory;

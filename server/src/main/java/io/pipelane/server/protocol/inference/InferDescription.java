@@ -1,8 +1,8 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.protocol.inference.InputReader.Input;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.switcher.SequenceStep;
 import java.util.List;

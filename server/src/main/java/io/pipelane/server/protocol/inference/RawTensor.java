@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -6,7 +6,9 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.protocol.Json;
+import io.pipelane.server.protocol.inference.InputReader.Input;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -6,7 +6,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.InputReader.Input;
+import io.pipelane.server.protocol.Json;
+import io.pipelane.server.protocol.inference.InputReader.Input;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -10,6 +10,8 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.protocol.Json;
 import io.pipelane.server.shared.RegionPart;
 import java.io.IOException;
 import java.util.Arrays;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.memory;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.memory;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

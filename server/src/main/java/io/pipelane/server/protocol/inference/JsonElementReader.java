@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonParser.NumberType;
@@ -7,6 +7,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.protocol.Json;
 import java.io.IOException;
 import java.math.BigInteger;
 

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -6,6 +6,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.Json;
+import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.switcher.SequenceStep;
 import java.io.IOException;

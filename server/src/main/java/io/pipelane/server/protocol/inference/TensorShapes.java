@@ -1,10 +1,11 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.protocol.Json;
 
 /** The check of a tensor's description against a model's declaration. */
 public final class TensorShapes {

@@ -1,10 +1,11 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.protocol.Json;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;

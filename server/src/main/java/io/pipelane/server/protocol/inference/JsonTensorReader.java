@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.protocol.Json;
 import java.io.IOException;
 
 /**

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.protocol.inference;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -9,6 +9,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.protocol.Json;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
 import java.lang.foreign.MemorySegment;

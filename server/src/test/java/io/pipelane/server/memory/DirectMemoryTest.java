@@ -1,4 +1,4 @@
-package io.pipelane.server.protocol;
+package io.pipelane.server.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -13,6 +13,7 @@ import io.netty.util.internal.PlatformDependent;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.net.ScantMemory;
+import io.pipelane.server.protocol.Json;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
