@@ -58,7 +58,7 @@ class SharingEvictionTest extends SharingFixture {
     now.addAndGet(100_000);
     assertFalse(sharing.watchEviction());
     assertEquals(
-        new Evictions(1, 400_000, 400_000, 1, 2_000_000, 2_000_000, 4_096),
+        new EvictionCounts(1, 400_000, 400_000, 1, 2_000_000, 2_000_000, 4_096),
         sharing.overview().evictions());
     look();
     assertEquals(1, sharing.overview().evictions().stops(), "it is told once");
@@ -87,7 +87,8 @@ class SharingEvictionTest extends SharingFixture {
     held.set(4_096);
     assertFalse(sharing.watchEviction());
     assertEquals(
-        new Evictions(1, 0, 0, 1, 3_000_000, 3_000_000, 4_096), sharing.overview().evictions());
+        new EvictionCounts(1, 0, 0, 1, 3_000_000, 3_000_000, 4_096),
+        sharing.overview().evictions());
     look();
     assertEquals(1, ended.get(), "who has ended is told nothing");
   }

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.sharing;
 
 /**
- * The figures of evictions of offline work from a device that was overloaded, since the start.
+ * The counts of evictions of offline work from a device that was overloaded, since the start.
  *
  * @param stops orders to stop that met a run under way
  * @param stopNanos from those orders until all offline runs stood at their gates, all together
@@ -11,7 +11,7 @@ package io.pipelane.switcher.sharing;
  * @param longestMemoryNanos of one time
  * @param memoryBytes that were taken back
  */
-public record Evictions(
+public record EvictionCounts(
     long stops,
     long stopNanos,
     long longestStopNanos,
@@ -19,10 +19,10 @@ public record Evictions(
     long memoryNanos,
     long longestMemoryNanos,
     long memoryBytes) {
-  static final Evictions NONE = new Evictions(0, 0, 0, 0, 0, 0, 0);
+  static final EvictionCounts NONE = new EvictionCounts(0, 0, 0, 0, 0, 0, 0);
 
-  Evictions withStop(long nanos) {
-    return new Evictions(
+  EvictionCounts withStop(long nanos) {
+    return new EvictionCounts(
         stops + 1,
         stopNanos + nanos,
         Math.max(longestStopNanos, nanos),
@@ -32,8 +32,8 @@ public record Evictions(
         memoryBytes);
   }
 
-  Evictions withMemory(long nanos, long bytes) {
-    return new Evictions(
+  EvictionCounts withMemory(long nanos, long bytes) {
+    return new EvictionCounts(
         stops,
         stopNanos,
         longestStopNanos,
