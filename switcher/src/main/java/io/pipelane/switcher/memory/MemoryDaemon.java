@@ -464,13 +464,9 @@ public final class MemoryDaemon implements AutoCloseable {
   private Residency known(ModelVersion version) {
     Residency residency = memory.residencies.get(version);
     if (residency == null || residency.retired) {
-      throw notInService(version);
+      throw Residency.notInService(version);
     }
     return residency;
-  }
-
-  static StatusException notInService(ModelVersion version) {
-    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   /** A part that has failed to come may have nobody left who would notice: its unit goes. */

@@ -1,7 +1,10 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.memory.account.Ledger;
@@ -95,6 +98,11 @@ final class Residency {
     this.model = model;
     this.structure = structure;
     this.holding = holding;
+  }
+
+  /** What is said where a model is asked for that has none, or is about to go. */
+  static StatusException notInService(ModelVersion version) {
+    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   /** Pages that the whole model takes. */
