@@ -10,10 +10,10 @@ import java.io.IOException;
 
 /**
  * What reading an inference's message needs of Java's heap, told from how it was written before it
- * is read. Elements of tensors are data. All else describes: names, shapes,
- * parameters, that there is a tensor at all, and what nobody knows. Two bytes of that become an
- * object of dozens, so that a message as large as tensors may be would fill the heap: it may be no
- * more than {@link #MOST_DESCRIBING_BYTES}.
+ * is read. Elements of tensors are data. All else describes: names, shapes, parameters, that there
+ * is a tensor at all, and what nobody knows. Two bytes of that become an object of dozens, so that
+ * a message as large as tensors may be would fill the heap: it may be no more than {@link
+ * #MOST_DESCRIBING_BYTES}.
  */
 final class HeapNeed {
   /** What a message may have beside its tensors' data. */
