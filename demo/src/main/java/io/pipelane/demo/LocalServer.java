@@ -8,7 +8,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.MemoryOverview;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.SharedCache;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher;
 
 import io.pipelane.lanes.execution.LanesOverview;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.worker.SessionOverview;
 
 /**

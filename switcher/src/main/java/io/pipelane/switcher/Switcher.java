@@ -15,7 +15,7 @@ import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.memory.Appraisal;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.PeerMemory;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueueOverview;
 import io.pipelane.switcher.schedule.turn.Preemptions;

@@ -13,7 +13,6 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.WorkingMemory;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
@@ -30,6 +29,7 @@ import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.HeldBySequences;
 import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
+import io.pipelane.switcher.working.WorkingMemory;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 

@@ -7,7 +7,7 @@ import io.pipelane.config.section.SharingConfig;
 import io.pipelane.config.section.SharingConfig.Protection;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 
 /**

@@ -30,7 +30,7 @@ import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.kept.KeptTensor;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -16,8 +16,8 @@ import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.residency.ResidencySettings;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.SharingState;
@@ -161,7 +161,7 @@ class OfflineRunsBeginAnewTest {
     while (switcher.sharing().overview().evictions().memoryReturns() == 0) {
       Thread.onSpinWait();
     }
-    Evictions evictions = switcher.sharing().overview().evictions();
+    EvictionCounts evictions = switcher.sharing().overview().evictions();
     assertEquals(192 << 10, evictions.memoryBytes());
     assertEquals(1, evictions.memoryReturns());
     assertEquals(1, evictions.stops());

@@ -17,7 +17,7 @@ import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

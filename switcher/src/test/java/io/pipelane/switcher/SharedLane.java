@@ -5,7 +5,7 @@ import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.util.Map;
 

@@ -16,7 +16,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

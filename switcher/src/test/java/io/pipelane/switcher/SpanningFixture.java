@@ -18,7 +18,7 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import java.io.IOException;

@@ -12,7 +12,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.InferenceService.Hold;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import java.time.Duration;
 import java.util.List;

@@ -24,7 +24,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.memory.ResidencySettings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;

@@ -19,7 +19,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import java.time.Duration;
 import java.util.ArrayList;

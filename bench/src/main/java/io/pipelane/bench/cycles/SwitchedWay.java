@@ -4,7 +4,7 @@ import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import java.util.Map;
 
 /** Pipelane's way: whoever is asked has its weights brought in. */

@@ -9,7 +9,7 @@ import io.pipelane.bench.local.OpenLoad.Answered;
 import io.pipelane.bench.local.PageCache;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.Traffic;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -8,7 +8,7 @@ import io.pipelane.bench.report.Console;
 import io.pipelane.bench.report.CutOff;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.RecordedPlans;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;

@@ -11,7 +11,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.pipelane.bench.loads;
 
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.lanes.completion.ThreadEnd;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

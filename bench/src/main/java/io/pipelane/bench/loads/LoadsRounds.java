@@ -10,7 +10,7 @@ import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
 import io.pipelane.bench.residency.Traffic;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.simulator.TracedUse;
 import java.time.Duration;
 import java.util.ArrayList;

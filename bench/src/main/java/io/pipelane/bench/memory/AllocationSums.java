@@ -6,7 +6,7 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.execution.AllocationSizes;
 import io.pipelane.lanes.execution.AllocationSizes.Purpose;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;

@@ -5,7 +5,7 @@ import io.pipelane.bench.measure.Run;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.plot.LinePlot;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -10,7 +10,7 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.AskedModel;
 import io.pipelane.bench.report.Results;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;

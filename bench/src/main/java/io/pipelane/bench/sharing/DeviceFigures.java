@@ -2,7 +2,7 @@ package io.pipelane.bench.sharing;
 
 import io.pipelane.bench.report.Results;
 import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.SampleRing.Timed;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
@@ -34,7 +34,7 @@ final class DeviceFigures {
   }
 
   /** Adds what evicting offline work has taken, to a case; nothing where no order met a run. */
-  static void add(Results results, String name, Evictions evictions) {
+  static void add(Results results, String name, EvictionCounts evictions) {
     if (evictions.stops() > 0) {
       results.add(name, SharingColumns.LONGEST_STOP, evictions.longestStopNanos() / NANOS_A_MILLI);
       results.add(

@@ -10,7 +10,7 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.server.PipelaneServer;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;

@@ -127,6 +127,7 @@ class ArchitectureTest {
                   "io.pipelane.server.http..",
                   "io.pipelane.server.grpc..",
                   "io.pipelane.server.hosts..",
+                  "io.pipelane.server.memory..",
                   "io.pipelane.server.net..",
                   "io.pipelane.server.protocol..",
                   "io.pipelane.server.ensemble..",

@@ -16,7 +16,7 @@ import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.PipelaneServer;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

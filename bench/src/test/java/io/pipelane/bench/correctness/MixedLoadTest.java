@@ -16,7 +16,7 @@ import io.pipelane.loadgen.settings.Window;
 import io.pipelane.runtime.SharedCache;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.switcher.Switcher;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
 import io.pipelane.switcher.sharing.trial.ShareOverview.State;
 import java.util.List;
@@ -28,7 +28,9 @@ class DeviceFiguresTest {
   @Test
   void evictions_areTheLongestStopTheMeanOneAndWhatMemoryCameBackInWhatTime() {
     DeviceFigures.add(
-        results, "gates", new Evictions(4, 2_000_000, 900_000, 2, 5_000_000, 3_000_000, 6_000_000));
+        results,
+        "gates",
+        new EvictionCounts(4, 2_000_000, 900_000, 2, 5_000_000, 3_000_000, 6_000_000));
 
     assertEquals(0.9, results.median("gates", SharingColumns.LONGEST_STOP).orElseThrow());
     assertEquals(0.5, results.median("gates", SharingColumns.MEAN_STOP).orElseThrow());
@@ -56,7 +58,7 @@ class DeviceFiguresTest {
 
   @Test
   void evictions_thatMetNoRun_haveNoFigures() {
-    DeviceFigures.add(results, "gates", new Evictions(0, 0, 0, 0, 0, 0, 0));
+    DeviceFigures.add(results, "gates", new EvictionCounts(0, 0, 0, 0, 0, 0, 0));
 
     for (Column column : FIGURES) {
       assertTrue(results.median("gates", column).isEmpty(), column.heading());

@@ -2,7 +2,7 @@ package io.pipelane.server.device;
 
 import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.memory.Demand;
+import io.pipelane.switcher.memory.account.Demand;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -20,7 +20,7 @@ import io.pipelane.switcher.SequenceState;
 import io.pipelane.switcher.SequenceStep;
 import io.pipelane.switcher.SpanningModels;
 import io.pipelane.switcher.Switcher;
-import io.pipelane.switcher.memory.Demand;
+import io.pipelane.switcher.memory.account.Demand;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;

@@ -5,7 +5,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.ensemble.EnsemblePlan.Member;
-import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.inference.OutputTensor;
 import io.pipelane.switcher.kept.KeptTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.server.memory.HeapRoom;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.server.protocol.HeapRoom;
 import java.io.IOException;
 import java.util.List;
 
@@ -30,8 +30,7 @@ public record AddressedMessage(ByteBuf bytes, String model, String version) {
     ModelInferRequest message;
     try {
       if (bytes.readableBytes() > CodecThreads.LARGEST_ON_LOOP) {
-        room.take(
-            DescriptionLimit.check(CodedInputStream.newInstance(List.of(bytes.nioBuffers()))));
+        room.take(HeapNeed.of(CodedInputStream.newInstance(List.of(bytes.nioBuffers()))));
       }
       message =
           ModelInferRequest.parseFrom(CodedInputStream.newInstance(List.of(bytes.nioBuffers())));

@@ -53,7 +53,7 @@ public final class GrpcServer implements AutoCloseable {
     FRAMES.setLevel(java.util.logging.Level.WARNING);
   }
 
-  private static final int ROOM_FOR_DESCRIPTION = DescriptionLimit.MOST_BYTES;
+  private static final int ROOM_FOR_DESCRIPTION = HeapNeed.MOST_DESCRIBING_BYTES;
 
   /** The largest output. */
   static final int MAXIMUM_OUTPUT_BYTES = Integer.MAX_VALUE - ROOM_FOR_DESCRIPTION;

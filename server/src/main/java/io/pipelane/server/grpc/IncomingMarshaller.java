@@ -2,7 +2,7 @@ package io.pipelane.server.grpc;
 
 import io.grpc.MethodDescriptor.Marshaller;
 import io.pipelane.protocol.grpc.ModelInferRequest;
-import io.pipelane.server.protocol.HeapRoom;
+import io.pipelane.server.memory.HeapRoom;
 import java.io.InputStream;
 
 /**

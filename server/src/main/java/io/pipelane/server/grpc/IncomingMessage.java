@@ -9,8 +9,8 @@ import io.grpc.StatusRuntimeException;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.server.memory.HeapRoom;
 import io.pipelane.server.net.CodecThreads;
-import io.pipelane.server.protocol.HeapRoom;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
@@ -84,11 +84,11 @@ final class IncomingMessage {
    */
   private void check(InputStream message) {
     try (InputStream unpacked = LazyGzip.anew(message).orElse(InputStream.nullInputStream())) {
-      room.take(DescriptionLimit.check(CodedInputStream.newInstance(unpacked)));
+      room.take(HeapNeed.of(CodedInputStream.newInstance(unpacked)));
       if (message.markSupported()) {
         message.mark(message.available());
         try {
-          room.take(DescriptionLimit.check(CodedInputStream.newInstance(message)));
+          room.take(HeapNeed.of(CodedInputStream.newInstance(message)));
         } finally {
           message.reset();
         }

@@ -9,7 +9,7 @@ import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelInferResponse.InferOutputTensor;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.inference.OutputTensor;
 import io.pipelane.server.shared.RegionPart;
 import java.util.List;
 

@@ -5,7 +5,7 @@ import com.google.protobuf.MessageLite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.pipelane.config.StatusException;
-import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.memory.DirectMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 

@@ -3,7 +3,7 @@ package io.pipelane.server.grpc;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.protocol.OutputTensor;
+import io.pipelane.server.protocol.inference.OutputTensor;
 import io.pipelane.server.shared.RegionOutputs;
 import io.pipelane.switcher.InferenceRequest;
 import java.util.List;

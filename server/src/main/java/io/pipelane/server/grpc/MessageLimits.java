@@ -5,7 +5,7 @@ import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
-import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.memory.DirectMemory;
 import java.util.Set;
 import java.util.function.LongConsumer;
 

@@ -7,7 +7,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufInputStream;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
-import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.memory.DirectMemory;
 import java.io.InputStream;
 
 /** An answer in a stream; given up by {@link #release} once it has been sent, or is not to be. */

@@ -13,7 +13,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
 import io.pipelane.config.StatusException;
-import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.memory.DirectMemory;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -18,7 +18,7 @@ import io.pipelane.server.http.message.Http2Framing;
 import io.pipelane.server.net.AnswerPace;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.UnheardReset;
-import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.protocol.inference.LatestDescription;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 

@@ -14,7 +14,7 @@ import io.pipelane.server.http.message.RequestBody;
 import io.pipelane.server.http.message.RequestHead;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.protocol.inference.LatestDescription;
 import java.net.SocketAddress;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;

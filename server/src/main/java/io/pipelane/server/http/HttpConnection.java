@@ -33,7 +33,7 @@ import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.http.message.ResponseHead.Persistence;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.protocol.inference.LatestDescription;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.util.ArrayDeque;

@@ -7,7 +7,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.server.placement.PlacedJob;
-import io.pipelane.server.protocol.JsonInference;
+import io.pipelane.server.protocol.inference.JsonInference;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceRequest;

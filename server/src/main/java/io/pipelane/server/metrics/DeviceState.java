@@ -2,7 +2,7 @@ package io.pipelane.server.metrics;
 
 import io.pipelane.switcher.MemoryOverview;
 import io.pipelane.switcher.kept.KeptOverview;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.schedule.queue.QueueOverview;
 import io.pipelane.switcher.schedule.turn.Preemptions;

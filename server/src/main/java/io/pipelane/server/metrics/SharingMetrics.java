@@ -4,9 +4,9 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.OfflineRuns;
 import io.pipelane.switcher.sharing.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
@@ -119,7 +119,7 @@ final class SharingMetrics {
         new Counter("pipelane_offline_bytes_returned", "Bytes of weights that it took back");
     devices.forEach(
         (device, state) -> {
-          Evictions evictions = state.sharing().evictions();
+          EvictionCounts evictions = state.sharing().evictions();
           stops.add(evictions.stops(), "device", device);
           seconds.add(evictions.stopNanos() / NANOS_A_SECOND, "device", device);
           longest.add(evictions.longestStopNanos() / NANOS_A_SECOND, "device", device);

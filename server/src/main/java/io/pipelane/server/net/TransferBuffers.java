@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.UnpooledDirectByteBuf;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
-import io.pipelane.server.protocol.DirectMemory;
+import io.pipelane.server.memory.DirectMemory;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 

@@ -15,6 +15,8 @@ import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.ByteBufUtil;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.memory.DirectMemory;
+import io.pipelane.server.memory.HeapRoom;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -22,7 +24,7 @@ import java.io.UncheckedIOException;
 import java.util.function.BooleanSupplier;
 
 /** The reading and writing of JSON here: as a stream, within limits, with errors that say where. */
-final class Json {
+public final class Json {
   /** Deepest nesting of arrays and objects in a request, tensors included. */
   static final int MAXIMUM_NESTING = 32;
 
@@ -64,12 +66,14 @@ final class Json {
   private Json() {}
 
   /** The reading of one JSON text from a parser that stands before its first token. */
-  interface Reading<T> {
+  public interface Reading<T> {
+    /** What the text says. */
     T read(JsonParser parser) throws IOException;
   }
 
   /** The writing of one JSON text. */
-  interface Writing {
+  public interface Writing {
+    /** Writes all of it. */
     void write(JsonGenerator generator) throws IOException;
   }
 
@@ -79,7 +83,7 @@ final class Json {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} with line and column when it is none;
    *     {@link Status#INSUFFICIENT_MEMORY} when a string is longer than any may be
    */
-  static <T> T read(ByteBuf bytes, Reading<T> reading) {
+  public static <T> T read(ByteBuf bytes, Reading<T> reading) {
     checkEncoding(bytes);
     try (JsonParser parser = parserOf(bytes)) {
       T value = reading.read(parser);
@@ -107,7 +111,7 @@ final class Json {
    *
    * @throws StatusException when there is no room for it: see {@link DirectMemory#makeRoom}
    */
-  static void write(ByteBuf target, Writing writing) {
+  public static void write(ByteBuf target, Writing writing) {
     write(target, () -> false, writing);
   }
 
@@ -116,7 +120,7 @@ final class Json {
    *
    * @param unwanted whether that is so
    */
-  static void write(ByteBuf target, BooleanSupplier unwanted, Writing writing) {
+  public static void write(ByteBuf target, BooleanSupplier unwanted, Writing writing) {
     try (OutputStream stream = new AnswerStream(target, unwanted);
         JsonGenerator generator = FACTORY.createGenerator(stream)) {
       writing.write(generator);
@@ -126,26 +130,28 @@ final class Json {
   }
 
   /** An error that names a field, what it should have been and what it is. */
-  static StatusException wrong(JsonParser parser, String field, String expected)
+  public static StatusException wrong(JsonParser parser, String field, String expected)
       throws IOException {
     return invalid(field + " must be " + expected + ", not " + quote(parser));
   }
 
-  static StatusException invalid(String message) {
+  /** {@link Status#INVALID_ARGUMENT}, in whole words. */
+  public static StatusException invalid(String message) {
     return new StatusException(Status.INVALID_ARGUMENT, message);
   }
 
   /** The same of a value that has been read already. */
-  static StatusException wrong(String field, String expected, Object value) {
+  public static StatusException wrong(String field, String expected, Object value) {
     return invalid(field + " must be " + expected + ", not " + shorten(value.toString()));
   }
 
-  static StatusException duplicate(String field) {
+  /** An error that names a field of which there is more than one. */
+  public static StatusException duplicate(String field) {
     return invalid(field + " stands there twice");
   }
 
   /** Moves to the first token and checks that an object begins there. */
-  static void beginObject(JsonParser parser) throws IOException {
+  public static void beginObject(JsonParser parser) throws IOException {
     JsonToken token = parser.nextToken();
     if (token == null) {
       throw invalid("malformed JSON at line 1, column 1: the body is empty");
@@ -167,7 +173,8 @@ final class Json {
     };
   }
 
-  static String shorten(String text) {
+  /** A text of a client's as errors quote it. */
+  public static String shorten(String text) {
     return QuotedText.shorten(text, MAXIMUM_QUOTED_LENGTH);
   }
 

@@ -2,9 +2,9 @@ package io.pipelane.server.protocol;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.switcher.memory.TransferCounters;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.sharing.DeviceLook;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
 import java.io.IOException;
@@ -46,7 +46,7 @@ final class SharingAnswer {
     json.writeEndObject();
   }
 
-  private static void write(JsonGenerator json, Evictions evictions) throws IOException {
+  private static void write(JsonGenerator json, EvictionCounts evictions) throws IOException {
     json.writeObjectFieldStart("evictions");
     json.writeNumberField("stops", evictions.stops());
     json.writeNumberField("stop_ns", evictions.stopNanos());

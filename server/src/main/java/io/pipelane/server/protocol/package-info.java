@@ -1,6 +1,6 @@
 /**
- * The Open Inference Protocol v2 in JSON with the binary tensor extension: requests to checked
- * inferences, results to bytes. Knows buffers, no connections.
+ * The Open Inference Protocol v2 in JSON, but for inferences: what its extensions are asked and
+ * answer, and the JSON that all of it is written in. Knows buffers, no connections.
  */
 @NullMarked
 package io.pipelane.server.protocol;

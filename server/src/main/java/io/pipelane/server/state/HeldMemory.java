@@ -2,7 +2,7 @@ package io.pipelane.server.state;
 
 import io.pipelane.lanes.cuda.CudaDevice;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;

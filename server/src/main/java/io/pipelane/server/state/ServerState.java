@@ -6,7 +6,7 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.statistics.ModelCounters;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

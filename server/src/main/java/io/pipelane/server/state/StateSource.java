@@ -11,7 +11,7 @@ import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.ServerState.Weights;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;

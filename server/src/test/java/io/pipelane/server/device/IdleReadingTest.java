@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
-import io.pipelane.switcher.memory.Demand;
+import io.pipelane.switcher.memory.account.Demand;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

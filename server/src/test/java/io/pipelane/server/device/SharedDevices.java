@@ -3,7 +3,7 @@ package io.pipelane.server.device;
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.sharing.DeviceLook;
-import io.pipelane.switcher.sharing.Evictions;
+import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.OfflineRuns;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingOverview;
@@ -47,6 +47,6 @@ public final class SharedDevices {
             OptionalDouble.of(0.3),
             OptionalDouble.of(0.45),
             OptionalDouble.of(1.02)),
-        new Evictions(2, 900_000, 500_000, 1, 3_000_000, 2_000_000, 4_096));
+        new EvictionCounts(2, 900_000, 500_000, 1, 3_000_000, 2_000_000, 4_096));
   }
 }

@@ -12,7 +12,7 @@ import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBl
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.http.EchoService;
-import io.pipelane.server.protocol.HeapRoom;
+import io.pipelane.server.memory.HeapRoom;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;

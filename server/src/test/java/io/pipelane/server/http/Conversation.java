@@ -12,7 +12,7 @@ import io.pipelane.server.http.message.Http1Framing;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.protocol.LatestDescription;
+import io.pipelane.server.protocol.inference.LatestDescription;
 import io.pipelane.switcher.InferenceService;
 import java.io.ByteArrayOutputStream;
 import java.lang.foreign.Arena;

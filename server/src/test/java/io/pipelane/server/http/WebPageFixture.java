@@ -15,6 +15,7 @@ import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.metrics.FakeDeviceState;
 import io.pipelane.server.metrics.HostCounts;
 import io.pipelane.server.metrics.JobCounts;
 import io.pipelane.server.metrics.Metrics;
@@ -28,15 +29,8 @@ import io.pipelane.server.state.ServerState.OfflineJob;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.MemoryOverview;
-import io.pipelane.switcher.kept.KeptOverview;
-import io.pipelane.switcher.memory.Ledger;
-import io.pipelane.switcher.memory.TransferCounters;
-import io.pipelane.switcher.placement.MemberOverview;
-import io.pipelane.switcher.schedule.queue.QueueOverview;
-import io.pipelane.switcher.schedule.turn.Preemptions;
-import io.pipelane.switcher.sequence.StatesOverview;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.worker.RetryOverview;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -97,7 +91,7 @@ abstract class WebPageFixture {
   }
 
   DeviceState device(boolean usable, Ledger ledger) {
-    return new DeviceState(
+    return FakeDeviceState.of(
         new MemoryOverview(
             ledger,
             32 * MIB,
@@ -107,38 +101,9 @@ abstract class WebPageFixture {
             new SessionOverview(List.of(), 3, 0),
             MIB,
             LanesOverview.NONE),
-        new TransferCounters(
-            11,
-            12,
-            13,
-            0,
-            15,
-            2,
-            16,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            42,
-            43,
-            0,
-            0,
-            new TransferCounters.Offline(0, 0, 0)),
-        new QueueOverview(3, 0, Map.of(), 0, 0, 0, 0, 0),
-        0,
-        0.12,
-        0.5,
-        new Preemptions(0, 0, 0, 0, 0),
-        2,
-        0,
-        new StatesOverview(0, 0, 0),
-        KeptOverview.NONE,
         sharing,
-        RetryOverview.NONE,
-        new MemberOverview(
-            usable, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
+        Map.of(),
+        usable);
   }
 
   static List<Long> groups(long... mebibytes) {

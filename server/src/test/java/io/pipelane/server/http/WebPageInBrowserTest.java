@@ -8,7 +8,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.device.SharedDevices;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.state.HeldMemory.Part;
 import io.pipelane.server.state.HeldMemory.Place;
-import io.pipelane.switcher.memory.Ledger;
+import io.pipelane.switcher.memory.account.Ledger;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -6,14 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pipelane.lanes.execution.LanesOverview;
-import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.WorkersOverview.BuiltModel;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.server.device.SharedDevices;
 import io.pipelane.server.http.FakeCatalog;
 import io.pipelane.server.metrics.DeviceState;
+import io.pipelane.server.metrics.FakeDeviceState;
 import io.pipelane.server.placement.JobPlace;
 import io.pipelane.server.protocol.StateAnswer;
 import io.pipelane.server.state.ServerState.OfflineJob;
@@ -21,14 +20,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.MemoryOverview;
-import io.pipelane.switcher.kept.KeptOverview;
-import io.pipelane.switcher.memory.Ledger;
-import io.pipelane.switcher.memory.TransferCounters;
-import io.pipelane.switcher.placement.MemberOverview;
-import io.pipelane.switcher.schedule.queue.QueueOverview;
-import io.pipelane.switcher.schedule.turn.Preemptions;
-import io.pipelane.switcher.sequence.StatesOverview;
-import io.pipelane.switcher.worker.RetryOverview;
+import io.pipelane.switcher.memory.account.Ledger;
 import io.pipelane.switcher.worker.SessionOverview;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -65,7 +57,7 @@ class StateSourceTest {
 
   private static DeviceState device() {
     Ledger.Entry entry = new Ledger.Entry(ECHO, 75, 3, 40, true, 2, List.of(50L, 25L));
-    return new DeviceState(
+    return FakeDeviceState.of(
         new MemoryOverview(
             new Ledger(1000, 10, 40, List.of(entry)),
             500,
@@ -74,39 +66,7 @@ class StateSourceTest {
             25,
             new SessionOverview(List.of(), 7, 1),
             5,
-            LanesOverview.NONE),
-        new TransferCounters(
-            11,
-            12,
-            13,
-            14,
-            15,
-            2,
-            16,
-            17,
-            18,
-            19,
-            20,
-            21,
-            22,
-            42,
-            43,
-            44,
-            48,
-            new TransferCounters.Offline(1, 2, 3)),
-        new QueueOverview(9, 0, Map.of(), 0, 0, 0, 0, 0),
-        0,
-        0.25,
-        0.5,
-        new Preemptions(0, 0, 0, 0, 0),
-        2,
-        0,
-        new StatesOverview(0, 0, 0),
-        KeptOverview.NONE,
-        SharedDevices.overview(DeviceSample.UNKNOWN, Map.of()),
-        RetryOverview.NONE,
-        new MemberOverview(
-            true, 5, 2, 3, 40, 41, MemberOverview.Work.NONE, MemberOverview.Work.NONE));
+            LanesOverview.NONE));
   }
 
   private static OfflineJob offlineJob(String id, String model) {

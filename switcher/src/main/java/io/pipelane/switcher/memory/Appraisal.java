@@ -2,6 +2,7 @@ package io.pipelane.switcher.memory;
 
 import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.memory.account.Demand;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import java.util.HashMap;

@@ -1,8 +1,9 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.switcher.memory.PageContents.Content;
-import io.pipelane.switcher.memory.SharedPages.Offer;
+import io.pipelane.switcher.memory.pages.PageContents.Content;
+import io.pipelane.switcher.memory.pages.SharedPages;
+import io.pipelane.switcher.memory.pages.SharedPages.Offer;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.switcher.memory.account.TransferCounters;
+
 /** The daemon's running counts, guarded by its lock. */
 final class Counters {
   long loads;

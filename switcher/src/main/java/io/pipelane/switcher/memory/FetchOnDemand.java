@@ -224,7 +224,7 @@ final class FetchOnDemand {
   /** A model that was registered anew meanwhile has another residency, which is not this one. */
   private static void requireInService(Residency residency) {
     if (residency.retired) {
-      throw MemoryDaemon.notInService(residency.model.version());
+      throw Residency.notInService(residency.model.version());
     }
   }
 

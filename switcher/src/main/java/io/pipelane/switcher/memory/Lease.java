@@ -6,7 +6,7 @@ import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.Arrival;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;

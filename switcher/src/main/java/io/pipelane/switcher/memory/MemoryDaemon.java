@@ -12,12 +12,17 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.host.HostWeights;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.Grouping;
-import io.pipelane.switcher.memory.PageContents.Content;
+import io.pipelane.switcher.memory.account.Ledger;
+import io.pipelane.switcher.memory.account.TransferCounters;
+import io.pipelane.switcher.memory.pages.PageContents;
+import io.pipelane.switcher.memory.pages.PageContents.Content;
+import io.pipelane.switcher.memory.pages.StagedPages;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.IdleMoves;
 import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.residency.Unit;
 import java.lang.System.Logger.Level;
 import java.util.List;
@@ -459,13 +464,9 @@ public final class MemoryDaemon implements AutoCloseable {
   private Residency known(ModelVersion version) {
     Residency residency = memory.residencies.get(version);
     if (residency == null || residency.retired) {
-      throw notInService(version);
+      throw Residency.notInService(version);
     }
     return residency;
-  }
-
-  static StatusException notInService(ModelVersion version) {
-    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   /** A part that has failed to come may have nobody left who would notice: its unit goes. */

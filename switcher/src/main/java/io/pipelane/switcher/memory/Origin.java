@@ -1,7 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.Arrival;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -5,7 +5,8 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.Arrival;
+import io.pipelane.switcher.memory.pages.StagedPages;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -189,7 +190,7 @@ final class PagesAhead implements AutoCloseable {
     try {
       DeviceEvent arrived =
           staged.fetch(
-              (range, slot) -> memory.tenants.map(range, slot, page, residency),
+              (range, slot) -> memory.tenants.map(range, slot, page, residency.model.tenant()),
               (range, place) ->
                   copies.copy(origin.upTo(offset + bytes), offset, range, place, bytes));
       memory.add(residency, page);

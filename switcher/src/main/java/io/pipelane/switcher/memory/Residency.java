@@ -1,12 +1,15 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.grouping.Grouping.Group;
 import io.pipelane.switcher.grouping.SegmentProfile;
-import io.pipelane.switcher.memory.PageContents.Content;
+import io.pipelane.switcher.memory.account.Ledger;
+import io.pipelane.switcher.memory.pages.Arrival;
+import io.pipelane.switcher.memory.pages.PageContents.Content;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Unit;
 import java.time.Duration;
@@ -15,7 +18,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -98,37 +100,9 @@ final class Residency {
     this.holding = holding;
   }
 
-  /** A group on its way: bytes {@code [begin, end)} are there once the event has happened. */
-  record Arrival(long begin, long end, DeviceEvent event) {
-    /** Has something done once all of some have happened, or failed; now where there are none. */
-    static void whenAllDone(List<Arrival> arrivals, Runnable action) {
-      AtomicInteger outstanding = new AtomicInteger(arrivals.size() + 1);
-      Runnable done =
-          () -> {
-            if (outstanding.decrementAndGet() == 0) {
-              action.run();
-            }
-          };
-      arrivals.forEach(arrival -> arrival.event().whenDone(done));
-      done.run();
-    }
-
-    /** Whether it is there, so nobody needs to wait for it. */
-    boolean isThere() {
-      return event.isDone() && !hasFailed();
-    }
-
-    boolean hasFailed() {
-      if (!event.isDone()) {
-        return false;
-      }
-      try {
-        event.await();
-        return false;
-      } catch (StatusException e) {
-        return true;
-      }
-    }
+  /** What is said where a model is asked for that has none, or is about to go. */
+  static StatusException notInService(ModelVersion version) {
+    return new StatusException(Status.NOT_FOUND, "model " + version + " is not in service");
   }
 
   /** Pages that the whole model takes. */

@@ -6,6 +6,7 @@ import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import io.pipelane.switcher.residency.Holdings;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.residency.StallCurve;
 import io.pipelane.switcher.residency.StallCurves;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.lanes.AddressRange;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.Arrival;
 import io.pipelane.switcher.residency.RemapSteps;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.switcher.memory.pages.PageTenants;
+import io.pipelane.switcher.memory.pages.SharedPages;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.Optional;
@@ -95,7 +97,7 @@ final class TableCopies {
             residency.mountedIn,
             page -> {
               shared.letGo(page);
-              tenants.left(page, residency, arrived);
+              tenants.left(page, residency.model.tenant(), arrived);
             });
   }
 }

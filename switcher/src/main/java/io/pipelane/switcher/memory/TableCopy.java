@@ -4,6 +4,7 @@ import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.MemorySource;
+import io.pipelane.switcher.memory.pages.Arrival;
 import io.pipelane.switcher.residency.Usage;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -116,7 +117,7 @@ final class TableCopy implements AutoCloseable {
   boolean arrived() {
     DeviceEvent arrival = underWay;
     underWay = null;
-    return arrival != null && !new Residency.Arrival(0, 0, arrival).hasFailed();
+    return arrival != null && !new Arrival(0, 0, arrival).hasFailed();
   }
 
   /** All has come: runs of the model that begin later read it. */

@@ -5,6 +5,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.MemorySource;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Comparator;
@@ -125,7 +126,7 @@ final class TablesAhead {
     DeviceEvent arrival;
     try {
       AddressRange addresses = copy.addresses(device::reserve);
-      memory.tenants.map(addresses, slot, page, residency);
+      memory.tenants.map(addresses, slot, page, residency.model.tenant());
       try {
         arrival = copy(copy.table(), slot, addresses);
       } catch (RuntimeException | Error e) {

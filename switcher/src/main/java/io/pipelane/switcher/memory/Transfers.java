@@ -4,7 +4,7 @@ import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.Grouping.Group;
-import io.pipelane.switcher.memory.Residency.Arrival;
+import io.pipelane.switcher.memory.pages.Arrival;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 

@@ -5,8 +5,12 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.memory.Residency.Arrival;
-import io.pipelane.switcher.memory.SharedPages.Offer;
+import io.pipelane.switcher.memory.account.Ledger;
+import io.pipelane.switcher.memory.pages.Arrival;
+import io.pipelane.switcher.memory.pages.PageTenants;
+import io.pipelane.switcher.memory.pages.SharedPages;
+import io.pipelane.switcher.memory.pages.SharedPages.Offer;
+import io.pipelane.switcher.memory.pages.StagedPages;
 import io.pipelane.switcher.residency.Holding;
 import io.pipelane.switcher.residency.Holdings;
 import io.pipelane.switcher.residency.Unit;
@@ -45,6 +49,7 @@ final class WeightMemory {
   private final Deque<Page> withLanes = new ArrayDeque<>();
   private final PagePool pages;
   private final SharedPages shared;
+  private final AlikeModels alike = new AlikeModels();
   private final Consumer<Residency> whenJoined;
   private final Holdings holdings;
   private final StagedPages staged;
@@ -81,10 +86,10 @@ final class WeightMemory {
     residencies.put(residency.model.version(), residency);
     owners.put(residency.holding, residency);
     tables.add(residency);
-    Set<Residency> alike = shared.alike(residency);
-    if (!alike.isEmpty()) {
+    Set<Residency> others = alike.add(residency);
+    if (!others.isEmpty()) {
       holdings.shares(residency.holding);
-      alike.forEach(other -> holdings.shares(other.holding));
+      others.forEach(other -> holdings.shares(other.holding));
     }
   }
 
@@ -93,7 +98,7 @@ final class WeightMemory {
     residencies.remove(residency.model.version());
     owners.remove(residency.holding);
     tables.remove(residency);
-    shared.forget(residency);
+    alike.remove(residency);
     holdings.remove(residency.holding);
   }
 
@@ -160,7 +165,8 @@ final class WeightMemory {
     while (residentBytes(residency) < end) {
       Page page = shared.take();
       try {
-        tenants.map(residency.range().addresses, residency.pages.size(), page, residency);
+        tenants.map(
+            residency.range().addresses, residency.pages.size(), page, residency.model.tenant());
       } catch (RuntimeException e) {
         shared.letGo(page);
         throw e;
@@ -323,7 +329,7 @@ final class WeightMemory {
         }
         Page page = residency.pages.removeLast();
         shared.letGo(page);
-        tenants.left(page, residency, arrived);
+        tenants.left(page, residency.model.tenant(), arrived);
         counters.pagesEvicted++;
         counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
       }

@@ -1,4 +1,9 @@
-/** The memory daemon: which weights are on the device, what leaves for them, and the ledger. */
+/**
+ * The memory daemon: which weights are on the device, and what leaves for them.
+ *
+ * <p>Its classes are the parts of one thing: they share the records of models ({@code Residency})
+ * and the daemon's lock.
+ */
 @NullMarked
 package io.pipelane.switcher.memory;
 

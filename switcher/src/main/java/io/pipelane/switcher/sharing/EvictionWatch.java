@@ -22,7 +22,7 @@ final class EvictionWatch {
   private final OfflineRuns runs;
   private final LongSupplier nanoClock;
   private volatile OfflineMemory memory = OfflineMemory.NONE;
-  private volatile Evictions evictions = Evictions.NONE;
+  private volatile EvictionCounts evictions = EvictionCounts.NONE;
   private Awaited awaited = Awaited.NOTHING;
   private boolean isForMemory;
   private boolean wasUnderWay;
@@ -137,7 +137,7 @@ final class EvictionWatch {
     return awaited != Awaited.NOTHING && nanoClock.getAsLong() - orderedNanos < CLOSE_NANOS;
   }
 
-  Evictions evictions() {
+  EvictionCounts evictions() {
     return evictions;
   }
 }

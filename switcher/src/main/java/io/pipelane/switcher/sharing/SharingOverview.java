@@ -14,4 +14,4 @@ public record SharingOverview(
     OnlineWork.Counts online,
     OfflineRuns.Counts offline,
     ShareOverview multiprocessors,
-    Evictions evictions) {}
+    EvictionCounts evictions) {}

@@ -10,6 +10,8 @@ import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.memory.account.Ledger;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.lang.foreign.ValueLayout;
 import java.util.Map;
 import java.util.Objects;

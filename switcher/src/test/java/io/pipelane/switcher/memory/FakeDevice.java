@@ -11,7 +11,6 @@ import io.pipelane.lanes.PagePool;
 import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PeerSource;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.completion.Completion;
 import io.pipelane.modelstore.host.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,10 +48,10 @@ final class FakeDevice implements Device {
   private boolean failingToShow;
   private volatile boolean failingToBeRead;
   private volatile boolean vacatesPages;
-  private boolean mapsLater;
-  private @Nullable StatusException lateFailure;
-  private final Deque<Settling> settling = new ArrayDeque<>();
   private final Map<Long, Range> ranges = new HashMap<>();
+
+  /** When mapping is done. */
+  final FakeMapping mapping = new FakeMapping();
 
   FakeDevice(int pages) {
     this(pages, false);
@@ -91,43 +89,6 @@ final class FakeDevice implements Device {
   /** Fails copies out of this device's pages. */
   void failToBeRead(boolean fail) {
     failingToBeRead = fail;
-  }
-
-  /** From now on, mapping is done when {@link #completeMapping} says so. */
-  synchronized void mapLater() {
-    mapsLater = true;
-  }
-
-  /** Fails the next mapping that is waited for, before anybody looks. */
-  synchronized void failLateMapping(StatusException failure) {
-    lateFailure = failure;
-  }
-
-  /** Ranges that somebody waits for to be mapped. */
-  synchronized int pendingMappings() {
-    return (int) settling.stream().map(Settling::range).distinct().count();
-  }
-
-  /** Does, or fails to do, all that is to be mapped in the range that has waited longest. */
-  void completeMapping(@Nullable StatusException failure) {
-    int steps;
-    synchronized (this) {
-      steps = settling.getFirst().range.steps.get();
-    }
-    for (int i = 0; i < steps; i++) { // The last one may let another variant have the range.
-      completeMappingStep(failure);
-    }
-  }
-
-  /** Does, or fails to do, the oldest step of all that is to be mapped. */
-  void completeMappingStep(@Nullable StatusException failure) {
-    Settling oldest;
-    synchronized (this) {
-      oldest = settling.removeFirst();
-      boolean last = oldest.range.steps.decrementAndGet() == 0;
-      oldest.range.settledSlots.set(last ? Integer.MAX_VALUE : oldest.slots);
-    }
-    oldest.event.complete(failure);
   }
 
   /** Copies that have not ended. */
@@ -332,8 +293,7 @@ final class FakeDevice implements Device {
     private final PagePool.@Nullable Page[] slots;
     private final long address;
     private final int[] copies;
-    private final AtomicInteger steps = new AtomicInteger();
-    private final AtomicInteger settledSlots = new AtomicInteger(Integer.MAX_VALUE);
+    private final FakeMapping.Progress mapped = mapping.new Progress();
     private boolean closed;
 
     /** What the window shows. */
@@ -350,7 +310,7 @@ final class FakeDevice implements Device {
 
     /** Not locked: who may read and who may write is the daemon's to order. */
     byte get(long offset) {
-      require(offset / PAGE_BYTES < settledSlots.get(), "byte " + offset + " is not mapped yet");
+      require(mapped.isSettled(offset / PAGE_BYTES), "byte " + offset + " is not mapped yet");
       return memory[place(offset)];
     }
 
@@ -435,23 +395,7 @@ final class FakeDevice implements Device {
 
     @Override
     public DeviceEvent settled(int first) {
-      synchronized (FakeDevice.this) {
-        if (lateFailure != null) {
-          FakeEvent failed = new FakeEvent();
-          failed.complete(lateFailure);
-          lateFailure = null;
-          return failed;
-        }
-        if (!mapsLater) {
-          return Completion.DONE;
-        }
-        if (steps.getAndIncrement() == 0) {
-          settledSlots.set(0);
-        }
-        Settling wait = new Settling(this, first, new FakeEvent());
-        settling.addLast(wait);
-        return wait.event;
-      }
+      return mapped.settled(first);
     }
 
     @Override
@@ -510,9 +454,6 @@ final class FakeDevice implements Device {
       }
     }
   }
-
-  /** A wait for a range's mapping. */
-  private record Settling(Range range, int slots, FakeEvent event) {}
 
   private static void require(boolean condition, String otherwise) {
     if (!condition) {

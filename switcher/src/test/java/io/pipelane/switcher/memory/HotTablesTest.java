@@ -12,6 +12,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;

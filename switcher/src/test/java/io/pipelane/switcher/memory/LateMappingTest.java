@@ -20,7 +20,7 @@ class LateMappingTest extends DaemonTest {
   private void bothResident() {
     use(one);
     use(two);
-    device.mapLater();
+    device.mapping.beLate();
   }
 
   @Test
@@ -32,7 +32,7 @@ class LateMappingTest extends DaemonTest {
       assertEquals(1, lease.before(1).size(), "each arrival is told once");
       lease.begin();
       assertEquals(2, lease.before(0).size(), "another stream has to wait for it as well");
-      device.completeMapping(null);
+      device.mapping.complete(null);
       requireContent(lease, one);
     }
     assertFalse(entry(one).arriving());
@@ -44,12 +44,12 @@ class LateMappingTest extends DaemonTest {
   void await_theFirstSegmentsPagesLieThere_itRunsWhileTheOthersAreMapped() {
     bothResident();
     try (Lease lease = daemon.acquire(one.version())) {
-      device.completeMappingStep(null);
-      device.completeMappingStep(null);
+      device.mapping.completeStep(null);
+      device.mapping.completeStep(null);
       lease.await(0);
       requireContent(one, 0);
       assertTrue(entry(one).arriving());
-      device.completeMappingStep(null);
+      device.mapping.completeStep(null);
       requireContent(lease, one);
     }
     assertFalse(entry(one).arriving());
@@ -60,9 +60,9 @@ class LateMappingTest extends DaemonTest {
     bothResident();
     try (Lease first = daemon.acquire(one.version());
         Lease second = daemon.acquire(one.version())) {
-      assertEquals(1, device.pendingMappings());
+      assertEquals(1, device.mapping.pending());
       assertEquals(first.before(0), second.before(0));
-      device.completeMapping(null);
+      device.mapping.complete(null);
       requireContent(second, one);
     }
   }
@@ -73,7 +73,7 @@ class LateMappingTest extends DaemonTest {
     daemon.acquire(one.version()).close();
     daemon.evictions().evictOnceIdle(one.version());
     assertEquals(4, residentPages(one), "it is being mapped");
-    device.completeMapping(null);
+    device.mapping.complete(null);
     assertEquals(0, residentPages(one));
   }
 
@@ -81,7 +81,7 @@ class LateMappingTest extends DaemonTest {
   void mapping_fails_theRunFailsWithItsReasonAndTheNextIsAnswered() {
     bothResident();
     Lease lease = daemon.acquire(one.version());
-    device.completeMapping(failure());
+    device.mapping.complete(failure());
     StatusException error = assertThrows(StatusException.class, lease::awaitAll);
     assertTrue(error.toString().contains("CUDA_ERROR_OUT_OF_MEMORY"), error.toString());
     assertTrue(lease.failed());
@@ -97,7 +97,7 @@ class LateMappingTest extends DaemonTest {
   void mapping_failsAfterTheLastRunHasGone_itsPagesAreTakenBackAsWell() {
     bothResident();
     daemon.acquire(one.version()).close();
-    device.completeMapping(failure());
+    device.mapping.complete(failure());
     use(one);
     assertEquals(1, daemon.counters().failedLoads());
     assertEquals(3, daemon.counters().loads());
@@ -112,7 +112,7 @@ class LateMappingTest extends DaemonTest {
     await(() -> residentPages(two) == 0);
     assertEquals(4, residentPages(one));
     assertEquals(0, device.pending());
-    device.completeMapping(null);
+    device.mapping.complete(null);
     await(() -> device.pending() > 0);
     device.completeAll();
     waiting.get();
@@ -126,11 +126,11 @@ class LateMappingTest extends DaemonTest {
     long waits = daemon.counters().waits();
     Future<?> waiting = acquire(two);
     awaitWaits(waits + 1);
-    assertEquals(1, device.pendingMappings());
-    device.completeMapping(null);
-    await(() -> device.pendingMappings() == 1);
+    assertEquals(1, device.mapping.pending());
+    device.mapping.complete(null);
+    await(() -> device.mapping.pending() == 1);
     assertFalse(waiting.isDone());
-    device.completeMapping(null);
+    device.mapping.complete(null);
     waiting.get();
     assertEquals(2, daemon.counters().loads());
   }
@@ -141,7 +141,7 @@ class LateMappingTest extends DaemonTest {
     daemon.acquire(one.version()).close();
     Future<?> eviction = threads.submit(() -> daemon.evictions().evict(one.version(), 0));
     assertEquals(4, residentPages(one));
-    device.completeMapping(null);
+    device.mapping.complete(null);
     eviction.get();
     assertEquals(0, residentPages(one));
   }
@@ -156,7 +156,7 @@ class LateMappingTest extends DaemonTest {
       assertEquals(1, lease.before(1).size());
       device.completeAll();
       assertTrue(entry(one).arriving(), "the mapping is still to come");
-      device.completeMapping(null);
+      device.mapping.complete(null);
       requireContent(lease, one);
     }
     assertFalse(entry(one).arriving());
@@ -167,7 +167,7 @@ class LateMappingTest extends DaemonTest {
     bothResident();
     daemon.evictions().evict(one.version(), 2 * PAGE);
     Lease lease = daemon.acquire(one.version());
-    device.completeMapping(failure());
+    device.mapping.complete(failure());
     assertThrows(StatusException.class, () -> lease.await(0));
     lease.close();
     assertEquals(4, residentPages(one), "a copy into them is under way");
@@ -181,7 +181,7 @@ class LateMappingTest extends DaemonTest {
   void mapping_thatHasFailedWhenItIsAskedFor_isMendedByTheSameRun() {
     use(one);
     use(two);
-    device.failLateMapping(failure());
+    device.mapping.failNext(failure());
     use(one);
     assertEquals(1, daemon.counters().failedLoads());
     assertEquals(3, daemon.counters().loads());

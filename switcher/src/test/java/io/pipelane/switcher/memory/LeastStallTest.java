@@ -9,6 +9,7 @@ import io.pipelane.switcher.grouping.LinkCosts;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

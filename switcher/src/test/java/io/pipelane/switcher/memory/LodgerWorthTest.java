@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -3,6 +3,7 @@ package io.pipelane.switcher.memory;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

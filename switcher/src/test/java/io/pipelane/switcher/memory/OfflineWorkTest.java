@@ -13,6 +13,8 @@ import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.NeverFits;
+import io.pipelane.switcher.memory.account.TransferCounters;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;

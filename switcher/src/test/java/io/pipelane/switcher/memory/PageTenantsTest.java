@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;

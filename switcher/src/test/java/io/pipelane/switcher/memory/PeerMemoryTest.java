@@ -12,6 +12,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.memory.PeerMemory.Missed;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

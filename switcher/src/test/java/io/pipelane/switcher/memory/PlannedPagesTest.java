@@ -8,6 +8,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

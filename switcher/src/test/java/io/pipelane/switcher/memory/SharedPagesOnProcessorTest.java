@@ -8,6 +8,7 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.host.HostTier;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.memory.account.TransferCounters;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.List;
 import java.util.Random;
 

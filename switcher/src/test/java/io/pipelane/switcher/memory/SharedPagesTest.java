@@ -10,6 +10,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -215,16 +216,16 @@ class SharedPagesTest {
       ImportedModel one = alone("abcd", "1");
       use(one);
       ImportedModel two = alone("abcd", "2");
-      device.mapLater();
+      device.mapping.beLate();
       try (Lease lease = daemon.acquire(two.version())) {
-        assertEquals(1, device.pendingMappings());
+        assertEquals(1, device.mapping.pending());
         assertEquals(1, lease.before(0).size());
-        device.completeMapping(null);
+        device.mapping.complete(null);
         requireContent(lease, two);
       }
       ImportedModel three = alone("abcd", "3");
       try (Lease lease = daemon.acquire(three.version())) {
-        device.completeMapping(new StatusException(Status.INTERNAL, "no"));
+        device.mapping.complete(new StatusException(Status.INTERNAL, "no"));
         assertThrows(StatusException.class, lease::awaitAll);
       }
       assertEquals(0, residentPages(three));

@@ -14,6 +14,7 @@ import io.pipelane.switcher.grouping.Grouping;
 import io.pipelane.switcher.grouping.LinkModel;
 import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.simulator.Copied;
 import io.pipelane.switcher.simulator.CopyReason;
 import io.pipelane.switcher.simulator.SimulatedModel;

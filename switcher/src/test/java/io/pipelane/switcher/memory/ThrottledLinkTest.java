@@ -13,6 +13,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.schedule.run.FetchAheadThread;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

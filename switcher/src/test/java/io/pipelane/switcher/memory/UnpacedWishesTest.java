@@ -7,6 +7,7 @@ import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -8,7 +8,6 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
-import io.pipelane.switcher.memory.RunControl;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -62,11 +61,8 @@ class PreparationRetriesTest extends RetriesFixture {
   void prepare_aSuspectRuns_waits() {
     CountDownLatch built = new CountDownLatch(1);
     AtomicLong notBuilt = new AtomicLong();
-    retries.run(
+    run(
         MODEL,
-        Priority.ONLINE,
-        () -> false,
-        RunControl.NONE,
         () -> {
           if (attempts.incrementAndGet() == 1) {
             throw lost(Blame.UNKNOWN);
@@ -93,16 +89,7 @@ class PreparationRetriesTest extends RetriesFixture {
           if (attempts.incrementAndGet() == 1) {
             throw lost(Blame.UNKNOWN);
           }
-          Thread beside =
-              Thread.ofPlatform()
-                  .start(
-                      () ->
-                          retries.run(
-                              OTHER,
-                              Priority.ONLINE,
-                              () -> false,
-                              RunControl.NONE,
-                              ran::countDown));
+          Thread beside = Thread.ofPlatform().start(() -> run(OTHER, ran::countDown));
           while (ran.getCount() > 0 && beside.getState() != Thread.State.WAITING) {
             Thread.onSpinWait();
           }

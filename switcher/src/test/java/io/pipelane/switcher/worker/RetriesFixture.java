@@ -31,13 +31,15 @@ abstract class RetriesFixture {
     return new WorkerLostException("worker 7 ended", blame);
   }
 
+  /** An online run that is never late. */
+  void run(ModelVersion model, Runnable work) {
+    retries.run(model, Priority.ONLINE, () -> false, RunControl.NONE, work);
+  }
+
   void losing(ModelVersion model, int times) {
     int until = attempts.get() + times;
-    retries.run(
+    run(
         model,
-        Priority.ONLINE,
-        () -> false,
-        RunControl.NONE,
         () -> {
           if (attempts.incrementAndGet() <= until) {
             throw lost(Blame.ALONE);

@@ -103,11 +103,8 @@ class RetriesTest extends RetriesFixture {
         assertThrows(
             StatusException.class,
             () ->
-                retries.run(
+                run(
                     MODEL,
-                    Priority.ONLINE,
-                    () -> false,
-                    RunControl.NONE,
                     () -> {
                       attempts.incrementAndGet();
                       throw thrown;
@@ -132,11 +129,8 @@ class RetriesTest extends RetriesFixture {
 
   private void loseTogether(ModelVersion model, CountDownLatch bothLost, AtomicInteger running) {
     AtomicInteger own = new AtomicInteger();
-    retries.run(
+    run(
         model,
-        Priority.ONLINE,
-        () -> false,
-        RunControl.NONE,
         () -> {
           if (own.incrementAndGet() == 1) {
             bothLost.countDown();
@@ -151,11 +145,8 @@ class RetriesTest extends RetriesFixture {
   /** A run that loses its worker for each of the reasons in turn, and succeeds then. */
   private void losingFor(ModelVersion model, Blame... blames) {
     Iterator<Blame> left = List.of(blames).iterator();
-    retries.run(
+    run(
         model,
-        Priority.ONLINE,
-        () -> false,
-        RunControl.NONE,
         () -> {
           attempts.incrementAndGet();
           if (left.hasNext()) {

@@ -3,29 +3,16 @@ package io.pipelane.switcher.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.section.ResidencyConfig;
-import io.pipelane.config.value.Bandwidth;
-import io.pipelane.config.value.ByteSize;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
-import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
-import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.kept.KeptTensors;
-import io.pipelane.switcher.memory.FakeModels;
-import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.sharing.OfflineGate;
 import io.pipelane.switcher.sharing.OnlineWork;
@@ -43,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What an owner's session waits for, while online requests of others hold offline work. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class SessionBuilderTest {
+class SessionBuilderTest extends SessionsFixture {
   /** There are no sequences. */
   private static final class NoStates implements HeldBySequences {
     @Override
@@ -57,23 +44,8 @@ class SessionBuilderTest {
     }
   }
 
-  private static final long MIB = 1 << 20;
-
-  private final Device device =
-      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
-  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1);
-  private final ImportedModel model = FakeModels.ofBytes("a model", 64 << 10);
-  private final MemoryDaemon daemon =
-      new MemoryDaemon(
-          device,
-          MIB,
-          new FakeModels(),
-          new EqualBytesGrouping(8, 1),
-          _ -> true,
-          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-          System::nanoTime);
+  private final ImportedModel model = model("a model");
   private final StructureRange range = daemon.register(model);
-  private final SessionTable table = new SessionTable(lanes, System::nanoTime);
   private final KeptTensors kept =
       new KeptTensors("device", DeviceStates.ON_HOST, lanes, MIB, _ -> false);
   private final SessionRooms rooms = new SessionRooms(table, lanes, kept, new NoStates());
@@ -101,31 +73,12 @@ class SessionBuilderTest {
     public ModelSession gated(
         ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
       whileBuilding.add(gate.allowed());
-      return new Empty();
+      return new NeverRun();
     }
 
     @Override
     public String runtimeVersion() {
       return "none";
-    }
-
-    @Override
-    public void close() {}
-  }
-
-  private static final class Empty implements ModelSession {
-    @Override
-    public void run(
-        Invocation invocation,
-        EphemeralRegion region,
-        MemoryTarget.Growth growth,
-        WeightArrivals weights) {
-      throw new AssertionError("nothing is run here");
-    }
-
-    @Override
-    public long frameworkBytes() {
-      return 0;
     }
 
     @Override
@@ -156,12 +109,8 @@ class SessionBuilderTest {
   }
 
   @AfterEach
-  void everythingIsGivenBack() {
+  void giveBackWhatIsKept() {
     kept.close();
-    assertEquals(10 * MIB, lanes.freeBytes());
-    lanes.close();
-    daemon.close();
-    device.close();
   }
 
   /** The lane may be that of an offline run which is held. */

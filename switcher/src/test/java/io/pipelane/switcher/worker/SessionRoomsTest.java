@@ -6,26 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
-import io.pipelane.config.value.Bandwidth;
-import io.pipelane.config.value.ByteSize;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.DeviceStates;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptTensor;
 import io.pipelane.switcher.kept.KeptTensors;
-import io.pipelane.switcher.memory.FakeModels;
-import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
 import io.pipelane.switcher.worker.SessionRooms.Seeker;
@@ -41,27 +30,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class SessionRoomsTest {
+class SessionRoomsTest extends SessionsFixture {
   private static final Seeker ONLINE = new Seeker(Priority.ONLINE, 0);
-  private static final long MIB = 1 << 20;
   private static final long STATE = 4 * MIB;
 
-  private final Device device =
-      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
-  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1);
-  private final ImportedModel model = FakeModels.ofBytes("a model", 64 << 10);
-  private final MemoryDaemon daemon =
-      new MemoryDaemon(
-          device,
-          MIB,
-          new FakeModels(),
-          new EqualBytesGrouping(8, 1),
-          _ -> true,
-          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-          System::nanoTime);
+  private final ImportedModel model = model("a model");
   private final StructureRange range = daemon.register(model);
   private final Structure structure = range.structure();
-  private final SessionTable table = new SessionTable(lanes, System::nanoTime);
   private final KeptTensors kept =
       new KeptTensors("device", DeviceStates.ON_HOST, lanes, STATE, _ -> false);
   private final SessionRooms rooms = new SessionRooms(table, lanes, kept, new States());
@@ -106,13 +81,9 @@ class SessionRoomsTest {
   }
 
   @AfterEach
-  void everythingIsGivenBack() {
+  void giveBackWhatIsKept() {
     tensors.forEach(KeptTensor::close);
     kept.close();
-    assertEquals(10 * MIB, lanes.freeBytes());
-    lanes.close();
-    daemon.close();
-    device.close();
   }
 
   private long laneBytesThatNeedTheStatesRoom() {

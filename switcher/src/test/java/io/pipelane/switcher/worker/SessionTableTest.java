@@ -7,67 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
-import io.pipelane.config.value.Bandwidth;
-import io.pipelane.config.value.ByteSize;
-import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
-import io.pipelane.lanes.execution.Invocation;
-import io.pipelane.lanes.execution.Lanes;
-import io.pipelane.lanes.execution.MemoryTarget;
-import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.modelstore.ImportedModel;
-import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.memory.FakeModels;
-import io.pipelane.switcher.memory.MemoryDaemon;
-import io.pipelane.switcher.memory.ResidencySettings;
 import io.pipelane.switcher.memory.StructureRange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Which sessions give way, in ten MiB of working memory. */
-class SessionTableTest {
-  private static final long MIB = 1 << 20;
-
-  private final Device device =
-      CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
-  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1);
-  private final MemoryDaemon daemon =
-      new MemoryDaemon(
-          device,
-          MIB,
-          new FakeModels(),
-          new EqualBytesGrouping(8, 1),
-          _ -> true,
-          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-          System::nanoTime);
-  private final SessionTable table = new SessionTable(lanes, System::nanoTime);
-  private final List<StructureRange> ranges = new ArrayList<>();
+class SessionTableTest extends SessionsFixture {
   private final List<String> closed = new ArrayList<>();
   private String failing = "none";
 
-  @AfterEach
-  void everythingIsGivenBack() {
-    ranges.forEach(range -> table.leave(range.structure()));
-    assertEquals(10 * MIB, lanes.freeBytes());
-    lanes.close();
-    daemon.close();
-    device.close();
-  }
-
   private PooledSession.Key key(String name) {
-    ImportedModel model = FakeModels.ofBytes(name, 64 << 10);
-    StructureRange range = daemon.register(model);
-    table.join(model, range.structure());
-    ranges.add(range);
-    return new PooledSession.Key(range, null);
+    return new PooledSession.Key(join(model(name)), null);
   }
 
   /** A session that stands ready, of so many bytes. */
@@ -88,20 +42,11 @@ class SessionTableTest {
     table.giveBack(session, false);
   }
 
-  private final class Closing implements ModelSession {
+  private final class Closing extends NeverRun {
     private final String name;
 
     Closing(String name) {
       this.name = name;
-    }
-
-    @Override
-    public void run(
-        Invocation invocation,
-        EphemeralRegion region,
-        MemoryTarget.Growth growth,
-        WeightArrivals weights) {
-      throw new AssertionError("nothing is run here");
     }
 
     @Override
@@ -119,7 +64,7 @@ class SessionTableTest {
     EphemeralRegion lane = lanes.regions().getFirst();
     PooledSession.Key another = new PooledSession.Key(first.key.range(), lane);
     build(table.take(another), "another", 3 * MIB);
-    StructureRange leaving = ranges.removeFirst();
+    StructureRange leaving = joined.removeFirst();
     failing = "first another";
     assertThrows(StatusException.class, () -> table.leave(leaving.structure()));
     assertEquals(Set.of("first", "another"), Set.copyOf(closed));

@@ -66,11 +66,8 @@ class SuspectsTest extends RetriesFixture {
       assertThrows(
           StatusException.class,
           () ->
-              retries.run(
+              run(
                   MODEL,
-                  Priority.ONLINE,
-                  () -> false,
-                  RunControl.NONE,
                   () -> {
                     throw new StatusException(status, "thrown on purpose");
                   }));
@@ -90,11 +87,8 @@ class SuspectsTest extends RetriesFixture {
       assertThrows(
           StatusException.class,
           () ->
-              retries.run(
+              run(
                   MODEL,
-                  Priority.ONLINE,
-                  () -> false,
-                  RunControl.NONE,
                   () -> {
                     times.incrementAndGet();
                     throw lost(Blame.SHORTAGE);
@@ -113,11 +107,8 @@ class SuspectsTest extends RetriesFixture {
     assertThrows(
         StatusException.class,
         () ->
-            retries.run(
+            run(
                 MODEL,
-                Priority.ONLINE,
-                () -> false,
-                RunControl.NONE,
                 () -> {
                   throw noRoom;
                 }));
@@ -140,11 +131,8 @@ class SuspectsTest extends RetriesFixture {
           assertThrows(
               RuntimeException.class,
               () ->
-                  retries.run(
+                  run(
                       MODEL,
-                      Priority.ONLINE,
-                      () -> false,
-                      RunControl.NONE,
                       () -> {
                         throw shortage;
                       })));
@@ -158,11 +146,8 @@ class SuspectsTest extends RetriesFixture {
     AtomicInteger own = new AtomicInteger();
     return threads.submit(
         () ->
-            retries.run(
+            run(
                 MODEL,
-                Priority.ONLINE,
-                () -> false,
-                RunControl.NONE,
                 () -> {
                   if (own.incrementAndGet() == 1) {
                     throw lost(Blame.UNKNOWN);
@@ -191,12 +176,7 @@ class SuspectsTest extends RetriesFixture {
           threads.submit(
               () -> {
                 otherWaits.countDown();
-                retries.run(
-                    OTHER,
-                    Priority.ONLINE,
-                    () -> false,
-                    RunControl.NONE,
-                    othersDone::incrementAndGet);
+                run(OTHER, othersDone::incrementAndGet);
               });
       suspect.get(10, TimeUnit.SECONDS);
       other.get(10, TimeUnit.SECONDS);

@@ -4,8 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.memory.DirectMemory;
 import io.pipelane.server.net.TransferBuffers;
-import io.pipelane.server.protocol.DirectMemory;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -7,8 +7,6 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -28,16 +26,8 @@ class BehindRunsTest {
   private final AtomicLong now = new AtomicLong();
 
   private RequestQueue queue(String policy) {
-    return new RequestQueue(
-        SchedulingPolicies.of(
-            PipelaneConfig.of(Map.of("scheduling.policy", policy)).scheduling(),
-            estimates,
-            new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
-        estimates,
-        1,
-        10_000,
-        Long.MAX_VALUE,
-        now::get);
+    return TurnQueues.of(
+        PipelaneConfig.of(Map.of("scheduling.policy", policy)), estimates, 1, now::get);
   }
 
   private static QueuedRequest submit(RequestQueue queue, OptionalLong deadline) {

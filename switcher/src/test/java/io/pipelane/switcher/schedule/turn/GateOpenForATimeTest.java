@@ -7,8 +7,6 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -35,17 +33,7 @@ class GateOpenForATimeTest {
   private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, this::now);
   private final RequestQueue queue =
-      new RequestQueue(
-          SchedulingPolicies.of(
-              PipelaneConfig.defaults().scheduling(),
-              estimates,
-              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
-              gate),
-          estimates,
-          1,
-          1_000_000,
-          Long.MAX_VALUE,
-          clock::get);
+      TurnQueues.of(PipelaneConfig.defaults(), estimates, gate, 1, clock::get);
   private final Turns turns =
       new Turns(1, new Precedence(queue, _ -> true, true, 2), estimates, gate, clock::get);
   private final CountDownLatch offlineHasBegun = new CountDownLatch(1);

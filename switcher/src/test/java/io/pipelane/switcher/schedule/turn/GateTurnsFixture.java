@@ -9,8 +9,6 @@ import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -40,17 +38,7 @@ abstract class GateTurnsFixture {
   final OfflineGate gate = new OfflineGate(true, 0, LANES, online, System::nanoTime);
 
   final RequestQueue queue =
-      new RequestQueue(
-          SchedulingPolicies.of(
-              PipelaneConfig.defaults().scheduling(),
-              estimates,
-              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
-              gate),
-          estimates,
-          LANES,
-          1_000_000,
-          Long.MAX_VALUE,
-          System::nanoTime);
+      TurnQueues.of(PipelaneConfig.defaults(), estimates, gate, LANES, System::nanoTime);
 
   final Turns turns =
       new Turns(

@@ -5,16 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -38,52 +34,16 @@ class HandedOnTurnsTest {
   private final OnlineWork online = new OnlineWork();
   private final OfflineGate gate = new OfflineGate(true, 0, 1, online, System::nanoTime);
   private final RequestQueue queue =
-      new RequestQueue(
-          SchedulingPolicies.of(
-              PipelaneConfig.defaults().scheduling(),
-              estimates,
-              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE),
-              gate),
-          estimates,
-          1,
-          1_000_000,
-          Long.MAX_VALUE,
-          System::nanoTime);
+      TurnQueues.of(PipelaneConfig.defaults(), estimates, gate, 1, System::nanoTime);
   private final Turns turns =
       new Turns(1, new Precedence(queue, _ -> true, true, 2), estimates, gate, System::nanoTime);
   private final Lane first = new Lane();
   private final Lane second = new Lane();
 
-  /** What a worker heeds of the word: what it allows. */
-  private static final class Word implements StopWord {
-    volatile double allowed = 1;
-
-    @Override
-    public boolean stops() {
-      return true;
-    }
-
-    @Override
-    public void expect(long fromNanos, long untilNanos) {}
-
-    @Override
-    public void end(StatusException reason) {}
-
-    @Override
-    public void allow(double share) {
-      allowed = share;
-    }
-
-    @Override
-    public boolean stands() {
-      return allowed <= 0;
-    }
-  }
-
   /** A run that a lane's thread has begun in its worker, and what the test has become of it. */
   private static final class Run {
     final Turn turn;
-    final Word word = new Word();
+    final HeededWord word = new HeededWord();
     final BlockingQueue<Boolean> steps = new ArrayBlockingQueue<>(2);
     final BlockingQueue<Boolean> done = new ArrayBlockingQueue<>(2);
 

@@ -10,8 +10,6 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -40,16 +38,8 @@ class PrecedenceTest {
 
     Lanes(String policy, boolean preemption, int mostEndings) {
       queue =
-          new RequestQueue(
-              SchedulingPolicies.of(
-                  PipelaneConfig.of(Map.of("scheduling.policy", policy)).scheduling(),
-                  estimates,
-                  new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
-              estimates,
-              2,
-              1_000_000,
-              Long.MAX_VALUE,
-              now::get);
+          TurnQueues.of(
+              PipelaneConfig.of(Map.of("scheduling.policy", policy)), estimates, 2, now::get);
       OfflineGate gate = OfflineGate.open(now::get);
       Precedence precedence = new Precedence(queue, _ -> true, preemption, mostEndings);
       turns = new Turns(2, precedence, estimates, gate, now::get);

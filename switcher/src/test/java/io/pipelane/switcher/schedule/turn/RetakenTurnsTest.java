@@ -3,15 +3,11 @@ package io.pipelane.switcher.schedule.turn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.StatusException;
-import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -41,16 +37,7 @@ class RetakenTurnsTest {
   private final AtomicLong now = new AtomicLong();
   private final Estimates estimates = new Estimates(_ -> 0);
   private final RequestQueue queue =
-      new RequestQueue(
-          SchedulingPolicies.of(
-              PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(),
-              estimates,
-              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
-          estimates,
-          1,
-          1_000_000,
-          Long.MAX_VALUE,
-          now::get);
+      TurnQueues.of(PipelaneConfig.of(Map.of("scheduling.policy", "srtf")), estimates, 1, now::get);
   private final Turns turns =
       new Turns(
           1,
@@ -58,32 +45,7 @@ class RetakenTurnsTest {
           estimates,
           OfflineGate.open(now::get),
           now::get);
-  private final Word word = new Word();
-
-  private static final class Word implements StopWord {
-    volatile double allowed = 1;
-
-    @Override
-    public boolean stops() {
-      return true;
-    }
-
-    @Override
-    public void expect(long fromNanos, long untilNanos) {}
-
-    @Override
-    public void end(StatusException reason) {}
-
-    @Override
-    public void allow(double share) {
-      allowed = share;
-    }
-
-    @Override
-    public boolean stands() {
-      return allowed <= 0;
-    }
-  }
+  private final HeededWord word = new HeededWord();
 
   RetakenTurnsTest() {
     Requests.learn(estimates, "long", SEGMENTS * MILLISECOND);

@@ -10,8 +10,6 @@ import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.estimate.Estimates;
-import io.pipelane.switcher.schedule.policy.Room;
-import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
@@ -42,16 +40,7 @@ class TurnsTest {
   private final AtomicLong now = new AtomicLong();
   private final Estimates estimates = new Estimates(_ -> 0);
   private final RequestQueue queue =
-      new RequestQueue(
-          SchedulingPolicies.of(
-              PipelaneConfig.of(Map.of("scheduling.policy", "srtf")).scheduling(),
-              estimates,
-              new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE)),
-          estimates,
-          1,
-          1_000_000,
-          Long.MAX_VALUE,
-          now::get);
+      TurnQueues.of(PipelaneConfig.of(Map.of("scheduling.policy", "srtf")), estimates, 1, now::get);
   private final List<String> ended = Collections.synchronizedList(new ArrayList<>());
   private volatile boolean room = true;
 
