@@ -78,6 +78,9 @@ public final class PipelaneServer implements AutoCloseable {
   /** A worker that notices its server's death has half a second for its run, 2 for its device. */
   private static final Duration LONGEST_ORPHAN_END = Duration.ofSeconds(3);
 
+  /** Import processes at a time beside those of first imports, whatever these do. */
+  private static final int IMPORTS_OF_LOADS = 2;
+
   private final Duration drainTimeout;
   private final ServingDevices devices;
   private final TransferMemory transferMemory;
@@ -105,7 +108,9 @@ public final class PipelaneServer implements AutoCloseable {
           CatalogSettings.imports(config, library, devices.runtimeVersion(), open.targets().get());
       Importer importer =
           Importer.open(
-              config.repository().cache(), () -> importSettings.withTarget(open.targets().get()));
+              config.repository().cache(),
+              () -> importSettings.withTarget(open.targets().get()),
+              config.imports().concurrency() + IMPORTS_OF_LOADS);
       Path folder = config.repository().path().orElseThrow();
       VersionChoices choices = VersionChoices.of(folder, config.repository().cache());
       Repository repository = new Repository(folder, config.repository().modelName(), choices::of);

@@ -41,7 +41,11 @@ public record ImportConfig(
             min = "10",
             max = "1000000000")
         Optional<Integer> maxSegmentMicros,
-    @Key(about = "Imports that run at a time", standard = "1", min = "1", max = "64")
+    @Key(
+            about = "Imports that run at a time; loads of models by name may have two more",
+            standard = "1",
+            min = "1",
+            max = "64")
         int concurrency) {
   private static final int CPU_SEGMENTS = 16;
   private static final int GPU_SEGMENTS = 32;

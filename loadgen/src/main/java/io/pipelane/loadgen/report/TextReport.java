@@ -13,9 +13,11 @@ import io.pipelane.loadgen.server.ModelStatistics;
 import io.pipelane.loadgen.server.ModelStatistics.Time;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
@@ -23,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A run as a table for people, latencies in milliseconds. */
 public final class TextReport {
+  /** Of more models those that were asked most have lines. */
+  private static final int MOST_MODELS_SHOWN = 20;
+
   private final PrintWriter out;
   private final boolean openLoop;
   private final @Nullable Duration objective;
@@ -55,7 +60,12 @@ public final class TextReport {
     LatencyTable table = new LatencyTable(out, Math.clamp(nameWidth, 5, 40));
     table.header();
     if (report.models().size() > 1) {
-      report.models().forEach(model -> printModel(table, model.model(), model));
+      List<ModelReport> shown = mostAsked(report.models());
+      shown.forEach(model -> printModel(table, model.model(), model));
+      int others = report.models().size() - shown.size();
+      if (others > 0) {
+        print("and %d others, asked less; files of --json and --html have them all%n", others);
+      }
     }
     members.forEach(model -> printModel(table, "[" + model.model() + "]", model));
     String name = report.models().size() > 1 ? "all" : report.models().getFirst().model();
@@ -75,6 +85,21 @@ public final class TextReport {
         .bottlenecks()
         .forEach(reason -> out.println("THE GENERATOR WAS THE BOTTLENECK: " + reason));
     out.flush();
+  }
+
+  /** In the order in which they come. */
+  private static List<ModelReport> mostAsked(List<ModelReport> models) {
+    Set<String> most =
+        models.stream()
+            .sorted(Comparator.comparingLong(TextReport::asked).reversed())
+            .limit(MOST_MODELS_SHOWN)
+            .map(ModelReport::model)
+            .collect(Collectors.toSet());
+    return models.stream().filter(model -> most.contains(model.model())).toList();
+  }
+
+  private static long asked(ModelReport model) {
+    return model.answered() + model.errorCount();
   }
 
   private void printModel(LatencyTable table, String name, ModelReport model) {
@@ -100,7 +125,7 @@ public final class TextReport {
       out.println("server       tells no statistics: no times of its queue and its computation");
       return;
     }
-    for (ModelReport model : run.report().models()) {
+    for (ModelReport model : mostAsked(run.report().models())) {
       ModelStatistics counted = run.server().get(model.model());
       if (counted != null && counted.inferences() > 0) {
         String parts =

@@ -31,27 +31,36 @@ public final class Importer {
   private final ContentHashes hashes;
   private final Supplier<ImportSettings> settingsNow;
 
-  private Importer(ImportCache cache, ContentHashes hashes, Supplier<ImportSettings> settings) {
+  private final ImportTurns turns;
+
+  private Importer(
+      ImportCache cache,
+      ContentHashes hashes,
+      Supplier<ImportSettings> settings,
+      ImportTurns turns) {
     this.cache = cache;
     this.hashes = hashes;
     this.settingsNow = settings;
+    this.turns = turns;
   }
 
   /** Opens an importer that keeps all it writes in a cache folder, created where missing. */
   public static Importer open(Path cacheFolder, ImportSettings settings) throws IOException {
-    return open(cacheFolder, () -> settings);
+    return open(cacheFolder, () -> settings, Integer.MAX_VALUE);
   }
 
   /**
    * The same where a device that imports may be lost.
    *
    * @param settings asked at the beginning of each import
+   * @param atOnce import processes at a time, 1 or more; what needs another one waits
    */
-  public static Importer open(Path cacheFolder, Supplier<ImportSettings> settings)
+  public static Importer open(Path cacheFolder, Supplier<ImportSettings> settings, int atOnce)
       throws IOException {
     ImportCache cache = ImportCache.open(cacheFolder);
     Path index = cacheFolder.resolve("hashes.json");
-    return new Importer(cache, ContentHashes.open(index, Clock.systemUTC()), settings);
+    return new Importer(
+        cache, ContentHashes.open(index, Clock.systemUTC()), settings, new ImportTurns(atOnce));
   }
 
   /** Imports one model file of whose shapes nobody has declared anything. */
@@ -84,7 +93,7 @@ public final class Importer {
               key,
               draft -> {
                 shapes.write(draft);
-                ImportProcess.run(modelFile, draft, settings);
+                turns.take(() -> ImportProcess.run(modelFile, draft, settings));
                 checkUnchanged(modelFile, state, content);
               });
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));

@@ -168,7 +168,7 @@ class ImporterTest {
   void settings_areAskedForEachImport() throws IOException {
     Path file = model(TestModels.chain(2, TestModels.WIDTH, 1));
     AtomicReference<Duration> limit = new AtomicReference<>(Duration.ZERO);
-    Importer importer = Importer.open(folder.resolve("cache"), () -> settings(limit.get()));
+    Importer importer = Importer.open(folder.resolve("cache"), () -> settings(limit.get()), 1);
     assertThrows(StatusException.class, () -> importer.importModel(file, VERSION));
     limit.set(Duration.ofSeconds(50));
     assertEquals(2, importer.importModel(file, VERSION).plan().repacked().size());

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -40,6 +41,7 @@ final class CatalogModel {
   private final String name;
   private final Function<ModelVersion, List<String>> runNotes;
   private final Function<ModelVersion, Optional<String>> quarantine;
+  private final Consumer<ModelVersion> asked;
   private Optional<TritonConfig> standing = Optional.empty(); // guarded by operation
   private volatile Snapshot snapshot;
 
@@ -49,15 +51,18 @@ final class CatalogModel {
    * @param runNotes what there is to know of how a version in service runs at present
    * @param choice what its owner has chosen of its versions
    * @param quarantine why a version in service is not run at present, if it is not
+   * @param asked told of each version that somebody asks for while it is imported
    */
   CatalogModel(
       String name,
       VersionChoice choice,
       Function<ModelVersion, List<String>> runNotes,
-      Function<ModelVersion, Optional<String>> quarantine) {
+      Function<ModelVersion, Optional<String>> quarantine,
+      Consumer<ModelVersion> asked) {
     this.name = name;
     this.runNotes = runNotes;
     this.quarantine = quarantine;
+    this.asked = asked;
     this.snapshot = Snapshot.of("", new TreeMap<>(), choice);
   }
 
@@ -220,7 +225,11 @@ final class CatalogModel {
           Status.NOT_FOUND,
           "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
     }
-    throw unanswerable(new ModelVersion(name, version).toString(), entry);
+    ModelVersion identity = new ModelVersion(name, version);
+    if (entry instanceof Importing) {
+      this.asked.accept(identity);
+    }
+    throw unanswerable(identity.toString(), entry);
   }
 
   private long number(Snapshot now, String version) {
@@ -256,6 +265,9 @@ final class CatalogModel {
   }
 
   private StatusException unanswerable(Snapshot now) {
+    now.versions.descendingMap().entrySet().stream()
+        .filter(entry -> entry.getValue() instanceof Importing)
+        .forEach(entry -> asked.accept(new ModelVersion(name, entry.getKey())));
     return now.versions.values().stream()
         .filter(entry -> entry instanceof Importing)
         .findFirst()

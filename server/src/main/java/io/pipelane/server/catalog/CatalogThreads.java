@@ -1,6 +1,7 @@
 package io.pipelane.server.catalog;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -13,25 +14,32 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * The threads of a catalogue's work. Imports of the first scan run on a few threads of their own.
- * Loads, unloads and deletions have a thread each, so that none of them waits behind other models'
- * imports. Safe for any thread.
+ * The threads of a catalogue's work. Imports that nobody has ordered by name, those of the first
+ * scan and of changes found in the repository, run on a few threads of their own, in the order of
+ * their {@link ImportLine}. Loads, unloads and deletions have a thread each, so that none of them
+ * waits behind other models' imports. Safe for any thread.
  */
 final class CatalogThreads {
   private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Duration NOTES = Duration.ofMinutes(1);
 
+  private final ImportLine line = new ImportLine();
+
+  /** Has as many turns at the line as there is work in it. */
   private final ExecutorService imports;
+
   private final ExecutorService operations;
   private final ScheduledExecutorService notes =
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().name("catalog-notes").daemon().factory());
+  private final int concurrency;
   private volatile boolean stopping;
 
   /**
-   * @param concurrency imports at a time after the scan
+   * @param concurrency imports at a time that nobody has ordered by name
    */
   CatalogThreads(int concurrency) {
+    this.concurrency = concurrency;
     // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
     ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
     this.imports = Executors.newFixedThreadPool(concurrency, importThreads);
@@ -40,13 +48,37 @@ final class CatalogThreads {
             Thread.ofPlatform().name("catalog-", 0).daemon().factory());
   }
 
-  /** Has an import done after those that wait; one that does not begin, as all stops, completes. */
-  CompletableFuture<Void> runImport(Runnable work) {
+  /** Has a model follow a change of its folder; completes as well when all stops before that. */
+  CompletableFuture<Void> importChange(Runnable work) {
+    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addChange(task)));
+  }
+
+  /** Has brought in what the start has found, if the cache has it; the same. */
+  CompletableFuture<Void> importKnown(Runnable work) {
+    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addKnown(task)));
+  }
+
+  /** Has a version's first import done, which is not in line; the same. */
+  CompletableFuture<Void> importNew(ModelVersion version, Runnable work) {
+    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addNew(version, task)));
+  }
+
+  /** Somebody waits for a version, whose first import goes before those of others. */
+  void ask(ModelVersion version) {
+    line.ask(version);
+  }
+
+  private void inLine(Runnable joins) {
+    joins.run();
     try {
-      return CompletableFuture.runAsync(work, imports);
+      imports.execute(this::takeTurn);
     } catch (RejectedExecutionException e) {
-      return CompletableFuture.completedFuture(null);
+      takeTurn(); // As all stops, work sees that it is over.
     }
+  }
+
+  private void takeTurn() {
+    line.next().run();
   }
 
   /**
@@ -75,6 +107,10 @@ final class CatalogThreads {
   void nowAndThen(Runnable work) {
     ScheduledFuture<?> _ =
         notes.scheduleWithFixedDelay(work, NOTES.toSeconds(), NOTES.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  int concurrency() {
+    return concurrency;
   }
 
   boolean isStopping() {

@@ -41,10 +41,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * its `operation` lock, which orders them. Readers take no lock. `carried` is changed under that
    * lock, too.
    *
-   * A queued first import finds the version as the scan left it, Importing. Otherwise a load or an
-   * unload has been there before it, and it does nothing. What was imported earlier goes first, as
-   * the import of a new one takes a process, and minutes if its file is hostile.
-   *
    * What the scan found goes into service without sessions, so that it can be asked for at once.
    * The sessions are built ahead, each under its model's `operation` lock, which keeps it
    * registered.
@@ -59,7 +55,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final ServingDevices devices;
   private final CatalogThreads threads;
   private final VersionLifecycle versions;
-  private final int concurrency;
   private final Popularity popularity;
   private final SessionBuilds builds;
   private final CarriedFiles carried = new CarriedFiles();
@@ -75,7 +70,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
    * @param writer puts versions into the repository and takes them out; empty where nothing may
    * @param warmUps has a version run what its options declare before it is READY; throws a
    *     StatusException where that refuses it
-   * @param concurrency imports at a time after the scan
+   * @param concurrency imports at a time that nobody has ordered by name
    * @param popularity by which what the scan finds is brought in, and sessions are built
    */
   public RepositoryCatalog(
@@ -87,16 +82,17 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       Consumer<ServedModel> warmUps,
       int concurrency,
       Popularity popularity) {
-    this.concurrency = concurrency;
     this.popularity = popularity;
     this.repository = repository;
     this.choices = choices;
     this.writer = writer;
     this.devices = devices;
+    this.threads = new CatalogThreads(concurrency);
     this.models =
         new CatalogModels(
-            name -> new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
-    this.threads = new CatalogThreads(concurrency);
+            name ->
+                new CatalogModel(
+                    name, choices.of(name), devices::notes, devices::quarantine, threads::ask));
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
     this.builds =
@@ -129,45 +125,20 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     Map<ModelVersion, Double> uses = popularity.all();
     ToDoubleFunction<Registered> popular =
         found -> uses.getOrDefault(found.version(), Double.NEGATIVE_INFINITY);
-    List<CompletableFuture<Void>> lookedAt = new ArrayList<>();
-    List<CompletableFuture<Void>> imports = new ArrayList<>();
-    List<CompletableFuture<Void>> sessions = new ArrayList<>();
     List<Registered> sorted = Popularity.sorted(scan.registered(), popular);
-    for (Registered found : sorted) {
-      lookedAt.add(threads.runImport(() -> bringInUnlessNew(found)));
-    }
+    List<CompletableFuture<Void>> imports =
+        new FirstImports(sorted, models, versions, devices::announce, threads, System::nanoTime)
+            .begin();
+    List<CompletableFuture<Void>> sessions = new ArrayList<>();
     for (int i = 0; i < sorted.size(); i++) {
       Registered found = sorted.get(i);
-      CompletableFuture<Void> imported =
-          lookedAt
-              .get(i)
-              .handle((_, _) -> isAwaited(found)) // What cannot be looked at tells why as it comes.
-              .thenCompose(
-                  awaited ->
-                      awaited
-                          ? threads.runImport(() -> bringInFirst(found))
-                          : CompletableFuture.completedFuture(null));
-      imports.add(imported);
       sessions.add(
-          imported.thenCompose(_ -> builds.add(found.version(), popular.applyAsDouble(found))));
+          imports
+              .get(i)
+              .thenCompose(_ -> builds.add(found.version(), popular.applyAsDouble(found))));
     }
-    built = allOf(sessions);
-    CompletableFuture<Void> _ = allOf(lookedAt).thenRun(() -> tellNew(scan.registered()));
-    return allOf(imports);
-  }
-
-  /** Says how much there is to be imported, which may take long. */
-  private void tellNew(List<Registered> all) {
-    long count = all.stream().filter(this::isAwaited).count();
-    if (count > 0 && !threads.isStopping()) {
-      LOG.log(
-          System.Logger.Level.INFO,
-          "{0} of {1} versions are new or have changed: they are imported {2} at a time"
-              + " (import.concurrency)",
-          count,
-          all.size(),
-          concurrency);
-    }
+    built = FirstImports.allOf(sessions);
+    return FirstImports.allOf(imports);
   }
 
   /** A line for each reason, of all models that have it. */
@@ -194,10 +165,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                 reason));
   }
 
-  private static CompletableFuture<Void> allOf(List<CompletableFuture<Void>> all) {
-    return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
-  }
-
   /**
    * Completes when the sessions of what the start's scan found are built as far as there is room,
    * or when the catalogue is stopped; after {@link #start}.
@@ -214,34 +181,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         model.put(version, new Importing());
       }
     };
-  }
-
-  /** Whether it still is as the scan has left it. */
-  private boolean isAwaited(Registered found) {
-    return models
-        .find(found.version().model())
-        .filter(model -> model.versions().get(found.version().version()) instanceof Importing)
-        .isPresent();
-  }
-
-  private void bringInUnlessNew(Registered found) {
-    if (!threads.isStopping() && !versions.isNew(found)) {
-      bringInFirst(found);
-    }
-  }
-
-  private void bringInFirst(Registered found) {
-    if (threads.isStopping()) {
-      return;
-    }
-    models.exclusively(
-        found.version().model(),
-        model -> {
-          if (model.versions().get(found.version().version()) instanceof Importing) {
-            Optional<StatusException> _ =
-                versions.bringIn(model, found, devices::announce); // The index tells.
-          }
-        });
   }
 
   @Override
@@ -357,7 +296,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> reload(String name) {
-    return threads.runImport(() -> loads.reload(name));
+    return threads.importChange(() -> loads.reload(name));
   }
 
   @Override

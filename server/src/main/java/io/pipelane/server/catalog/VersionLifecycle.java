@@ -196,11 +196,15 @@ final class VersionLifecycle {
   private static Optional<StatusException> refuse(
       CatalogModel model, ModelVersion version, StatusException cause) {
     Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
-    LOG.log(level, "{0} is refused: {1}", version, cause.getMessage());
+    String named = version + ": "; // The importer's words begin so.
+    String message = String.valueOf(cause.getMessage());
+    StatusException reason =
+        message.startsWith(named) ? cause.saying(message.substring(named.length())) : cause;
+    LOG.log(level, "{0} is refused: {1}", version, reason.getMessage());
     VersionEntry entry =
         model.versions().get(version.version()) instanceof Ready current
             ? current.refusing(cause)
-            : new Refused(cause);
+            : new Refused(reason);
     model.put(version.version(), entry);
     return Optional.of(cause);
   }

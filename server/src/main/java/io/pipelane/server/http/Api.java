@@ -285,6 +285,10 @@ final class Api {
         HttpHeaders headers = exchange.headers();
         events.open(exchange, () -> stateFor(route.demand(), headers));
       }
+      case Route.Changes _ -> {
+        HttpHeaders headers = exchange.headers();
+        events.openChanges(exchange, () -> stateFor(route.demand(), headers));
+      }
       case Route.Page(String file) -> page.answer(exchange, file);
       case Route.Index _ -> {
         List<Entry> entries = index(RepositoryRequests.onlyReady(body), exchange.caller());

@@ -80,6 +80,7 @@ final class ResourcePaths {
       case "state" -> onGet(new Route.State());
       case "samples" -> onGet(new Route.Samples());
       case "events" -> onGet(new Route.Events());
+      case "changes" -> onGet(new Route.Changes());
       default -> null;
     };
   }

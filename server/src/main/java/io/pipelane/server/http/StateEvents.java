@@ -8,6 +8,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.protocol.StateAnswer;
+import io.pipelane.server.protocol.StateChanges;
+import io.pipelane.server.protocol.StateChanges.Event;
 import io.pipelane.server.state.ServerState;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -19,8 +21,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * Pushes the server's state to those who listen: at once, then every second, as server-sent events
- * (HTML, section 9.2). A listener that does not keep up misses states, not the latest one.
+ * Pushes the server's state, whole or what has changed in it, to those who listen: at once, then
+ * every second, as server-sent events (HTML, section 9.2). A listener that does not keep up misses
+ * states, not the latest one.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // a write that fails closes the channel
 final class StateEvents {
@@ -28,7 +31,8 @@ final class StateEvents {
   static final Duration INTERVAL = Duration.ofSeconds(1);
 
   private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
-  private static final byte[] BEGIN = "event: state\ndata: ".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] WHOLE = "event: state\ndata: ".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] PART = "event: changes\ndata: ".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] END = "\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final List<String> FIELDS = List.of("Cache-Control: no-store");
   private static final System.Logger LOG = System.getLogger(StateEvents.class.getName());
@@ -50,6 +54,24 @@ final class StateEvents {
    * @throws StatusException when there are too many listeners
    */
   void open(Exchange exchange, Supplier<ServerState> states) {
+    openStream(exchange, event -> StateAnswer.write(event.writeBytes(WHOLE), states.get()));
+  }
+
+  /**
+   * The same with a stream that tells a whole state first, and then of models what has changed
+   * since the listener's event before, if the same models are listed.
+   */
+  void openChanges(Exchange exchange, Supplier<ServerState> states) {
+    StateChanges changes = new StateChanges();
+    openStream(
+        exchange,
+        event -> {
+          Event told = changes.next(states.get());
+          told.write(event.writeBytes(told.isWhole() ? WHOLE : PART));
+        });
+  }
+
+  private void openStream(Exchange exchange, Telling telling) {
     if (listeners.incrementAndGet() > MAXIMUM_LISTENERS) {
       listeners.decrementAndGet();
       throw StatusException.unavailable(
@@ -65,18 +87,23 @@ final class StateEvents {
       return;
     }
     exchange.whenAbandoned(listeners::decrementAndGet);
-    exchange.answerWithStream(head, channel -> new Listener(channel, states).begin());
+    exchange.answerWithStream(head, channel -> new Listener(channel, telling).begin());
+  }
+
+  /** One event: its beginning, and its JSON text. */
+  private interface Telling {
+    void write(ByteBuf event);
   }
 
   /** One connection. Belongs to its event loop. */
   private final class Listener implements Runnable {
     private final Channel channel;
-    private final Supplier<ServerState> states;
+    private final Telling telling;
     private boolean gathering;
 
-    Listener(Channel channel, Supplier<ServerState> states) {
+    Listener(Channel channel, Telling telling) {
       this.channel = channel;
-      this.states = states;
+      this.telling = telling;
     }
 
     void begin() {
@@ -113,8 +140,7 @@ final class StateEvents {
     private void gather() {
       ByteBuf event = channel.alloc().buffer();
       try {
-        event.writeBytes(BEGIN);
-        StateAnswer.write(event, states.get());
+        telling.write(event);
         event.writeBytes(END);
       } catch (StatusException e) {
         LOG.log(System.Logger.Level.DEBUG, "a listener is closed: its key is good no more", e);

@@ -23,6 +23,22 @@ public final class StateAnswer {
 
   /** Appends one JSON text, without line ends. */
   public static void write(ByteBuf target, ServerState state) {
+    write(
+        target,
+        state,
+        json -> {
+          for (Model model : state.models()) {
+            writeModel(json, model);
+          }
+        });
+  }
+
+  /**
+   * The same with other models.
+   *
+   * @param models writes those that are told, one after another
+   */
+  static void write(ByteBuf target, ServerState state, Json.Writing models) {
     Json.write(
         target,
         json -> {
@@ -34,9 +50,7 @@ public final class StateAnswer {
           json.writeBooleanField("ready", state.ready());
           writeDurationLimits(json);
           json.writeArrayFieldStart("models");
-          for (Model model : state.models()) {
-            writeModel(json, model);
-          }
+          models.write(json);
           json.writeEndArray();
           json.writeArrayFieldStart("devices");
           for (Map.Entry<String, DeviceState> device : state.devices().entrySet()) {
@@ -59,7 +73,8 @@ public final class StateAnswer {
     json.writeEndArray();
   }
 
-  private static void writeModel(JsonGenerator json, Model model) throws IOException {
+  /** Writes one of the state's models. */
+  static void writeModel(JsonGenerator json, Model model) throws IOException {
     json.writeStartObject();
     Answers.writeEntry(json, model.entry());
     if (model.priority().isPresent()) {

@@ -116,6 +116,9 @@ public final class StateSource {
 
   /** Of devices that know a model: first those that it has, then those that hold some of it. */
   private static List<Weights> told(List<Weights> all, List<String> devices) {
+    if (all.size() == 1 && (devices.isEmpty() || devices.contains(all.getFirst().device()))) {
+      return all;
+    }
     Stream<Weights> had =
         devices.stream()
             .flatMap(device -> all.stream().filter(weights -> weights.device().equals(device)));

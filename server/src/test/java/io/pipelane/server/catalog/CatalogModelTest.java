@@ -19,18 +19,21 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class CatalogModelTest {
   private Optional<String> quarantine = Optional.empty();
+  private final List<ModelVersion> asked = new ArrayList<>();
   private final CatalogModel model =
       new CatalogModel(
           "m",
           VersionChoice.NONE,
           version -> List.of("not captured: an input is read on the host"),
-          version -> quarantine);
+          version -> quarantine,
+          asked::add);
 
   private static VersionEntry ready(String importNote) {
     return ready(importNote, TritonConfig.NONE);
@@ -87,6 +90,22 @@ class CatalogModelTest {
                 "",
                 List.of("not verified", "not captured: an input is read on the host"))),
         model.index().toList());
+  }
+
+  @Test
+  void versionThatIsImported_isToldWhenSomebodyAsksForIt() {
+    model.put(1, new VersionEntry.Importing());
+    assertThrows(StatusException.class, () -> model.resolve("1"));
+    assertEquals(List.of(new ModelVersion("m", 1)), asked);
+    model.put(3, new VersionEntry.Importing());
+    assertThrows(StatusException.class, () -> model.resolve(""));
+    assertEquals(
+        List.of(new ModelVersion("m", 1), new ModelVersion("m", 3), new ModelVersion("m", 1)),
+        asked);
+    assertThrows(StatusException.class, () -> model.resolve("2"));
+    model.put(1, ready("verified"));
+    assertEquals(1, model.resolve("").version().version());
+    assertEquals(3, asked.size());
   }
 
   @Test

@@ -17,7 +17,8 @@ class CatalogModelsTest {
   private final CatalogModels models =
       new CatalogModels(
           name ->
-              new CatalogModel(name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty()));
+              new CatalogModel(
+                  name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty(), _ -> {}));
 
   private StatusException refusal(String version) {
     return assertThrows(StatusException.class, () -> models.resolve("m", version));

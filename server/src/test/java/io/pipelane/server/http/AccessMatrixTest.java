@@ -53,6 +53,7 @@ class AccessMatrixTest {
           "GET, /metrics, observe",
           "GET, /v2/pipelane/state, observe",
           "GET, /v2/pipelane/events, observe",
+          "GET, /v2/pipelane/changes, observe",
           "GET, /v2/pipelane/samples, observe",
           "GET, /v2/workers, observe",
           "GET, /v2/hosts, observe",
@@ -96,7 +97,7 @@ class AccessMatrixTest {
       conversation.send(
           "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n%s"
               .formatted(method, path, body.length(), fields, body));
-      boolean isStream = path.endsWith("/events");
+      boolean isStream = path.endsWith("/events") || path.endsWith("/changes");
       List<Reply> replies = isStream ? List.of(head(conversation)) : conversation.replies();
       return replies.isEmpty() ? new Reply(202, Map.of(), new byte[0]) : replies.getFirst();
     }

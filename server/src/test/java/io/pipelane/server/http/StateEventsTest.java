@@ -50,6 +50,22 @@ class StateEventsTest {
   }
 
   @Test
+  void changes_beginWithAWholeState_andLeaveOutWhatStaysAsItIs() {
+    try (Conversation conversation = Conversation.usual()) {
+      conversation.channel.freezeTime();
+      conversation.send(Requests.get("/v2/pipelane/changes"));
+      String first = new String(conversation.received(), StandardCharsets.UTF_8);
+      assertTrue(first.contains("\r\n\r\nevent: state\ndata: {\"name\":\"pipelane\""), first);
+      assertTrue(first.contains("\"models\":[{\"name\""), first);
+      passSecond(conversation);
+      String both = new String(conversation.received(), StandardCharsets.UTF_8);
+      String second = both.substring(both.indexOf("event: changes\n"));
+      assertTrue(second.contains("\"models\":[],\"devices\""), second);
+      assertTrue(second.endsWith("}\n\n"), second);
+    }
+  }
+
+  @Test
   void events_behindOtherAnswers_comeLast() {
     try (Conversation conversation = Conversation.usual()) {
       conversation.send(Requests.get("/v2/health/live") + ASK + Requests.get("/v2/health/live"));

@@ -103,6 +103,8 @@ class TranscriptTest {
       }
     }
     // Scrapes and streams have tests of their own.
-    assertEquals(Set.of(Route.Metrics.class, Route.Events.class, Route.Upload.class), routes);
+    assertEquals(
+        Set.of(Route.Metrics.class, Route.Events.class, Route.Changes.class, Route.Upload.class),
+        routes);
   }
 }

@@ -121,7 +121,7 @@ class WebPageControlsTest extends WebPageFixture {
               "source",
               "const ask = fetch; window.signals = [];"
                   + " window.fetch = (url, options) => {"
-                  + " if (url.endsWith('events')) { signals.push(options.signal); }"
+                  + " if (url.endsWith('changes')) { signals.push(options.signal); }"
                   + " return ask(url, options); };"
                   + " Object.defineProperty(document, 'hidden', { get: () => window.away });"
                   + " window.see = seen => { window.away = !seen;"

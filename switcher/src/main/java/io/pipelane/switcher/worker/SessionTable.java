@@ -43,7 +43,7 @@ final class SessionTable {
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  private final Map<PooledSession.Key, PooledSession> sessions = new HashMap<>();
+  private final PooledSessions sessions = new PooledSessions();
   private final Map<StructureRange, Integer> builtIn = new HashMap<>();
   private final SessionBudgets budgets;
   private final Lanes lanes;
@@ -84,11 +84,11 @@ final class SessionTable {
       if (budget.variants > 0) {
         return;
       }
-      while (sessionsOf(structure).stream().anyMatch(session -> session.runs > 0)) {
+      while (sessions.of(structure).stream().anyMatch(session -> session.runs > 0)) {
         changed.awaitUninterruptibly();
       }
       if (budget.variants == 0) {
-        for (PooledSession orphan : sessionsOf(structure)) {
+        for (PooledSession orphan : sessions.of(structure)) {
           remove(orphan);
           orphans.add(orphan, this::close);
         }
@@ -114,7 +114,7 @@ final class SessionTable {
     Set<EphemeralRegion> found = new HashSet<>();
     lock.lock();
     try {
-      for (PooledSession session : sessions.values()) {
+      for (PooledSession session : sessions.of(range.structure())) {
         @Nullable EphemeralRegion lane = session.key.lane();
         if (session.key.range() == range && lane != null && which.test(session)) {
           found.add(lane);
@@ -169,7 +169,7 @@ final class SessionTable {
     }
     if (found == null) {
       found = new PooledSession(key, new Usage(USAGE_HALF_LIFE, nanoClock.getAsLong()));
-      sessions.put(key, found);
+      sessions.add(found);
     }
     found.runs++;
     return found;
@@ -182,7 +182,7 @@ final class SessionTable {
   @Nullable PooledSession begin(PooledSession.Key key) {
     lock.lock();
     try {
-      return sessions.containsKey(key) || closing.contains(key) ? null : open(key);
+      return sessions.get(key) != null || closing.contains(key) ? null : open(key);
     } finally {
       lock.unlock();
     }
@@ -228,7 +228,7 @@ final class SessionTable {
     lanes.releasePersistent(session.bytes);
     lock.lock();
     try {
-      sessions.remove(session.key);
+      sessions.remove(session);
       signal();
     } finally {
       lock.unlock();
@@ -350,7 +350,7 @@ final class SessionTable {
   }
 
   private IdleSessions idle() {
-    return IdleSessions.of(sessions.values(), nanoClock.getAsLong());
+    return IdleSessions.of(sessions.all(), nanoClock.getAsLong());
   }
 
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
@@ -360,7 +360,7 @@ final class SessionTable {
       if (!budgets.has(structure)) {
         return false;
       }
-      long lanesUsed = sessionsOf(structure).stream().map(s -> s.key.lane()).distinct().count();
+      long lanesUsed = sessions.of(structure).stream().map(s -> s.key.lane()).distinct().count();
       return lanes.freeBytes() >= lanesUsed * budgets.expectedBytes(structure);
     } finally {
       lock.unlock();
@@ -396,8 +396,8 @@ final class SessionTable {
   boolean awaitChange(long seen, BooleanSupplier others) {
     lock.lock();
     try {
-      boolean canGo = sessions.values().stream().anyMatch(PooledSession::canGo);
-      boolean inUse = sessions.values().stream().anyMatch(session -> session.runs > 0);
+      boolean canGo = sessions.all().stream().anyMatch(PooledSession::canGo);
+      boolean inUse = sessions.all().stream().anyMatch(session -> session.runs > 0);
       boolean hope = !closing.isEmpty() || inUse || others.getAsBoolean();
       while (!canGo && hope && changes == seen) {
         changed.awaitUninterruptibly();
@@ -427,7 +427,7 @@ final class SessionTable {
       budgets.forEach(
           (structure, budget) -> {
             entries.add(
-                SessionOverview.Entry.of(structure, budget.variants, sessionsOf(structure), now));
+                SessionOverview.Entry.of(structure, budget.variants, sessions.of(structure), now));
           });
       entries.sort(Comparator.comparing(SessionOverview.Entry::structure));
       return new SessionOverview(entries, built, evicted);
@@ -441,7 +441,7 @@ final class SessionTable {
     lock.lock();
     try {
       return SessionNotes.of(
-          sessionsOf(structure).stream()
+          sessions.of(structure).stream()
               .filter(PooledSession::isBuilt)
               .map(session -> session.session().notes())
               .toList());
@@ -462,7 +462,7 @@ final class SessionTable {
 
   /** Takes a session out of the pool; its room is free once it is closed. */
   private void remove(PooledSession session) {
-    sessions.remove(session.key);
+    sessions.remove(session);
     builtIn.computeIfPresent(session.key.range(), (range, count) -> count > 1 ? count - 1 : null);
     closing.add(session.key);
   }
@@ -480,11 +480,5 @@ final class SessionTable {
         lock.unlock();
       }
     }
-  }
-
-  private List<PooledSession> sessionsOf(Structure structure) {
-    return sessions.values().stream()
-        .filter(session -> session.key.range().structure() == structure)
-        .toList();
   }
 }

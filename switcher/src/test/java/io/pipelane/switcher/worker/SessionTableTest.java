@@ -71,6 +71,40 @@ class SessionTableTest extends SessionsFixture {
   }
 
   @Test
+  void sessions_areFoundByTheirStructure_untilTheyAreClosed() {
+    PooledSession first = ready("first", 2 * MIB);
+    EphemeralRegion lane = lanes.regions().getFirst();
+    PooledSession.Key another = new PooledSession.Key(first.key.range(), lane);
+    build(table.take(another), "another", 1 * MIB);
+    asked("other", 3 * MIB);
+    assertEquals(List.of(2, 1), sessionsOfStructures());
+    assertEquals(Set.of(lane), table.readyLanesOf(first.key.range()));
+    PooledSession given = Objects.requireNonNull(table.begin(key("given up")));
+    assertEquals(List.of(2, 1, 1), sessionsOfStructures());
+    table.giveBack(given, false);
+    table.abandon(given);
+    assertEquals(List.of(2, 1, 0), sessionsOfStructures());
+    assertTrue(table.evictUnused(5 * MIB));
+    assertEquals(List.of(1, 1, 0), sessionsOfStructures());
+    table.leave(ranges.removeFirst().structure());
+    assertEquals(Set.of("first", "another"), Set.copyOf(closed));
+    assertEquals(List.of(1, 0), sessionsOfStructures());
+  }
+
+  /** In the order in which the structures came. */
+  private List<Integer> sessionsOfStructures() {
+    return ranges.stream()
+        .map(
+            range ->
+                table.overview().entries().stream()
+                    .filter(entry -> entry.structure().equals(range.structure().hash()))
+                    .findFirst()
+                    .orElseThrow()
+                    .sessions())
+        .toList();
+  }
+
+  @Test
   void evictUnused_allOfThemAreNotEnough_closesNone() {
     ready("ready", 2 * MIB);
     ready("another", 3 * MIB);

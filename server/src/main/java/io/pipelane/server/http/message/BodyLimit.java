@@ -50,6 +50,7 @@ public record BodyLimit(int bytes, String name) {
           Route.OtherHosts _,
           Route.State _,
           Route.Events _,
+          Route.Changes _,
           Route.Samples _,
           Route.Page _,
           Route.JobList _,

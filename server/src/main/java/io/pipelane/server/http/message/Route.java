@@ -68,6 +68,9 @@ public sealed interface Route {
   /** The whole server's state, pushed. */
   record Events() implements Route {}
 
+  /** What has changed in the whole server's state, pushed. */
+  record Changes() implements Route {}
+
   /** The samples that the devices' monitors have kept. */
   record Samples() implements Route {}
 
@@ -121,7 +124,7 @@ public sealed interface Route {
       case Infer(String model, String _) -> Demand.of(Role.INFER, model);
       case Statistics(String model, String _) -> Demand.of(Role.OBSERVE, model);
       case Metrics _, OtherHosts _ -> Demand.of(Role.OBSERVE, Demand.ALL_MODELS);
-      case State _, Samples _, Events _, Workers _ -> Demand.of(Role.OBSERVE, "");
+      case State _, Samples _, Events _, Changes _, Workers _ -> Demand.of(Role.OBSERVE, "");
       case JobList _, ShowJob _ -> new Demand(Set.of(Role.INFER, Role.OBSERVE), Demand.ALL_MODELS);
       case SubmitJob _, RemoveJob _ -> Demand.of(Role.INFER, Demand.ALL_MODELS);
       case Index _, LogSettings _ -> Demand.ofObserver("");

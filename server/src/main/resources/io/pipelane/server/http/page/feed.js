@@ -1,5 +1,7 @@
 // The server's events, read as a stream so that an API key can be sent along.
 
+import { key as nameOf } from "./rates.js";
+
 const RETRY_MILLIS = 2000;
 
 /** States come every second; a connection that brings none for so long has died unheard. */
@@ -83,7 +85,7 @@ async function listen(signal, onState, onStatus) {
   };
   try {
     heard();
-    const response = await fetch("v2/pipelane/events",
+    const response = await fetch("v2/pipelane/changes",
       { headers: credentials(), signal: AbortSignal.any([signal, silence.signal]) });
     if (response.ok) {
       onStatus("live");
@@ -114,6 +116,7 @@ async function reason(response) {
 async function read(body, heard, onState) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
+  let state;
   for (;;) {
     const { value, done } = await reader.read();
     if (done) {
@@ -123,10 +126,20 @@ async function read(body, heard, onState) {
     text += value;
     const events = text.split("\n\n");
     text = events.pop();
-    const latest = events.at(-1);
-    if (latest !== undefined) {
-      const data = latest.split("\n").find((line) => line.startsWith("data: "));
-      onState(JSON.parse(data.slice("data: ".length)));
+    if (events.length > 0) {
+      state = events.reduce(following, state);
+      onState(state);
     }
   }
+}
+
+/** The state that an event makes of the one before; "changes" has those models alone that have changed. */
+function following(before, event) {
+  const field = (name) => event.split("\n").find((line) => line.startsWith(name)).slice(name.length);
+  const state = JSON.parse(field("data: "));
+  if (field("event: ") === "changes") {
+    const changed = new Map(state.models.map((model) => [nameOf(model), model]));
+    state.models = before.models.map((model) => changed.get(nameOf(model)) ?? model);
+  }
+  return state;
 }

@@ -1,0 +1,101 @@
+package io.pipelane.server.catalog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ModelVersion;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class CatalogThreadsTest {
+  private final CatalogThreads threads = new CatalogThreads(1);
+  private final List<String> done = Collections.synchronizedList(new ArrayList<>());
+  private final CountDownLatch begun = new CountDownLatch(1);
+  private final CountDownLatch goOn = new CountDownLatch(1);
+
+  /** An import that takes the only thread until the latch opens, or all stops. */
+  private CompletableFuture<Void> importThatTakesLong() throws InterruptedException {
+    CompletableFuture<Void> importing =
+        threads.importNew(
+            version("first"),
+            () -> {
+              begun.countDown();
+              try {
+                goOn.await();
+                done.add("first");
+              } catch (InterruptedException e) {
+                done.add("interrupted");
+              }
+            });
+    begun.await();
+    return importing;
+  }
+
+  private static ModelVersion version(String model) {
+    return new ModelVersion(model, 1);
+  }
+
+  private CompletableFuture<Void> importNew(String model) {
+    return threads.importNew(version(model), () -> work(model));
+  }
+
+  private void work(String name) {
+    if (!threads.isStopping()) {
+      done.add(name);
+    }
+  }
+
+  @Test
+  void change_waitsForTheImportUnderWay_andNotForThoseInLine() throws Exception {
+    CompletableFuture<Void> first = importThatTakesLong();
+    List<CompletableFuture<Void>> all = new ArrayList<>(List.of(first));
+    for (int i = 0; i < 300; i++) {
+      all.add(importNew("new-" + i));
+    }
+    CompletableFuture<Void> changed = threads.importChange(() -> work("changed"));
+    threads.ask(version("new-299"));
+    threads.operate(() -> work("loaded")).join(); // Nothing that runs or waits is in its way.
+    goOn.countDown();
+    changed.join();
+    all.forEach(CompletableFuture::join);
+    assertEquals(
+        List.of("loaded", "first", "changed", "new-299", "new-0", "new-1"), done.subList(0, 6));
+    assertEquals(303, done.size());
+  }
+
+  @Test
+  void change_thatIsRefused_says() {
+    CompletableFuture<Void> refused =
+        threads.importChange(
+            () -> {
+              throw new IllegalStateException("refused");
+            });
+    CompletionException failure = assertThrows(CompletionException.class, refused::join);
+    assertInstanceOf(IllegalStateException.class, failure.getCause());
+  }
+
+  @Test
+  void stop_completesWhatWaits_andWhatComesLater() throws Exception {
+    CompletableFuture<Void> first = importThatTakesLong();
+    CompletableFuture<Void> waits = importNew("waits");
+    CompletableFuture<Void> changed = threads.importChange(() -> work("changed"));
+    threads.stop();
+    CompletableFuture<Void> later = importNew("later");
+    CompletableFuture.allOf(first, waits, changed, later).join();
+    assertEquals(List.of("interrupted"), done);
+    SessionBuilds none = new SessionBuilds(1, _ -> {}, () -> true, System::nanoTime, _ -> {});
+    none.stop();
+    assertTrue(none.await(Duration.ofSeconds(30)));
+    threads.await(none);
+  }
+}

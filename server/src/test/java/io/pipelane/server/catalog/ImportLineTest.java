@@ -1,0 +1,102 @@
+package io.pipelane.server.catalog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.modelstore.ModelVersion;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class ImportLineTest {
+  private final ImportLine line = new ImportLine();
+  private final List<String> done = new ArrayList<>();
+
+  private static ModelVersion version(String model) {
+    return new ModelVersion(model, 1);
+  }
+
+  private void addNew(String model) {
+    line.addNew(version(model), () -> done.add(model));
+  }
+
+  private List<String> takeAll(int count) {
+    IntStream.range(0, count).forEach(_ -> line.next().run());
+    assertThrows(NoSuchElementException.class, line::next);
+    return done;
+  }
+
+  @Test
+  void changesComeFirst_thenWhatIsKnown_thenWhatIsAskedFor() {
+    List.of("a", "b", "c", "d").forEach(this::addNew);
+    line.addKnown(() -> done.add("known"));
+    line.addChange(() -> done.add("changed"));
+    line.ask(version("d"));
+    line.ask(version("c"));
+    line.ask(version("d"));
+    line.ask(version("in service"));
+    assertEquals(List.of("changed", "known", "d", "c", "a", "b"), takeAll(6));
+  }
+
+  @Test
+  void changesWithoutEnd_leaveEveryFourthTurnToOthers() {
+    List.of("a", "b").forEach(this::addNew);
+    for (int i = 0; i < 8; i++) {
+      line.addChange(() -> done.add("changed"));
+    }
+    assertEquals(
+        List.of(
+            "changed", "changed", "changed", "a", "changed", "changed", "changed", "b", "changed",
+            "changed"),
+        takeAll(10));
+  }
+
+  /** Nothing is lost or done twice. */
+  @Test
+  void randomWork_isDoneOnce_andNothingStarves() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    Set<String> waiting = new HashSet<>();
+    int added = 0;
+    for (int step = 0; step < 5000; step++) {
+      String name = "m" + added;
+      switch (random.nextInt(5)) {
+        case 0 -> line.addChange(() -> done.add(name));
+        case 1 -> line.addKnown(() -> done.add(name));
+        case 2 -> line.addNew(version(name), () -> done.add(name));
+        case 3 -> {
+          line.ask(version("m" + random.nextInt(added + 1)));
+          continue;
+        }
+        default -> {
+          if (!waiting.isEmpty()) {
+            line.next().run();
+            assertTrue(waiting.remove(done.getLast()), "seed " + seed);
+          }
+          continue;
+        }
+      }
+      waiting.add(name);
+      added++;
+    }
+    // What waits now is done although changes never cease.
+    Set<String> old = new HashSet<>(waiting);
+    int turns = 0;
+    while (old.stream().anyMatch(waiting::contains)) {
+      line.addChange(() -> done.add("another"));
+      line.next().run();
+      waiting.remove(done.getLast());
+      turns++;
+      assertTrue(
+          turns <= (ImportLine.MOST_CHANGES_IN_A_ROW + 1) * (old.size() + 1), "seed " + seed);
+    }
+    done.removeIf("another"::equals);
+    assertEquals(added, done.size(), "seed " + seed);
+  }
+}
