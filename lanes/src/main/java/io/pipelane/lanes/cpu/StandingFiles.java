@@ -57,18 +57,16 @@ final class StandingFiles implements AutoCloseable {
     BitSet before = copied.computeIfAbsent(memory.scope(), _ -> new BitSet());
     int first = (int) Math.ceilDiv(offset, partBytes);
     int end = (int) Math.ceilDiv(offset + bytes, partBytes);
-    for (int part = before.nextSetBit(first); part >= 0 && part < end; ) {
-      StandingFile file = standing(memory);
-      if (file.lacks(part)) {
-        unwritten.add(new Part(file, part));
-      }
-      part = before.nextSetBit(part + 1);
-    }
+    before.stream().filter(part -> part >= first && part < end).forEach(part -> add(memory, part));
     before.set(first, Math.max(first, end));
   }
 
-  private StandingFile standing(MemorySegment memory) {
-    return files.computeIfAbsent(memory.scope(), _ -> new StandingFile(memory, partBytes, moves));
+  private void add(MemorySegment memory, int part) {
+    StandingFile file =
+        files.computeIfAbsent(memory.scope(), _ -> new StandingFile(memory, partBytes, moves));
+    if (file.lacks(part)) {
+      unwritten.add(new Part(file, part));
+    }
   }
 
   private void dropLeft() {

@@ -42,6 +42,7 @@ final class StayingPages {
     this.signal = signal;
     this.nanoClock = nanoClock;
     this.lookedNanos = nanoClock.getAsLong();
+    this.arrivedNanos = lookedNanos;
   }
 
   boolean isEmpty() {
