@@ -35,12 +35,25 @@ public interface CopyEngine {
   }
 
   /**
-   * How many bytes from an offset on need not be copied, as far as is known at once: a copy of them
-   * to a place as far from a page's beginning takes no time, and need not be divided.
+   * How many bytes from an offset on need perhaps not be copied, as far as is known at once; see
+   * {@link #show}.
    *
    * @param bytes how many are wanted
    */
   default long atHand(WeightSource source, long offset, long bytes) {
+    return 0;
+  }
+
+  /**
+   * Has a range hold a source's bytes without a copy, as far as that goes from the beginning; they
+   * are there when this returns. Parameters are as of {@link #copy}, which does the same, and
+   * copies the rest.
+   *
+   * @return how many need no copy
+   * @throws IndexOutOfBoundsException as of {@link #copy}
+   */
+  default long show(
+      WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes) {
     return 0;
   }
 }

@@ -36,6 +36,24 @@ public interface Device extends AutoCloseable {
   }
 
   /**
+   * Pages that hold no copy of weights, but show them where they lie in memory that the system may
+   * take away and bring back; see {@link #own}. On any thread.
+   */
+  default int shownPages() {
+    return 0;
+  }
+
+  /**
+   * Has a lent page hold a copy of what it shows, behind all copies, whoever reads it meanwhile.
+   * The page may be given back at any time once this has returned; nothing is copied any more then.
+   *
+   * @return happens when that is over, whatever has become of it; empty when it shows nothing
+   */
+  default Optional<DeviceEvent> own(PagePool.Page page) {
+    return Optional.empty();
+  }
+
+  /**
    * Reserves a range of addresses, a whole number of pages long and without memory; it never moves.
    *
    * @param bytes rounded up to whole pages

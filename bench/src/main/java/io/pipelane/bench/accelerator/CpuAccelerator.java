@@ -35,7 +35,7 @@ final class CpuAccelerator implements Accelerator {
     this.library = library;
     this.link = link;
     inWorker = false;
-    device = CpuDevice.open("cpu", weights, page, link, false); // As servers do by default.
+    device = CpuDevice.open("cpu", weights, page, link, false); // Copies are measured.
   }
 
   /** The same, with memory of its own that a worker process shares. */

@@ -53,7 +53,7 @@ final class LeversColumns {
               + " the models, while the other half is taken off the device and wished for, all at once,"
               + " again and again; memory has room for all.",
           "Without a row: links and memory of other devices (bench links); weights that are shown out"
-              + " of the page cache (switching.map-weights, off unless set, without effect behind"
+              + " of the page cache (switching.map-weights, without effect behind"
               + " --link); reading ahead (host-tier.read-ahead), which brings back what was asked for"
               + " once and has left host memory since, as happens to none of these servers (what it"
               + " saves is what bench tiers tells between from disk and from memory); and files that"

@@ -34,12 +34,13 @@ public record SwitchingConfig(
         boolean borrowLinks,
     @Key(
             about =
-                "Whether the CPU, when it needs weights again that it has copied once, maps them"
+                "Whether the CPU, when it needs weights again that it has copied twice, maps them"
                     + " from the page cache instead of copying them. They take device.memory all"
-                    + " the same. It has no effect with link.bandwidth or in worker processes. Use"
-                    + " it with local disks and memory to spare: the system may drop what is mapped"
-                    + " and read it again",
-            standard = "false")
+                    + " the same. What stays is copied a second or two later, while nothing else"
+                    + " is wanted: until then the system may drop it and read it again. It has no"
+                    + " effect with link.bandwidth, with residency.prefetch: false or in worker"
+                    + " processes",
+            standard = "true")
         boolean mapWeights) {
 
   /** The models that differ in their weights alone and share sessions and addresses. */

@@ -168,7 +168,7 @@ class DeviceSectionsTest {
             SwitchingConfig.ReadInPlace.PROCESSOR,
             SwitchingConfig.ShareStructures.AUTO,
             true,
-            false),
+            true),
         DEFAULTS.switching());
   }
 
@@ -180,14 +180,14 @@ class DeviceSectionsTest {
             SwitchingConfig.ReadInPlace.NONE,
             SwitchingConfig.ShareStructures.NEVER,
             false,
-            true),
+            false),
         changed(
                 Map.of(
                     "switching.grouping", "whole",
                     "switching.read-in-place", "none",
                     "switching.share-structures", "never",
                     "switching.borrow-links", "false",
-                    "switching.map-weights", "true"))
+                    "switching.map-weights", "false"))
             .switching());
   }
 

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
@@ -35,7 +36,8 @@ final class CpuAddressRange implements AddressRange {
    * which slots have the file under them, as that is how they are unmapped. A copy shows only in
    * pages that nothing has been put into and no copy is on its way to, so `show` never meets
    * `prepare` half done. A slot is put back to its page's own memory by `own` alone, on the copy
-   * thread, in one system call, so that whoever reads there reads the same before and after.
+   * thread, in one system call, so that whoever reads there reads the same before and after. The
+   * page has its own content first, then all slots that show the file are put back.
    *
    * The window shows a second mapping, somebody else's, of the same pages of the page cache. So
    * addresses stay while files change, and nothing is in memory twice. Such a file must not get
@@ -145,14 +147,33 @@ final class CpuAddressRange implements AddressRange {
     Page page = pageUnder(slot);
     if (pages.shownBy(page) != null) {
       pages.own(page);
-      synchronized (this) {
-        Shown former = shows[slot];
-        if (former != null && !scratch) {
+      owned(page);
+    }
+  }
+
+  /** Has a page that shows nothing any more be seen so; whoever reads meanwhile reads the same. */
+  synchronized void owned(Page page) {
+    for (int slot = 0; slot < slots.count(); slot++) {
+      Shown former = shows[slot];
+      if (former != null && page.equals(slots.at(slot)) && pages.shownBy(page) == null) {
+        if (!scratch) {
           former.file().takeBack(addressOf(slot), former.part());
-          pages.mapAt(addressOf(slot), page); // Whoever reads meanwhile reads the same.
+          pages.mapAt(addressOf(slot), page);
         }
-        shows[slot] = null;
+        setShown(slot, null);
       }
+    }
+  }
+
+  /** Notes what of a file lies under a slot; the file stands as long as somebody has it there. */
+  private void setShown(int slot, @Nullable Shown part) {
+    if (part != null) {
+      part.file().use();
+    }
+    Shown former = shows[slot];
+    shows[slot] = part;
+    if (former != null) {
+      former.file().leave();
     }
   }
 
@@ -182,7 +203,7 @@ final class CpuAddressRange implements AddressRange {
     int begin = slots.firstSlot(offset);
     int end = slots.endSlot(offset, bytes);
     int fresh = begin;
-    while (fresh < end && showsAlready(fresh, new Shown(file, fresh + shift))) {
+    while (fresh < end && showsAlready(fresh, file, fresh + shift)) {
       fresh++;
     }
     int slot = fresh;
@@ -190,16 +211,14 @@ final class CpuAddressRange implements AddressRange {
       slot++;
     }
     int ready = file.readyFrom(fresh + shift, slot - fresh);
-    if (ready > 0) {
-      show(file, fresh, ready, shift);
-    }
-    int shown = fresh + ready;
+    int shown = ready > 0 && show(file, fresh, ready, shift) ? fresh + ready : fresh;
     return shown == begin ? 0 : Math.min(bytes, shown * pageBytes - offset);
   }
 
-  private boolean showsAlready(int slot, Shown part) {
+  private boolean showsAlready(int slot, StandingFile file, int part) {
     Page page = slots.at(slot);
-    return page != null && !unprepared.get(slot) && part.equals(pages.shownBy(page));
+    Shown shown = page == null || unprepared.get(slot) ? null : pages.shownBy(page);
+    return shown != null && shown.file().equals(file) && shown.part() == part;
   }
 
   /** Whether nothing has been put into the page under a slot, nor will be but from an offset on. */
@@ -214,21 +233,29 @@ final class CpuAddressRange implements AddressRange {
         && pages.shownBy(page) == null;
   }
 
-  private void show(StandingFile file, int first, int count, int shift) {
+  /** Puts a file under slots; false where the system refuses, when there is nothing under them. */
+  private boolean show(StandingFile file, int first, int count, int shift) {
     if (!scratch) {
-      file.showAt(addressOf(first), first + shift, count);
+      try {
+        file.showAt(addressOf(first), first + shift, count);
+      } catch (StatusException e) {
+        LibC.mapNothingAt(addressOf(first), count * pageBytes);
+        file.refuse(e);
+        return false;
+      }
     }
     for (int slot = first; slot < first + count; slot++) {
       Shown part = new Shown(file, slot + shift);
       pages.show(pageAt(slot), part);
-      shows[slot] = part;
+      setShown(slot, part);
       unprepared.clear(slot);
     }
+    return true;
   }
 
   private void mapAt(int slot, Page page) {
     Shown part = pages.shownBy(page);
-    shows[slot] = part;
+    setShown(slot, part);
     if (part == null) {
       pages.mapAt(addressOf(slot), page);
     } else {
@@ -242,7 +269,7 @@ final class CpuAddressRange implements AddressRange {
       pages.unmapAt(addressOf(slot), page);
     } else {
       part.file().hideAt(addressOf(slot), part.part());
-      shows[slot] = null; // Not before it is hidden: until then it is to be hidden once more.
+      setShown(slot, null); // Not before it is hidden: until then it is to be hidden once more.
     }
   }
 
@@ -289,7 +316,7 @@ final class CpuAddressRange implements AddressRange {
     } else if (!scratch && !unprepared.get(slot)) {
       unmapAt(slot, page);
     }
-    shows[slot] = null;
+    setShown(slot, null);
     unprepared.clear(slot);
     unzeroed.clear(slot);
     return slots.remove(slot);

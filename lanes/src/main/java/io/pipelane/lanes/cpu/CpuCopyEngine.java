@@ -29,6 +29,8 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
    *
    * Links are lent where they have a rate: without one, a second thread would bring no more through
    * the memory. The lender's thread carries pieces until its device has a copy of its own.
+   *
+   * What gives pages memory of their own waits behind all copies, after each piece.
    */
 
   private static final System.Logger LOG = System.getLogger(CpuCopyEngine.class.getName());
@@ -110,6 +112,37 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     return files == null ? null : source.memory().map(files::find).orElse(null);
   }
 
+  @Override
+  public long show(
+      WeightSource source, long sourceOffset, AddressRange range, long rangeOffset, long bytes) {
+    return range instanceof CpuAddressRange cpuRange
+        ? show(source, sourceOffset, cpuRange, rangeOffset, bytes)
+        : 0;
+  }
+
+  /** Has a page be given memory of its own, behind all copies; at once where it cannot be now. */
+  DeviceEvent own(OwnContent content) {
+    synchronized (enqueueing) {
+      if (closed || !pending.offer(() -> carryOn(content))) {
+        content.end(null);
+      }
+    }
+    return content.event();
+  }
+
+  private void carryOn(OwnContent content) {
+    try {
+      while (!closed && content.carryOn()) {
+        if (!pending.isEmpty() && pending.offer(() -> carryOn(content))) {
+          return;
+        }
+      }
+      content.end(null);
+    } catch (RuntimeException | Error e) { // The thread must live on: it makes all copies.
+      content.end(e);
+    }
+  }
+
   private DeviceEvent enqueue(
       WeightSource source,
       long sourceOffset,
@@ -176,11 +209,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     finish(copy, closed ? closedBefore() : failure);
   }
 
-  /** Has what was copied out of a file be ready to be shown next time. */
+  /** Has what is copied out of a file once more be ready to be shown. */
   private void keep(Copy copy) {
     if (files != null && copy.range.showsFiles()) {
       try {
-        copy.source.memory().ifPresent(file -> files.keep(file, copy.sourceOffset, copy.bytes));
+        copy.source.memory().ifPresent(file -> files.copied(file, copy.sourceOffset, copy.bytes));
       } catch (RuntimeException | Error e) { // It is copied again, then.
         LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
       }

@@ -7,6 +7,7 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.CopyEngine;
 import io.pipelane.lanes.Device;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.ExportedSlots;
@@ -100,11 +101,16 @@ public final class CpuDevice implements SharedDevice {
    */
   public static CpuDevice open(
       String name, ByteSize memory, ByteSize page, Bandwidth link, boolean mapsWeights) {
-    return open(name, memory, page, link, LinkClock.SYSTEM, mapsWeights);
+    return open(name, memory, page, link, LinkClock.SYSTEM, mapsWeights, TableMoves.SYSTEM);
   }
 
   static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
-    return open(STANDARD_NAME, memory, page, link, clock, true);
+    return open(STANDARD_NAME, memory, page, link, clock, true, TableMoves.SYSTEM);
+  }
+
+  /** A device that maps weights, by these moves. */
+  static CpuDevice open(ByteSize memory, ByteSize page, TableMoves moves) {
+    return open(STANDARD_NAME, memory, page, Bandwidth.UNLIMITED, LinkClock.SYSTEM, true, moves);
   }
 
   private static CpuDevice open(
@@ -113,11 +119,14 @@ public final class CpuDevice implements SharedDevice {
       ByteSize page,
       Bandwidth link,
       LinkClock clock,
-      boolean mapsWeights) {
+      boolean mapsWeights,
+      TableMoves moves) {
     CpuPagePool pages = pool(memory, page);
     LinkThrottle throttle = new LinkThrottle(link, clock);
     StandingFiles files =
-        !mapsWeights || throttle.isLimited() ? null : new StandingFiles(pages.lent().pageBytes());
+        !mapsWeights || throttle.isLimited()
+            ? null
+            : new StandingFiles(pages.lent().pageBytes(), moves);
     return new CpuDevice(name, pages, throttle, null, files);
   }
 
@@ -210,6 +219,23 @@ public final class CpuDevice implements SharedDevice {
   public void vacate(Page page) {
     requireOpen();
     pages.vacate(page);
+  }
+
+  @Override
+  public int shownPages() {
+    return pages.shownPages();
+  }
+
+  @Override
+  public Optional<DeviceEvent> own(Page page) {
+    requireOpen();
+    return Optional.ofNullable(pages.shownBy(page))
+        .map(part -> new OwnContent(pages, page, part, () -> owned(page)))
+        .map(copies::own);
+  }
+
+  private void owned(Page page) {
+    ranges.forEach(range -> range.owned(page));
   }
 
   @Override

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,10 @@ final class CpuPagePool implements AutoCloseable {
    * with the page and back. Nothing depends on their being there: where they are missing (a page
    * that lies under a second slot, a kernel that cannot move them) the kernel writes them as memory
    * is touched.
+   *
+   * A page that shows a part of a file has memory of its own only once that is asked for. It is
+   * copied there under `showing`, piece by piece, as long as the page shows the part: whoever has
+   * it show something else, or nothing, waits for a piece at most, and finds nobody writing then.
    */
 
   private final long pageBytes;
@@ -33,9 +38,27 @@ final class CpuPagePool implements AutoCloseable {
   private final LentPages lent;
   private final AtomicIntegerArray populated; // 1 for a page that is; read without a lock
   private final AtomicReferenceArray<@Nullable Shown> shown;
+  private final AtomicInteger shownPages = new AtomicInteger();
+  private final Object showing = new Object();
 
-  /** A part of a file that a page shows in place of memory of its own. */
-  record Shown(StandingFile file, int part) {}
+  /** A part of a file that a page shows in place of memory of its own, this time. */
+  static final class Shown {
+    private final StandingFile file;
+    private final int part;
+
+    Shown(StandingFile file, int part) {
+      this.file = file;
+      this.part = part;
+    }
+
+    StandingFile file() {
+      return file;
+    }
+
+    int part() {
+      return part;
+    }
+  }
 
   /** Makes {@code total} pages of {@code pageBytes}, a power of two. */
   CpuPagePool(long pageBytes, int total) {
@@ -152,29 +175,66 @@ final class CpuPagePool implements AutoCloseable {
     return shown.get(page.index());
   }
 
-  /** Has a page's content be a part of a file, until it is given back or {@link #own} it. */
+  /** How many pages show something. */
+  int shownPages() {
+    return shownPages.get();
+  }
+
+  /** Has a page, which shows nothing, show a part of a file until it is given back or owned. */
   void show(Page page, Shown part) {
     part.file.use();
     shown.set(page.index(), part);
+    shownPages.incrementAndGet();
   }
 
   /** Has a page's content be in its own memory. */
   void own(Page page) {
     Shown part = shown.get(page.index());
-    if (part != null) {
-      populate(page);
-      MemorySegment content = part.file.content(part.part);
-      content(page).copyFrom(content);
-      showNothing(page);
+    if (part != null && populateWhile(page, part) && copyWhile(page, part, 0, pageBytes)) {
+      showNothing(page, part);
+    }
+  }
+
+  /** Takes the memory of a page, if it shows a part still. */
+  synchronized boolean populateWhile(Page page, Shown part) {
+    boolean shows = shown.get(page.index()) == part;
+    if (shows) {
+      populateNow(page);
+    }
+    return shows;
+  }
+
+  /** Copies some of what a populated page shows to its own memory, if it shows that still. */
+  boolean copyWhile(Page page, Shown part, long offset, long bytes) {
+    MemorySegment content = part.file.read(part.part, offset, bytes);
+    synchronized (showing) {
+      boolean shows = shown.get(page.index()) == part;
+      if (shows) {
+        stretch(page, offset, bytes).copyFrom(content);
+      }
+      return shows;
     }
   }
 
   /** Has a page's content be whatever is in its own memory. */
   void showNothing(Page page) {
-    Shown part = shown.getAndSet(page.index(), null);
+    Shown part = shown.get(page.index());
     if (part != null) {
+      showNothing(page, part);
+    }
+  }
+
+  /** The same, if it shows a part still. */
+  boolean showNothing(Page page, Shown part) {
+    boolean showed;
+    synchronized (showing) {
+      showed = shown.compareAndSet(page.index(), part, null);
+    }
+    if (showed) {
+      shownPages.decrementAndGet();
       part.file.leave();
     }
+    return showed;
   }
 
   /** Puts a populated page under reserved addresses. */

@@ -42,6 +42,7 @@ final class LibC {
   private static final int MAP_ANONYMOUS = 0x20;
   private static final int MAP_NORESERVE = 0x4000;
   private static final int MAP_POPULATE = 0x8000;
+  private static final int MREMAP_MAYMOVE = 1;
   private static final int MREMAP_MAYMOVE_FIXED = 3;
   private static final int MREMAP_DONTUNMAP = 4;
   private static final int MFD_CLOEXEC = 1;
@@ -211,6 +212,24 @@ final class LibC {
       throw remapFailure(shared, address, errno);
     }
     return errno == 0;
+  }
+
+  /**
+   * Whether the page tables of a stretch can be moved as one: not where it consists of several
+   * mappings. Nothing that is mapped is touched by asking, but tables that are written are lost.
+   */
+  static boolean canMoveTables(long shared, long bytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int flags = MREMAP_MAYMOVE | MREMAP_DONTUNMAP;
+      long moved = (long) MREMAP.invokeExact(state, shared, bytes, bytes, flags, 0L);
+      if (moved != -1) {
+        munmap(moved, bytes);
+      }
+      return moved != -1;
+    } catch (Throwable e) {
+      throw rethrown(e);
+    }
   }
 
   private static StatusException remapFailure(long from, long to, int errno) {

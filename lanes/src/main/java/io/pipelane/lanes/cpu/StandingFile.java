@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
@@ -8,6 +9,8 @@ import java.util.BitSet;
  * addresses that are to show a part of it, and back. Safe for any thread.
  */
 final class StandingFile implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(StandingFile.class.getName());
+
   /*
    * To move a file's page tables takes some microseconds, whatever its size. To have the kernel
    * write them as memory is touched takes as long as copying the file. They are written once, by
@@ -16,13 +19,22 @@ final class StandingFile implements AutoCloseable {
    * Nothing but speed depends on where the tables are: a part that is shown twice, or that the
    * system has dropped, is faulted in as it is touched. The mapping keeps the file, whatever
    * becomes of the one that it was made of.
+   *
+   * Parts that have come back one by one are one mapping again, but not on file systems like FUSE
+   * and 9p. There the system refuses to move several as one, when what lay at the addresses is gone
+   * already and others may map something there. So that is found out where nothing is lost, before
+   * the first tables are written.
    */
   private final MemorySegment.Scope scope;
   private final Reservation addresses;
+  private final TableMoves moves;
   private final long partBytes;
   private final long bytes;
   private final BitSet written = new BitSet();
+  private boolean tried;
+  private boolean refused;
   private int users;
+  private volatile boolean movesTogether; // several parts as one
 
   /**
    * Maps a file a second time.
@@ -30,8 +42,9 @@ final class StandingFile implements AutoCloseable {
    * @param file mapped from its beginning, in full
    * @param partBytes what is moved at once, a power of two
    */
-  StandingFile(MemorySegment file, long partBytes) {
+  StandingFile(MemorySegment file, long partBytes, TableMoves moves) {
     this.scope = file.scope();
+    this.moves = moves;
     this.partBytes = partBytes;
     this.bytes = LibC.wholePages(file.byteSize());
     this.addresses = Reservation.of(bytes, Math.max(partBytes, LibC.HUGE_PAGE_BYTES));
@@ -57,18 +70,47 @@ final class StandingFile implements AutoCloseable {
     users--;
   }
 
-  /** Writes a part's tables, unless that has been done; reads what is not in memory. */
+  /**
+   * Writes a part's tables, unless that has been done; reads what is not in memory. For one thread
+   * at a time.
+   */
   void write(int part) {
-    if (!isWritten(part)) {
+    if (lacks(part)) {
+      if (!tried) {
+        tried = true;
+        movesTogether = tryTogether();
+      }
       boolean done = LibC.madvise(placeOf(part), lengthOf(part, 1), LibC.ADVICE_POPULATE_READ);
       synchronized (this) {
-        written.set(part, done);
+        written.set(part, done && !refused);
       }
     }
   }
 
-  synchronized boolean isWritten(int part) {
-    return written.get(part);
+  /** Whether two parts can be moved as one after one of them has come back. */
+  private boolean tryTogether() {
+    if (bytes <= partBytes) {
+      return true;
+    }
+    try (Reservation trial = Reservation.of(partBytes, partBytes)) {
+      return moves.moveAt(trial.address(), partBytes, placeOf(0))
+          && moves.moveAt(placeOf(0), partBytes, trial.address())
+          && moves.canMove(placeOf(0), lengthOf(0, 2));
+    }
+  }
+
+  /** Whether a part's tables are still to be written. */
+  synchronized boolean lacks(int part) {
+    return !refused && !written.get(part);
+  }
+
+  /** The system has failed to show parts: no others are from now on, so all is copied. */
+  void refuse(RuntimeException reason) {
+    LOG.log(Level.WARNING, "a weights file is copied, as it cannot be shown where it lies", reason);
+    synchronized (this) {
+      refused = true;
+      written.clear();
+    }
   }
 
   /** How many parts have their tables written, from one on. */
@@ -101,11 +143,17 @@ final class StandingFile implements AutoCloseable {
    * Puts parts one behind the other under reserved addresses, and zeros behind the file's end.
    *
    * @param address of whole parts
+   * @throws io.pipelane.config.StatusException when the system refuses; whatever lies at the
+   *     addresses is to be put back then
    */
   void showAt(long address, int first, int count) {
     long length = lengthOf(first, count);
-    if (!LibC.moveTablesAt(address, length, placeOf(first))) {
-      LibC.mapSameAt(address, length, placeOf(first));
+    long step = movesTogether ? length : partBytes;
+    for (long done = 0; done < length; done += step) {
+      long next = Math.min(step, length - done);
+      if (!moves.moveAt(address + done, next, placeOf(first) + done)) {
+        LibC.mapSameAt(address + done, next, placeOf(first) + done);
+      }
     }
     if (length < count * partBytes) {
       LibC.mapMemoryAt(address + length, count * partBytes - length);
@@ -114,7 +162,7 @@ final class StandingFile implements AutoCloseable {
 
   /** Takes a part's tables from addresses, which show it all the same. */
   void takeBack(long address, int part) {
-    boolean _ = LibC.moveTablesAt(placeOf(part), lengthOf(part, 1), address);
+    boolean _ = moves.moveAt(placeOf(part), lengthOf(part, 1), address);
   }
 
   /** Takes a part from under addresses, which are reserved and empty then. */
@@ -123,10 +171,14 @@ final class StandingFile implements AutoCloseable {
     LibC.mapNothingAt(address, partBytes);
   }
 
-  /** What is in a part, up to the file's end. */
-  MemorySegment content(int part) {
-    long begin = part * partBytes;
-    return addresses.memory().asSlice(begin, lengthOf(part, 1));
+  /** What is in a stretch of a part, up to the file's end; reads it from disk where it must. */
+  MemorySegment read(int part, long offset, long bytes) {
+    long begin = part * partBytes + offset;
+    long there = Math.clamp(this.bytes - begin, 0, bytes);
+    if (there > 0) {
+      boolean _ = LibC.madvise(addresses.address() + begin, there, LibC.ADVICE_POPULATE_READ);
+    }
+    return addresses.memory().asSlice(Math.min(begin, this.bytes), there);
   }
 
   private long placeOf(int part) {

@@ -2,6 +2,7 @@ package io.pipelane.lanes.cpu;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,8 +10,11 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The weights files that have been copied out of, mapped so that pages can show parts of them. Safe
- * for any thread.
+ * The weights files that have been copied out of more than once, mapped so that pages can show
+ * parts of them. Safe for any thread.
+ *
+ * <p>Files whose mapping comes and goes, as there is no room for it in host memory, are copied once
+ * each time: nothing is done for them.
  *
  * <p>A file is known by the lifetime of the mapping that it was found in: addresses are used again
  * for other files, a lifetime is not.
@@ -19,11 +23,14 @@ final class StandingFiles implements AutoCloseable {
   private record Part(StandingFile file, int number) {}
 
   private final long partBytes;
+  private final TableMoves moves;
+  private final Map<MemorySegment.Scope, BitSet> copied = new HashMap<>();
   private final Map<MemorySegment.Scope, StandingFile> files = new HashMap<>();
   private final Queue<Part> unwritten = new ArrayDeque<>();
 
-  StandingFiles(long partBytes) {
+  StandingFiles(long partBytes, TableMoves moves) {
     this.partBytes = partBytes;
+    this.moves = moves;
   }
 
   /** Whether memory can be shown: a file's, mapped. */
@@ -36,23 +43,34 @@ final class StandingFiles implements AutoCloseable {
     return canBeShown(memory) ? files.get(memory.scope()) : null;
   }
 
-  /** Has a stretch of a file stand from some time on; the memory is there during the call. */
-  synchronized void keep(MemorySegment memory, long offset, long bytes) {
+  /**
+   * Notes that a stretch of a file was copied; what has been before stands from some time on. A
+   * part is copied with its first byte: two copies may have a share of one.
+   *
+   * @param memory there during the call
+   */
+  synchronized void copied(MemorySegment memory, long offset, long bytes) {
     if (!canBeShown(memory) || bytes == 0) {
       return;
     }
     dropLeft();
+    BitSet before = copied.computeIfAbsent(memory.scope(), _ -> new BitSet());
+    int first = (int) Math.ceilDiv(offset, partBytes);
+    int end = (int) Math.ceilDiv(offset + bytes, partBytes);
+    before.stream().filter(part -> part >= first && part < end).forEach(part -> add(memory, part));
+    before.set(first, Math.max(first, end));
+  }
+
+  private void add(MemorySegment memory, int part) {
     StandingFile file =
-        files.computeIfAbsent(memory.scope(), _ -> new StandingFile(memory, partBytes));
-    int last = (int) ((offset + bytes - 1) / partBytes);
-    for (int part = (int) (offset / partBytes); part <= last; part++) {
-      if (!file.isWritten(part)) {
-        unwritten.add(new Part(file, part));
-      }
+        files.computeIfAbsent(memory.scope(), _ -> new StandingFile(memory, partBytes, moves));
+    if (file.lacks(part)) {
+      unwritten.add(new Part(file, part));
     }
   }
 
   private void dropLeft() {
+    copied.keySet().removeIf(scope -> !scope.isAlive());
     List<StandingFile> left = files.values().stream().filter(StandingFile::isLeft).toList();
     unwritten.removeIf(part -> left.contains(part.file));
     files.values().removeAll(left);
@@ -84,6 +102,7 @@ final class StandingFiles implements AutoCloseable {
   public synchronized void close() {
     files.values().forEach(StandingFile::close);
     files.clear();
+    copied.clear();
     unwritten.clear();
   }
 }

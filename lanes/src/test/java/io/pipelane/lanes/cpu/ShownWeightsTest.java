@@ -10,54 +10,28 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.MemorySource;
-import io.pipelane.modelstore.WeightSource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
-/** Weights that the processor maps instead of copying them a second time. */
-@Timeout(60)
-final class ShownWeightsTest {
-  private static final int PAGE = 2 << 20;
-  private static final int PAGES = 3;
-  private static final int BYTES = 2 * PAGE + 12_345;
-
-  @TempDir private Path folder;
-  private final Arena arena = Arena.ofShared();
-  private final CpuDevice device = open(true);
-
+/** Weights that the processor maps instead of copying them again and again. */
+final class ShownWeightsTest extends ShownWeightsFixture {
   private static CpuDevice open(boolean mapsWeights) {
     return CpuDevice.open(
         "cpu", new ByteSize(8L * PAGE), new ByteSize(PAGE), Bandwidth.UNLIMITED, mapsWeights);
   }
 
-  @AfterEach
-  void close() {
-    device.close();
-    if (arena.scope().isAlive()) {
-      arena.close();
-    }
-  }
-
   @Test
-  void copy_ofAFileForTheSecondTime_isThereAtOnceAndTheSame() throws IOException {
+  void copy_ofAFileForTheThirdTime_isThereAtOnceAndTheSame() throws IOException {
     byte[] content = write("weights", 1);
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
 
     mapPages(device, range);
     assertEquals(BYTES, device.copies().atHand(source, 0, BYTES));
@@ -74,7 +48,7 @@ final class ShownWeightsTest {
     byte[] content = write("weights", 2);
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
 
     mapPages(device, range);
     int first = PAGE + 512;
@@ -91,7 +65,7 @@ final class ShownWeightsTest {
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
     AddressRange other = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
     bringIn(range, source);
 
     for (int slot = 0; slot < PAGES; slot++) {
@@ -111,7 +85,7 @@ final class ShownWeightsTest {
     byte[] content = write("weights", 4);
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
     bringIn(range, source);
     unmapPages(device, range);
 
@@ -128,7 +102,7 @@ final class ShownWeightsTest {
     byte[] content = write("weights", 6);
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
 
     for (int slot = 0; slot < PAGES; slot++) {
       range.mapZeroed(slot, device.pages().take().orElseThrow());
@@ -145,7 +119,7 @@ final class ShownWeightsTest {
     byte[] content = write("weights", 7);
     MemorySource source = map("weights", arena);
     AddressRange range = device.reserve(BYTES);
-    copyOnce(range, source, content);
+    makeReady(range, source, content);
     AtomicBoolean over = new AtomicBoolean();
     for (int round = 0; round < 20; round++) {
       bringIn(range, source);
@@ -180,7 +154,7 @@ final class ShownWeightsTest {
     AddressRange range = device.reserve(BYTES);
     try (Arena first = Arena.ofShared()) {
       MemorySource source = map("weights", first);
-      copyOnce(range, source, content);
+      makeReady(range, source, content);
       bringIn(range, source);
     }
     Files.delete(folder.resolve("weights"));
@@ -189,7 +163,7 @@ final class ShownWeightsTest {
 
     assertEquals(0, device.copies().atHand(other, 0, BYTES));
     AddressRange second = device.reserve(BYTES);
-    copyOnce(second, other, others);
+    makeReady(second, other, others);
     assertContent(content, range);
     unmapPages(device, range);
   }
@@ -212,54 +186,6 @@ final class ShownWeightsTest {
           unmapPages(copying, range);
         }
       }
-    }
-  }
-
-  /** Has a file be copied, and waits until it can be shown. */
-  private void copyOnce(AddressRange range, MemorySource source, byte[] content) {
-    bringIn(range, source);
-    assertContent(content, range);
-    unmapPages(device, range);
-    while (device.copies().atHand(source, 0, BYTES) < BYTES) {
-      Thread.onSpinWait();
-    }
-  }
-
-  /** Has new pages hold what a source has. */
-  private void bringIn(AddressRange range, WeightSource source) {
-    mapPages(device, range);
-    device.copies().copy(source, 0, range, 0, BYTES).await();
-  }
-
-  private static void mapPages(CpuDevice device, AddressRange range) {
-    for (int slot = 0; slot < PAGES; slot++) {
-      range.map(slot, device.pages().take().orElseThrow());
-    }
-  }
-
-  private static void unmapPages(CpuDevice device, AddressRange range) {
-    for (int slot = 0; slot < PAGES; slot++) {
-      Page page = range.unmap(slot);
-      device.pages().giveBack(page);
-    }
-  }
-
-  private static void assertContent(byte[] expected, AddressRange range) {
-    assertArrayEquals(expected, range.memory().asSlice(0, expected.length).toArray(JAVA_BYTE));
-  }
-
-  private byte[] write(String name, long seed) throws IOException {
-    byte[] content = new byte[BYTES];
-    new Random(seed).nextBytes(content);
-    Files.write(folder.resolve(name), content);
-    return content;
-  }
-
-  private MemorySource map(String name, Arena lifetime) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder.resolve(name))) {
-      MemorySegment memory =
-          channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), lifetime);
-      return new MemorySource(memory);
     }
   }
 }

@@ -67,7 +67,7 @@ final class CpuServing {
             budget.weights(),
             budget.page(),
             config.link().bandwidth(),
-            config.switching().mapWeights());
+            config.switching().mapWeights() && config.residency().prefetch());
     int threads = config.runtime().threads();
     return new ServingDevice(
         ImportTarget.processor(),

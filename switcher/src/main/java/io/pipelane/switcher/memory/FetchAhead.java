@@ -29,8 +29,8 @@ final class FetchAhead {
    * case.
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
-   * devices have no room for, then copies of hot models' tables. Pages of the first two are not
-   * taken for each other. Where copies slow runs down all but the first are held back (Pacing),
+   * devices have no room for, then copies of hot models' tables, then pages that stay and show what
+   * lies elsewhere. Pages of the first two are not taken for each other. Where copies slow runs down all but the first are held back (Pacing),
    * except for the wishes that say when, and whose time is nearly over.
    */
   private final WeightMemory memory;
@@ -40,6 +40,7 @@ final class FetchAhead {
   private final Pacing pacing;
   private final PagesAhead ahead;
   private final TablesAhead tables;
+  private final StayingPages staying;
   private final LongSupplier nanoClock;
 
   /**
@@ -49,6 +50,7 @@ final class FetchAhead {
    * @param pacing of what no request waits for
    * @param ahead sends for pages
    * @param tables sends for what is copied when nothing else is wanted
+   * @param staying sends for what is copied when nothing at all is wanted
    */
   FetchAhead(
       WeightMemory memory,
@@ -58,6 +60,7 @@ final class FetchAhead {
       Pacing pacing,
       PagesAhead ahead,
       TablesAhead tables,
+      StayingPages staying,
       LongSupplier nanoClock) {
     this.memory = memory;
     this.peers = peers;
@@ -66,6 +69,7 @@ final class FetchAhead {
     this.pacing = pacing;
     this.ahead = ahead;
     this.tables = tables;
+    this.staying = staying;
     this.nanoClock = nanoClock;
   }
 
@@ -101,7 +105,10 @@ final class FetchAhead {
           sent = fetchFirst(wished, spared);
           if (!sent && !offlineWaits) {
             sent =
-                fetchPlanned(waiting, nowNanos) || fetchLodger(spared) || tables.sendNext(nowNanos);
+                fetchPlanned(waiting, nowNanos)
+                    || fetchLodger(spared)
+                    || tables.sendNext(nowNanos)
+                    || staying.sendNext(nowNanos);
           }
         }
       } while (!sent && ahead.awaitingDisk() > awaitedDisk);
@@ -110,7 +117,7 @@ final class FetchAhead {
       }
     }
     fetchBehind(asked, waiting);
-    return !ahead.isEmpty() || !tables.isEmpty();
+    return !ahead.isEmpty() || !tables.isEmpty() || !staying.isEmpty();
   }
 
   /** Whether no page is on its way; one behind another counts from when that has arrived. */
@@ -121,13 +128,19 @@ final class FetchAhead {
         wishes.broughtIn(sent.residency());
       }
     }
-    if (!over.isEmpty() || ahead.isEmpty()) {
-      pacing.arrived(ahead.arrivedNanos());
+    if (!over.isEmpty() || (ahead.isEmpty() && staying.isEmpty())) {
+      pacing.arrived(arrivedNanos());
     }
     if (!over.isEmpty() && !ahead.isEmpty()) {
       pacing.sent(ahead.arrivedNanos());
     }
-    return ahead.isEmpty() && tables.isEmpty();
+    return ahead.isEmpty() && tables.isEmpty() && staying.isEmpty();
+  }
+
+  private long arrivedNanos() {
+    long page = ahead.arrivedNanos();
+    long stayed = staying.arrivedNanos();
+    return page - stayed > 0 ? page : stayed;
   }
 
   /** Sends for the first queued model's next page behind the one that is on its way. */

@@ -148,6 +148,7 @@ public final class MemoryDaemon implements AutoCloseable {
             pacing,
             pagesAhead,
             tablesAhead,
+            new StayingPages(device, memory, this::signal, nanoClock),
             nanoClock);
     this.fetchOnDemand =
         new FetchOnDemand(

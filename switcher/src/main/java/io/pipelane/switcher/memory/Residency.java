@@ -47,6 +47,7 @@ final class Residency {
 
   final List<Arrival> arrivals = new ArrayList<>();
   final List<Page> pages = new ArrayList<>();
+  final Stay stay = new Stay();
 
   /** Where the pages lie; null while another variant has the range. */
   @Nullable StructureRange mountedIn;

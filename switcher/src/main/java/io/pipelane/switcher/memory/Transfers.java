@@ -60,7 +60,7 @@ final class Transfers {
     @Nullable SwitchEvent event =
         TransferEvent.begun(new SwitchEvent(residency.model.version(), resident, missing));
     try {
-      long begin = resident + sendForWhatIsAtHand(residency, origin, claim, resident);
+      long begin = resident + showWhatIsAtHand(residency, origin, claim, resident);
       for (Group group : grouping.groups(residency.model.plan(), begin)) {
         bringIn(residency, origin, group, claim);
       }
@@ -92,14 +92,22 @@ final class Transfers {
     return bytes;
   }
 
-  /** What takes no time needs no groups; how many bytes that were. */
-  private long sendForWhatIsAtHand(Residency residency, Origin origin, Claim claim, long begin) {
+  /** Has what needs no copy be there, as far as that goes; how many bytes that were. */
+  private long showWhatIsAtHand(Residency residency, Origin origin, Claim claim, long begin) {
     long end = residency.model.plan().weightBytes();
     long bytes = claim.pages() == 0 ? copies.atHand(origin.upTo(end), begin, end - begin) : 0;
-    if (bytes > 0) {
-      send(residency, origin, begin, begin + bytes);
+    if (bytes <= 0) {
+      return 0;
     }
-    return bytes;
+    try {
+      memory.mapUpTo(residency, begin + bytes);
+      long shown = copies.show(origin.upTo(end), begin, residency.range().addresses, begin, bytes);
+      memory.counters.copies += shown > 0 ? 1 : 0;
+      return shown;
+    } catch (RuntimeException | Error e) {
+      fail(residency, begin, e);
+      throw e;
+    }
   }
 
   /** Goes through a group, of which pages that others have need no copy. */

@@ -334,6 +334,7 @@ final class WeightMemory {
         counters.offlinePagesEvicted += residency.holding.isOffline() ? 1 : 0;
       }
     } finally { // A lost device may fail.
+      residency.stay.keepOnly(residency.pages.size());
       holdings.setPages(residency.holding, residency.pages.size());
     }
   }

@@ -1,6 +1,7 @@
 package io.pipelane.switcher.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.value.Bandwidth;
@@ -14,10 +15,13 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,19 +36,23 @@ class ShownWeightsOnProcessorTest {
 
   @TempDir private Path folder;
 
+  private final AtomicLong nanos = new AtomicLong(Duration.ofDays(1).toNanos());
   private final CpuDevice device =
       CpuDevice.open(new ByteSize((long) ROOM * PAGE), new ByteSize(PAGE), Bandwidth.UNLIMITED);
   private final HostTier tier = HostTier.mapping(new ByteSize(4L * BYTES));
-  private final MemoryDaemon daemon =
-      new MemoryDaemon(
-          device,
-          (long) ROOM * PAGE,
-          tier,
-          new EqualBytesGrouping(8, PAGE / 4),
-          structure -> false,
-          SharedPagesTest.settings(true, false),
-          System::nanoTime);
+  private MemoryDaemon daemon = daemon(false);
   private final Random random = new Random(11);
+
+  private MemoryDaemon daemon(boolean zeroPages) {
+    return new MemoryDaemon(
+        device,
+        (long) ROOM * PAGE,
+        tier,
+        new EqualBytesGrouping(8, PAGE / 4),
+        structure -> false,
+        SharedPagesTest.settings(true, zeroPages),
+        nanos::get);
+  }
 
   @AfterEach
   void close() {
@@ -59,7 +67,10 @@ class ShownWeightsOnProcessorTest {
     Path file = Files.write(folder.resolve(name), weights);
     long[] segments = {PAGE + 1, PAGE / 2, BYTES - PAGE - 1 - PAGE / 2};
     ImportedModel of = FakeModels.variant(name, structure, segments);
-    ImportedModel model = new ImportedModel(of.version(), of.plan(), file, file);
+    return registered(new ImportedModel(of.version(), of.plan(), file, file));
+  }
+
+  private ImportedModel registered(ImportedModel model) {
     daemon.register(model);
     return model;
   }
@@ -82,7 +93,10 @@ class ShownWeightsOnProcessorTest {
     daemon.ledger().verify();
   }
 
+  /** Has a model's weights be copied once more, and waits until they can be shown. */
   private void awaitAtHand(ImportedModel model) {
+    daemon.evictions().evict(model.version(), 0);
+    run(model);
     try (WeightSource source = tier.open(model)) {
       while (device.copies().atHand(source, 0, BYTES) < BYTES) {
         Thread.onSpinWait();
@@ -109,6 +123,73 @@ class ShownWeightsOnProcessorTest {
   }
 
   @Test
+  void modelWhosePagesMustBeZeroed_comesInGroupsBehindThoseThatAreShown() throws IOException {
+    daemon.close();
+    daemon = daemon(true);
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    ImportedModel file = FakeModels.ofBytes("other", 3 * PAGE).ofTenant("other");
+    Path weights = Files.write(folder.resolve("other"), new byte[3 * PAGE]);
+    ImportedModel other =
+        registered(
+            new ImportedModel(file.version(), file.plan(), weights, weights).ofTenant("other"));
+    try (Lease lease = daemon.acquire(other.version())) {
+      lease.awaitAll();
+    }
+    daemon.evictions().evict(other.version(), 0);
+    long copies = daemon.counters().copies();
+
+    run(one); // Page by page three times the other's, and last one of its own.
+
+    assertEquals(copies + 3, daemon.counters().copies());
+  }
+
+  @Test
+  void modelThatStays_getsMemoryOfItsOwnAndIsShownAgainAfterItHasGone() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    run(one);
+    assertEquals(4, device.shownPages());
+
+    assertFalse(fetchAhead(), "it has just come");
+    assertEquals(4, device.shownPages());
+    later(1);
+    assertFalse(fetchAhead(), "it has not been seen to stay");
+    later(1);
+    for (int page = 3; page >= 0; page--) {
+      fetchAheadAndWait();
+      assertEquals(page, device.shownPages());
+    }
+    run(one);
+    assertFalse(fetchAhead());
+
+    daemon.evictions().evict(one.version(), 0);
+    long copies = daemon.counters().copies();
+    run(one);
+    assertEquals(copies + 1, daemon.counters().copies());
+    assertEquals(4, device.shownPages());
+  }
+
+  private void later(int seconds) {
+    nanos.addAndGet(Duration.ofSeconds(seconds).toNanos());
+  }
+
+  private boolean fetchAhead() {
+    return daemon.idleLink().fetchAhead(List.of());
+  }
+
+  private void fetchAheadAndWait() {
+    Semaphore over = new Semaphore(0);
+    daemon.idleLink().onFree(over::release);
+    boolean _ = fetchAhead(); // It may have come already.
+    over.acquireUninterruptibly();
+  }
+
+  @Test
   void manyModelsThatTakeEachOthersPages_areAlwaysTheirOwn() throws IOException {
     List<ImportedModel> models = new ArrayList<>();
     byte[] alike = drawn();
@@ -132,6 +213,8 @@ class ShownWeightsOnProcessorTest {
                     if (drawing.nextInt(4) == 0) {
                       daemon.evictions().evict(next.version(), drawing.nextInt(3) * (long) PAGE);
                     }
+                    later(1); // What has stayed for two of these is copied, as others take it.
+                    boolean _ = fetchAhead();
                   }
                   done.complete(null);
                 } catch (Throwable e) {
