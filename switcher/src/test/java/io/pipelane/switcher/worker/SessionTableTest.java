@@ -86,14 +86,14 @@ class SessionTableTest extends SessionsFixture {
     assertEquals(List.of(2, 1, 0), sessionsOfStructures());
     assertTrue(table.evictUnused(5 * MIB));
     assertEquals(List.of(1, 1, 0), sessionsOfStructures());
-    table.leave(ranges.removeFirst().structure());
+    table.leave(joined.removeFirst().structure());
     assertEquals(Set.of("first", "another"), Set.copyOf(closed));
     assertEquals(List.of(1, 0), sessionsOfStructures());
   }
 
   /** In the order in which the structures came. */
   private List<Integer> sessionsOfStructures() {
-    return ranges.stream()
+    return joined.stream()
         .map(
             range ->
                 table.overview().entries().stream()
