@@ -193,9 +193,10 @@ final class VersionLifecycle {
   }
 
   /** A version that is in service stays so when what would replace it is refused. */
-  private static Optional<StatusException> refuse(
+  private Optional<StatusException> refuse(
       CatalogModel model, ModelVersion version, StatusException cause) {
-    Level level = cause.status() == Status.CANCELLED ? Level.DEBUG : Level.WARNING;
+    boolean isNobodysFault = cause.status() == Status.CANCELLED || threads.isStopping();
+    Level level = isNobodysFault ? Level.DEBUG : Level.WARNING;
     String named = version + ": "; // The importer's words begin so.
     String message = String.valueOf(cause.getMessage());
     StatusException reason =
