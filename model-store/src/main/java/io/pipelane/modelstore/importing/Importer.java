@@ -52,7 +52,8 @@ public final class Importer {
   /**
    * The same where a device that imports may be lost.
    *
-   * @param settings asked at the beginning of each import
+   * @param settings asked for each import and again in its turn; only what is no part of its key
+   *     may have changed meanwhile, as which of several like devices imports
    * @param atOnce import processes at a time, 1 or more; what needs another one waits
    */
   public static Importer open(Path cacheFolder, Supplier<ImportSettings> settings, int atOnce)
@@ -93,7 +94,11 @@ public final class Importer {
               key,
               draft -> {
                 shapes.write(draft);
-                turns.take(() -> ImportProcess.run(modelFile, draft, settings));
+                turns.take(
+                    () -> { // Since then a device may be lost, and a file changed.
+                      checkUnchanged(modelFile, state, content);
+                      ImportProcess.run(modelFile, draft, settingsNow.get());
+                    });
                 checkUnchanged(modelFile, state, content);
               });
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));

@@ -128,7 +128,9 @@ final class CatalogLoads {
    * @throws StatusException why something is refused
    */
   void reload(String name) {
-    models.exclusively(name, model -> reload(model, name));
+    if (!threads.isStopping()) { // Else it need not wait for the model.
+      models.exclusively(name, model -> reload(model, name));
+    }
   }
 
   private void reload(CatalogModel model, String name) {

@@ -19,7 +19,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -41,7 +40,6 @@ final class CatalogModel {
   private final String name;
   private final Function<ModelVersion, List<String>> runNotes;
   private final Function<ModelVersion, Optional<String>> quarantine;
-  private final Consumer<ModelVersion> asked;
   private Optional<TritonConfig> standing = Optional.empty(); // guarded by operation
   private volatile Snapshot snapshot;
 
@@ -51,18 +49,15 @@ final class CatalogModel {
    * @param runNotes what there is to know of how a version in service runs at present
    * @param choice what its owner has chosen of its versions
    * @param quarantine why a version in service is not run at present, if it is not
-   * @param asked told of each version that somebody asks for while it is imported
    */
   CatalogModel(
       String name,
       VersionChoice choice,
       Function<ModelVersion, List<String>> runNotes,
-      Function<ModelVersion, Optional<String>> quarantine,
-      Consumer<ModelVersion> asked) {
+      Function<ModelVersion, Optional<String>> quarantine) {
     this.name = name;
     this.runNotes = runNotes;
     this.quarantine = quarantine;
-    this.asked = asked;
     this.snapshot = Snapshot.of("", new TreeMap<>(), choice);
   }
 
@@ -212,6 +207,20 @@ final class CatalogModel {
         : now.versions.keySet().stream().anyMatch(version -> wanted.equals(version.toString()));
   }
 
+  /** What whoever resolves a version waits for, if it is being imported; the highest first. */
+  List<ModelVersion> importing(String asked) {
+    Snapshot now = snapshot;
+    String wanted = asked.isEmpty() ? now.choice.standard() : asked;
+    Long labelled = now.choice.labels().get(wanted);
+    String version = labelled == null ? wanted : labelled.toString();
+    return now.versions.descendingMap().entrySet().stream()
+        .filter(entry -> entry.getValue() instanceof Importing)
+        .map(Map.Entry::getKey)
+        .filter(number -> version.isEmpty() || version.equals(number.toString()))
+        .map(number -> new ModelVersion(name, number))
+        .toList();
+  }
+
   private ServedModel resolve(Snapshot now, String asked) {
     Long labelled = now.choice.labels().get(asked);
     long version = labelled == null ? number(now, asked) : labelled;
@@ -225,11 +234,7 @@ final class CatalogModel {
           Status.NOT_FOUND,
           "model \"" + name + "\" has no version " + version + "; it has " + now.versions.keySet());
     }
-    ModelVersion identity = new ModelVersion(name, version);
-    if (entry instanceof Importing) {
-      this.asked.accept(identity);
-    }
-    throw unanswerable(identity.toString(), entry);
+    throw unanswerable(new ModelVersion(name, version).toString(), entry);
   }
 
   private long number(Snapshot now, String version) {
@@ -265,9 +270,6 @@ final class CatalogModel {
   }
 
   private StatusException unanswerable(Snapshot now) {
-    now.versions.descendingMap().entrySet().stream()
-        .filter(entry -> entry.getValue() instanceof Importing)
-        .forEach(entry -> asked.accept(new ModelVersion(name, entry.getKey())));
     return now.versions.values().stream()
         .filter(entry -> entry instanceof Importing)
         .findFirst()

@@ -95,7 +95,7 @@ final class CatalogThreads {
   }
 
   /** The same with an answer. */
-  <T> CompletableFuture<T> ask(Supplier<T> question) {
+  <T> CompletableFuture<T> answer(Supplier<T> question) {
     try {
       return CompletableFuture.supplyAsync(question, operations);
     } catch (RejectedExecutionException e) {

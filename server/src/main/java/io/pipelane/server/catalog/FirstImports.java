@@ -60,27 +60,27 @@ final class FirstImports {
    */
   List<CompletableFuture<Void>> begin() {
     long begun = nanoClock.getAsLong();
-    List<CompletableFuture<Void>> lookedAt =
-        all.stream().map(found -> threads.importKnown(() -> bringInUnlessNew(found))).toList();
-    CompletableFuture<ImportProgress> progress = allOf(lookedAt).handle((_, _) -> tellNew());
+    ImportProgress progress = new ImportProgress(begun);
+    List<CompletableFuture<Void>> looks = new ArrayList<>();
     List<CompletableFuture<Void>> imports = new ArrayList<>();
-    for (int i = 0; i < all.size(); i++) {
-      Registered found = all.get(i);
-      imports.add(
-          lookedAt
-              .get(i)
-              .handle((_, _) -> isAwaited(found)) // What cannot be looked at tells why as it comes.
-              .thenCompose(
-                  awaited ->
-                      awaited
-                          ? progress.thenCompose(told -> importNew(found, told))
-                          : CompletableFuture.completedFuture(null)));
+    for (Registered found : all) {
+      CompletableFuture<CompletableFuture<Void>> look =
+          threads
+              .importKnown(() -> bringInUnlessNew(found))
+              .handle((_, _) -> importIfNew(found, progress)); // What fails tells why as it comes.
+      looks.add(look.thenAccept(_ -> {}));
+      imports.add(look.thenCompose(last -> last));
     }
+    CompletableFuture<Void> _ = allOf(looks).thenRun(() -> tellNew(progress.count()));
     CompletableFuture<Void> _ = allOf(imports).thenRun(() -> tellEnd(begun));
     return imports;
   }
 
-  private CompletableFuture<Void> importNew(Registered found, ImportProgress progress) {
+  private CompletableFuture<Void> importIfNew(Registered found, ImportProgress progress) {
+    if (!isNow(found, Importing.class)) {
+      return CompletableFuture.completedFuture(null);
+    }
+    progress.add();
     return threads.importNew(
         found.version(),
         () -> {
@@ -92,11 +92,6 @@ final class FirstImports {
   /** Completes when all do. */
   static CompletableFuture<Void> allOf(List<CompletableFuture<Void>> all) {
     return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
-  }
-
-  /** Whether it still is as the scan has left it. */
-  private boolean isAwaited(Registered found) {
-    return isNow(found, Importing.class);
   }
 
   private boolean isNow(Registered found, Class<? extends VersionEntry> state) {
@@ -127,8 +122,7 @@ final class FirstImports {
   }
 
   /** Says how much there is to be imported, which may take long. */
-  private ImportProgress tellNew() {
-    int count = Math.toIntExact(all.stream().filter(this::isAwaited).count());
+  private void tellNew(int count) {
     if (count > 0 && !threads.isStopping()) {
       LOG.log(
           Level.INFO,
@@ -138,7 +132,6 @@ final class FirstImports {
           all.size(),
           threads.concurrency());
     }
-    return new ImportProgress(count, nanoClock.getAsLong());
   }
 
   private void tellEnd(long begun) {

@@ -2,9 +2,11 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.modelstore.ModelVersion;
 import java.util.ArrayDeque;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Queue;
 import java.util.SequencedMap;
+import java.util.Set;
 
 /**
  * The imports that wait for a thread, and which of them is next: changes that an owner has made,
@@ -20,6 +22,10 @@ final class ImportLine {
   private final Queue<Runnable> known = new ArrayDeque<>();
   private final Queue<Runnable> asked = new ArrayDeque<>();
   private final SequencedMap<ModelVersion, Runnable> others = new LinkedHashMap<>();
+
+  /** Asked for while not in line: they may come, and are no more than the catalogue has. */
+  private final Set<ModelVersion> askedAhead = new HashSet<>();
+
   private int changesInARow;
 
   /** Takes what has a model follow its folder. */
@@ -32,15 +38,21 @@ final class ImportLine {
     known.add(work);
   }
 
-  /** Takes the first import of a version that is not in line. */
+  /** Takes the first import of a version, which comes once. */
   synchronized void addNew(ModelVersion version, Runnable work) {
-    others.put(version, work);
+    if (askedAhead.remove(version)) {
+      asked.add(work);
+    } else if (others.putIfAbsent(version, work) != null) {
+      throw new IllegalStateException(version + " is in line already");
+    }
   }
 
-  /** Somebody waits for a version; one that does not wait for its first import stays as it is. */
+  /** Somebody waits for a version; one whose first import has begun stays as it is. */
   synchronized void ask(ModelVersion version) {
     Runnable work = others.remove(version);
-    if (work != null) {
+    if (work == null) {
+      askedAhead.add(version);
+    } else {
       asked.add(work);
     }
   }

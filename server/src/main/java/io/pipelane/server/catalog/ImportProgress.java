@@ -13,27 +13,37 @@ final class ImportProgress {
 
   private static final Duration SHOWN_IN_SECONDS = Duration.ofMinutes(2);
 
-  private final int total;
   private final long begunNanos;
   private long toldNanos;
+  private int total;
+  private boolean isCounted;
   private int done;
 
   /**
-   * Nothing is done.
+   * Nothing is found, nor done.
    *
-   * @param total versions to be imported, 1 or more
    * @param nanos the time now
    */
-  ImportProgress(int total, long nanos) {
-    this.total = total;
+  ImportProgress(long nanos) {
     this.begunNanos = nanos;
     this.toldNanos = nanos;
+  }
+
+  /** One more is to be imported. */
+  synchronized void add() {
+    total++;
+  }
+
+  /** All that are to be imported have been added; answers how many they are. */
+  synchronized int count() {
+    isCounted = true;
+    return total;
   }
 
   /** One more is imported, or refused; answers a line when it is time for one. */
   synchronized Optional<String> advance(long nanos) {
     done++;
-    if (done >= total || nanos - toldNanos < INTERVAL.toNanos()) {
+    if (!isCounted || done >= total || nanos - toldNanos < INTERVAL.toNanos()) {
       return Optional.empty();
     }
     toldNanos = nanos;

@@ -46,6 +46,14 @@ public interface ModelCatalog {
   ServedModel resolve(String name, String version);
 
   /**
+   * Somebody waits for what cannot be resolved as it is being imported: its first import goes
+   * before those of what nobody has asked for.
+   *
+   * @param version as for {@link #resolve}
+   */
+  default void want(String name, String version) {}
+
+  /**
    * Whether a version is known, be it in service or not.
    *
    * @param version as for {@link #resolve}; empty for any

@@ -91,8 +91,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.models =
         new CatalogModels(
             name ->
-                new CatalogModel(
-                    name, choices.of(name), devices::notes, devices::quarantine, threads::ask));
+                new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
     this.builds =
@@ -199,6 +198,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
+  public void want(String name, String version) {
+    models.find(name).map(model -> model.importing(version)).orElse(List.of()).forEach(threads::ask);
+  }
+
+  @Override
   public boolean knows(String name, String version) {
     return models.find(name).filter(model -> model.knows(version)).isPresent();
   }
@@ -237,7 +241,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public CompletableFuture<byte[]> options(String name) {
     return writer
         .map(from -> from.options(name))
-        .map(stored -> threads.ask(stored::read))
+        .map(stored -> threads.answer(stored::read))
         .orElseGet(() -> ModelCatalog.super.options(name));
   }
 

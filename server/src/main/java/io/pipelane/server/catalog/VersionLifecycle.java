@@ -204,7 +204,7 @@ final class VersionLifecycle {
     LOG.log(level, "{0} is refused: {1}", version, reason.getMessage());
     VersionEntry entry =
         model.versions().get(version.version()) instanceof Ready current
-            ? current.refusing(cause)
+            ? current.refusing(reason)
             : new Refused(reason);
     model.put(version.version(), entry);
     return Optional.of(cause);

@@ -168,7 +168,11 @@ public final class EnsembleCatalog implements ModelCatalog {
       throw new StatusException(
           Status.NOT_FOUND, "model \"" + step.model() + "\" is an ensemble itself");
     }
-    return models.resolve(step.model(), step.version().map(String::valueOf).orElse(""));
+    return models.resolve(step.model(), version(step));
+  }
+
+  private static String version(Step step) {
+    return step.version().map(String::valueOf).orElse("");
   }
 
   @Override
@@ -228,6 +232,16 @@ public final class EnsembleCatalog implements ModelCatalog {
           Status.NOT_FOUND, "ensemble \"%s\" has version 1 alone".formatted(name));
     }
     return plan(entered).served();
+  }
+
+  @Override
+  public void want(String name, String version) {
+    Entered entered = ensembles.get(name);
+    if (entered == null) {
+      models.want(name, version);
+    } else {
+      entered.ensemble.steps().forEach(step -> models.want(step.model(), version(step)));
+    }
   }
 
   @Override

@@ -38,13 +38,20 @@ public record Backend(
     SharedMemory sharedMemory) {
 
   /**
-   * The version that answers for a name.
+   * The version that answers for a name. One that is being imported is known to be waited for.
    *
    * @param version empty where the client gives none, which lets the catalogue pick
    * @throws StatusException as {@link ModelCatalog#resolve}
    */
   public ServedModel resolve(String name, String version) {
-    return catalog.resolve(name, version);
+    try {
+      return catalog.resolve(name, version);
+    } catch (StatusException e) {
+      if (e.status() == Status.UNAVAILABLE) {
+        catalog.want(name, version);
+      }
+      throw e;
+    }
   }
 
   /** The same; null where there is none that answers. */

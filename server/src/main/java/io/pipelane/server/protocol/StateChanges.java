@@ -15,7 +15,7 @@ import java.util.List;
 /**
  * The state as it is told to one listener: whole at first and whenever other models are listed than
  * before, otherwise with those models alone whose JSON text differs from the one told last. Keeps
- * eight bytes a model. For one event after another.
+ * eight bytes a model, and a buffer as long as the longest text. For one event after another.
  */
 public final class StateChanges {
   private final MessageDigest digest = Sha256.begin();

@@ -19,21 +19,19 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class CatalogModelTest {
   private Optional<String> quarantine = Optional.empty();
-  private final List<ModelVersion> asked = new ArrayList<>();
   private final CatalogModel model =
       new CatalogModel(
           "m",
           VersionChoice.NONE,
           version -> List.of("not captured: an input is read on the host"),
-          version -> quarantine,
-          asked::add);
+          version -> quarantine);
 
   private static VersionEntry ready(String importNote) {
     return ready(importNote, TritonConfig.NONE);
@@ -93,19 +91,19 @@ class CatalogModelTest {
   }
 
   @Test
-  void versionThatIsImported_isToldWhenSomebodyAsksForIt() {
+  void importing_areThoseThatWhoeverAsksWaitsFor() {
+    ModelVersion first = new ModelVersion("m", 1);
+    ModelVersion third = new ModelVersion("m", 3);
     model.put(1, new VersionEntry.Importing());
-    assertThrows(StatusException.class, () -> model.resolve("1"));
-    assertEquals(List.of(new ModelVersion("m", 1)), asked);
     model.put(3, new VersionEntry.Importing());
-    assertThrows(StatusException.class, () -> model.resolve(""));
-    assertEquals(
-        List.of(new ModelVersion("m", 1), new ModelVersion("m", 3), new ModelVersion("m", 1)),
-        asked);
-    assertThrows(StatusException.class, () -> model.resolve("2"));
+    assertEquals(List.of(third, first), model.importing(""));
+    assertEquals(List.of(first), model.importing("1"));
+    assertEquals(List.of(), model.importing("2"));
+    model.choose(new VersionChoice(Optional.empty(), Map.of("stable", 1L), "stable"));
+    assertEquals(List.of(first), model.importing(""));
+    assertEquals(List.of(first), model.importing("stable"));
     model.put(1, ready("verified"));
-    assertEquals(1, model.resolve("").version().version());
-    assertEquals(3, asked.size());
+    assertEquals(List.of(), model.importing("1"));
   }
 
   @Test

@@ -18,7 +18,7 @@ class CatalogModelsTest {
       new CatalogModels(
           name ->
               new CatalogModel(
-                  name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty(), _ -> {}));
+                  name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty()));
 
   private StatusException refusal(String version) {
     return assertThrows(StatusException.class, () -> models.resolve("m", version));

@@ -45,6 +45,13 @@ class ImportLineTest {
   }
 
   @Test
+  void askedBeforeItIsInLine_goesFirst() {
+    line.ask(version("b"));
+    List.of("a", "b").forEach(this::addNew);
+    assertEquals(List.of("b", "a"), takeAll(2));
+  }
+
+  @Test
   void changesWithoutEnd_leaveEveryFourthTurnToOthers() {
     List.of("a", "b").forEach(this::addNew);
     for (int i = 0; i < 8; i++) {

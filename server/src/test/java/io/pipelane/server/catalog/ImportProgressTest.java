@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ImportProgressTest {
@@ -13,7 +14,9 @@ class ImportProgressTest {
 
   @Test
   void lines_comeOnceAMinute_andSayWhatIsLeft() {
-    ImportProgress progress = new ImportProgress(300, seconds(7));
+    ImportProgress progress = new ImportProgress(seconds(7));
+    IntStream.range(0, 300).forEach(_ -> progress.add());
+    assertEquals(300, progress.count());
     assertEquals(Optional.empty(), progress.advance(seconds(66)));
     assertEquals(
         "2 of 300 versions are imported, in 60 s; the others will take about 149 minutes",
@@ -26,7 +29,20 @@ class ImportProgressTest {
 
   @Test
   void theLast_hasNoLine() {
-    ImportProgress progress = new ImportProgress(1, 0);
+    ImportProgress progress = new ImportProgress(0);
+    progress.add();
+    assertEquals(1, progress.count());
     assertEquals(Optional.empty(), progress.advance(seconds(600)));
+  }
+
+  @Test
+  void beforeAllAreCounted_thereIsNoLine() {
+    ImportProgress progress = new ImportProgress(0);
+    IntStream.range(0, 3).forEach(_ -> progress.add());
+    assertEquals(Optional.empty(), progress.advance(seconds(600)));
+    assertEquals(3, progress.count());
+    assertEquals(
+        "2 of 3 versions are imported, in 11 minutes; the others will take about 5 minutes",
+        progress.advance(seconds(660)).orElseThrow());
   }
 }
