@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
@@ -143,8 +144,8 @@ final class StandingFile implements AutoCloseable {
    * Puts parts one behind the other under reserved addresses, and zeros behind the file's end.
    *
    * @param address of whole parts
-   * @throws io.pipelane.config.StatusException when the system refuses; whatever lies at the
-   *     addresses is to be put back then
+   * @throws StatusException when the system refuses; whatever lies at the addresses is to be put
+   *     back then
    */
   void showAt(long address, int first, int count) {
     long length = lengthOf(first, count);
@@ -160,9 +161,13 @@ final class StandingFile implements AutoCloseable {
     }
   }
 
-  /** Takes a part's tables from addresses, which show it all the same. */
+  /** Takes a part's tables from addresses, which show it all the same; refused, they are lost. */
   void takeBack(long address, int part) {
-    boolean _ = moves.moveAt(placeOf(part), lengthOf(part, 1), address);
+    try {
+      boolean _ = moves.moveAt(placeOf(part), lengthOf(part, 1), address);
+    } catch (StatusException e) {
+      refuse(e);
+    }
   }
 
   /** Takes a part from under addresses, which are reserved and empty then. */

@@ -15,7 +15,15 @@ import org.junit.jupiter.api.Test;
 /** Weights in files whose page tables the system moves one part at a time, or not at all. */
 final class RefusedMovesTest {
   /** Moves so much at once, as where mappings of a file do not become one again. */
-  private record Moves(long most, boolean known) implements TableMoves {
+  private static final class Moves implements TableMoves {
+    private final boolean known;
+    private volatile long most;
+
+    Moves(long most, boolean known) {
+      this.most = most;
+      this.known = known;
+    }
+
     @Override
     public boolean moveAt(long address, long bytes, long shared) {
       if (bytes > most) {
@@ -74,6 +82,29 @@ final class RefusedMovesTest {
 
       copyTwice(range, source, content);
       assertEquals(0, device.copies().atHand(source, 0, BYTES));
+      assertEquals(0, device.shownPages());
+    }
+  }
+
+  @Nested
+  final class NoneFromSomeTimeOn extends ShownWeightsFixture {
+    NoneFromSomeTimeOn() {
+      super(new Moves(Long.MAX_VALUE, true));
+    }
+
+    @Test
+    void pagesThatAreShown_leaveAndHoldOtherWeights() throws IOException {
+      byte[] content = write("weights", 3);
+      MemorySource source = map("weights", arena);
+      AddressRange range = device.reserve(BYTES);
+      makeReady(range, source, content);
+      bringIn(range, source);
+      assertEquals(PAGES, device.shownPages());
+
+      ((Moves) moves).most = 0;
+      unmapPages(device, range);
+
+      copyTwice(range, source, content);
       assertEquals(0, device.shownPages());
     }
   }

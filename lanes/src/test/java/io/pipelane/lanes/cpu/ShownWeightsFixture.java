@@ -28,6 +28,7 @@ abstract class ShownWeightsFixture {
 
   @TempDir Path folder;
   final Arena arena = Arena.ofShared();
+  final TableMoves moves;
   final CpuDevice device;
 
   ShownWeightsFixture() {
@@ -35,6 +36,7 @@ abstract class ShownWeightsFixture {
   }
 
   ShownWeightsFixture(TableMoves moves) {
+    this.moves = moves;
     this.device = CpuDevice.open(new ByteSize(8L * PAGE), new ByteSize(PAGE), moves);
   }
 

@@ -30,8 +30,9 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for, then copies of hot models' tables, then pages that stay and show what
-   * lies elsewhere. Pages of the first two are not taken for each other. Where copies slow runs down all but the first are held back (Pacing),
-   * except for the wishes that say when, and whose time is nearly over.
+   * lies elsewhere. Pages of the first two are not taken for each other. Where copies slow runs
+   * down all but the first are held back (Pacing), except for the wishes that say when, and whose
+   * time is nearly over.
    */
   private final WeightMemory memory;
   private final PeerMemory peers;
