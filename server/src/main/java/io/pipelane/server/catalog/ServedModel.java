@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,15 +60,16 @@ public record ServedModel(
   /**
    * Checks a request's length.
    *
+   * @param bytes asked where the model has a limit of its own
    * @throws StatusException {@link Status#TOO_LARGE} when the model's own limit is less
    */
-  public void checkRequestSize(long bytes) {
+  public void checkRequestSize(LongSupplier bytes) {
     Optional<ByteSize> requestSize = options.limits().requestSize();
-    if (requestSize.isPresent() && bytes > requestSize.get().bytes()) {
+    if (requestSize.isPresent() && bytes.getAsLong() > requestSize.get().bytes()) {
       throw new StatusException(
           Status.TOO_LARGE,
           "the request of %d bytes is larger than limits.request-size of model %s, %d bytes"
-              .formatted(bytes, version, requestSize.get().bytes()));
+              .formatted(bytes.getAsLong(), version, requestSize.get().bytes()));
     }
   }
 

@@ -88,7 +88,7 @@ final class GrpcInferRun implements ResultHandler {
       IncomingMessage message, InferenceParts parts, CallOrigin origin, Receiver receiver) {
     GrpcInferRun run = new GrpcInferRun(parts, origin, receiver);
     try {
-      if (message.isLarge() || !isQuick(parts, parse(message, receiver))) {
+      if (message.isLarge() || namesRegion(parts, parse(message, receiver)) || !message.isQuick()) {
         run.onCodecs(() -> parse(message, receiver), message::close);
       } else {
         try {
@@ -101,12 +101,6 @@ final class GrpcInferRun implements ResultHandler {
       receiver.failed(e);
     }
     return run;
-  }
-
-  /** Whether decoding a message takes an event loop moments. */
-  private static boolean isQuick(InferenceParts parts, ModelInferRequest message) {
-    return message.getSerializedSize() <= CodecThreads.LARGEST_ON_LOOP
-        && !namesRegion(parts, message);
   }
 
   private static ModelInferRequest parse(IncomingMessage message, Receiver receiver) {
@@ -216,7 +210,7 @@ final class GrpcInferRun implements ResultHandler {
   private void submit(ModelInferRequest message, ServedModel model, RequestAccount opened) {
     account = opened;
     try {
-      model.checkRequestSize(message.getSerializedSize());
+      model.checkRequestSize(message::getSerializedSize);
       MessageCall decoded =
           InferMessageReader.read(
               model, message, parts.transfers(), parts.allocator(), parts.backend().sharedMemory());

@@ -27,8 +27,11 @@ final class IncomingMessage {
   /** What a model's name, its version and an id may take. */
   private static final int LONGEST_BEFORE_ID = 1 << 13;
 
+  private static final int UNKNOWN = -1;
+
   private final Marshaller<ModelInferRequest> parser;
   private final HeapRoom.Share room;
+  private final int length;
   private @Nullable InputStream unread;
   private @Nullable ModelInferRequest parsed;
   private @Nullable StatusException refusal;
@@ -44,7 +47,8 @@ final class IncomingMessage {
   IncomingMessage(InputStream stream, Marshaller<ModelInferRequest> parser, HeapRoom heap) {
     this.parser = parser;
     room = heap.share();
-    unread = later(stream);
+    length = length(stream);
+    unread = later(stream, length);
     if (unread == null) {
       read(stream);
     } else {
@@ -62,18 +66,22 @@ final class IncomingMessage {
     }
   }
 
+  private static int length(InputStream stream) {
+    try {
+      return stream instanceof KnownLength ? stream.available() : UNKNOWN;
+    } catch (IOException e) {
+      return UNKNOWN; // Told by who reads it.
+    }
+  }
+
   /** What is to be read later; null where all can be read at once. */
-  private static @Nullable InputStream later(InputStream stream) {
-    if (!(stream instanceof KnownLength)) {
+  private static @Nullable InputStream later(InputStream stream, int length) {
+    if (length == UNKNOWN) {
       return LazyGzip.detached(stream);
     }
-    try {
-      return stream instanceof Detachable bytes && stream.available() > CodecThreads.LARGEST_ON_LOOP
-          ? bytes.detach()
-          : null;
-    } catch (IOException e) {
-      return null; // Told by who reads it.
-    }
+    return length > CodecThreads.LARGEST_ON_LOOP && stream instanceof Detachable bytes
+        ? bytes.detach()
+        : null;
   }
 
   /**
@@ -143,6 +151,12 @@ final class IncomingMessage {
   /** Whether parsing it would hold an event loop for too long. */
   boolean isLarge() {
     return unread != null;
+  }
+
+  /** Whether decoding what it says takes an event loop moments; throws what {@link #parse} does. */
+  boolean isQuick() {
+    int size = length == UNKNOWN ? parse().getSerializedSize() : length;
+    return size <= CodecThreads.LARGEST_ON_LOOP;
   }
 
   /**

@@ -74,7 +74,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       } else {
         IncomingMessage received = message;
         message = null;
-        begin(received, CallOrigin.ofCall(GrpcAccess.caller(), parts));
+        beginBehindReads(received, CallOrigin.ofCall(GrpcAccess.caller(), parts));
       }
     }
 
@@ -91,7 +91,23 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       }
     }
 
+    /**
+     * Begins once the event loop has read what has come on all connections. No answer leaves before
+     * that, and what reads, what runs and what answers each finds its code in the caches.
+     */
+    private void beginBehindReads(IncomingMessage received, CallOrigin origin) {
+      try {
+        parts.loop().execute(() -> begin(received, origin));
+      } catch (RejectedExecutionException e) {
+        received.close(); // The loop has ended, and the call with it.
+      }
+    }
+
     private void begin(IncomingMessage received, CallOrigin origin) {
+      if (call.isCancelled()) {
+        received.close();
+        return;
+      }
       if (forwarding == null) {
         runHere(received, origin);
       } else if (received.isLarge()) {

@@ -47,6 +47,7 @@ final class InferMessageReader {
 
   private final ServedModel model;
   private final ModelInferRequest message;
+  private final Map<String, InferParameter> parameters;
   private final TransferBuffers transfers;
   private final ByteBufAllocator allocator;
   private final SharedMemory sharedMemory;
@@ -61,6 +62,7 @@ final class InferMessageReader {
       SharedMemory sharedMemory) {
     this.model = model;
     this.message = message;
+    this.parameters = message.getParametersMap();
     this.transfers = transfers;
     this.allocator = allocator;
     this.sharedMemory = sharedMemory;
@@ -101,8 +103,8 @@ final class InferMessageReader {
           "id has %d characters, the limit is %d"
               .formatted(message.getId().length(), MAXIMUM_ID_LENGTH));
     }
-    checkParameters("the request", message.getParametersMap());
-    RegionParameters.refuseIn("the request", message.getParametersMap());
+    checkParameters("the request", parameters);
+    RegionParameters.refuseIn("the request", parameters);
     boolean raw = message.getRawInputContentsCount() > 0;
     int sent = 0;
     for (InferInputTensor input : message.getInputsList()) {
@@ -128,8 +130,7 @@ final class InferMessageReader {
 
   /** The class that the parameter {@code priority} says; null where it is left to the model. */
   private @Nullable Priority priority() {
-    InferParameter priority =
-        message.getParametersOrDefault("priority", InferParameter.getDefaultInstance());
+    InferParameter priority = parameter("priority");
     return switch (priority.getParameterChoiceCase()) {
       case PARAMETERCHOICE_NOT_SET -> null;
       case INT64_PARAM -> RequestPriority.of(Long.toString(priority.getInt64Param()));
@@ -141,8 +142,7 @@ final class InferMessageReader {
 
   /** Which step of a sequence it is, as the parameters say; 0 is no sequence. */
   private Optional<SequenceStep> sequence() {
-    InferParameter id =
-        message.getParametersOrDefault("sequence_id", InferParameter.getDefaultInstance());
+    InferParameter id = parameter("sequence_id");
     String text =
         switch (id.getParameterChoiceCase()) {
           case PARAMETERCHOICE_NOT_SET -> "";
@@ -163,9 +163,13 @@ final class InferMessageReader {
         : Optional.of(new SequenceStep(text, starts, ends));
   }
 
+  /** What the request says of a parameter; empty where it says nothing. */
+  private InferParameter parameter(String name) {
+    return parameters.getOrDefault(name, InferParameter.getDefaultInstance());
+  }
+
   private boolean isSet(String parameter) {
-    InferParameter flag =
-        message.getParametersOrDefault(parameter, InferParameter.getDefaultInstance());
+    InferParameter flag = parameter(parameter);
     return switch (flag.getParameterChoiceCase()) {
       case PARAMETERCHOICE_NOT_SET -> false;
       case BOOL_PARAM -> flag.getBoolParam();
@@ -175,8 +179,7 @@ final class InferMessageReader {
 
   /** How long the caller waits, as the parameter {@code timeout} says; 0 where it does not. */
   private long timeoutMicros() {
-    InferParameter timeout =
-        message.getParametersOrDefault("timeout", InferParameter.getDefaultInstance());
+    InferParameter timeout = parameter("timeout");
     long micros =
         switch (timeout.getParameterChoiceCase()) {
           case PARAMETERCHOICE_NOT_SET -> 0;
@@ -224,9 +227,9 @@ final class InferMessageReader {
       if (tensors[declaration] != null) {
         throw invalid("input \"" + input.getName() + "\" stands there twice");
       }
-      boolean shared = RegionParameters.areIn(input.getParametersMap());
-      tensors[declaration] = readInput(input, model.inputs().get(declaration), raw, sent);
-      sent += shared ? 0 : 1;
+      Map<String, InferParameter> ofInput = input.getParametersMap();
+      tensors[declaration] = readInput(input, ofInput, model.inputs().get(declaration), raw, sent);
+      sent += RegionParameters.areIn(ofInput) ? 0 : 1;
     }
     for (int i = 0; i < tensors.length; i++) {
       if (tensors[i] == null) {
@@ -238,12 +241,17 @@ final class InferMessageReader {
     return List.of(tensors);
   }
 
-  private InputTensor readInput(InferInputTensor input, TensorSpec spec, boolean raw, int index) {
+  private InputTensor readInput(
+      InferInputTensor input,
+      Map<String, InferParameter> ofInput,
+      TensorSpec spec,
+      boolean raw,
+      int index) {
     String label = "input \"" + spec.name() + '"';
-    checkParameters(label, input.getParametersMap());
+    checkParameters(label, ofInput);
     Shape shape = shape(input, label);
     TensorShapes.check(model, spec, type(input, label), shape);
-    RegionPart region = RegionParameters.of(label, input.getParametersMap());
+    RegionPart region = RegionParameters.of(label, ofInput);
     if (region != null && input.hasContents()) {
       throw invalid(label + " has both contents and a shared_memory_region; leave one out");
     }
@@ -349,15 +357,11 @@ final class InferMessageReader {
 
   /** Refuses what would change the answer's meaning and is not served; others are the user's. */
   private static void checkParameters(String owner, Map<String, InferParameter> parameters) {
-    for (String name : parameters.keySet()) {
-      if (name.equals("classification")) {
-        throw new StatusException(
-            Status.UNIMPLEMENTED,
-            owner
-                + ": parameter \""
-                + name
-                + "\" is not served; leave it out and send or take the data itself");
-      }
+    if (parameters.containsKey("classification")) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          owner
+              + ": parameter \"classification\" is not served; leave it out and send or take the data itself");
     }
   }
 

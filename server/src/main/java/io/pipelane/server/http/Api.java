@@ -118,11 +118,21 @@ final class Api {
   /** Answers from a whole body as it came, which it takes over. */
   private void answerHere(Exchange exchange, Route route, ByteBuf body) {
     Compression compression = exchange.compression();
-    if (compression == null) {
-      answer(exchange, route, body);
-    } else {
+    if (compression != null) {
       decompress(exchange, route, compression, body);
+    } else if (route instanceof Route.Infer) {
+      inferBehindReads(exchange, route, body);
+    } else {
+      answer(exchange, route, body);
     }
+  }
+
+  /**
+   * Begins an inference once the event loop has read what has come on all connections. What reads
+   * and what runs each finds its code in the processor's caches then.
+   */
+  private void inferBehindReads(Exchange exchange, Route route, ByteBuf body) {
+    LaterAnswer.onLoop(exchange, () -> answer(exchange, route, body), body::release);
   }
 
   AccessControl access() {

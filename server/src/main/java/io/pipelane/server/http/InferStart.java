@@ -74,7 +74,7 @@ final class InferStart implements Backend.Answer {
   @Override
   public void begin(ServedModel model, RequestAccount account) {
     try {
-      model.checkRequestSize(body.readableBytes());
+      model.checkRequestSize(body::readableBytes);
       int jsonLength = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
       if (takesLong(model, jsonLength) || namesRegion(jsonLength)) {
         decodeElsewhere(model, account, jsonLength);

@@ -219,7 +219,7 @@ final class JobItem {
               "the item's line is longer than %d bytes (server.max-request-size)"
                   .formatted(item.text().length));
         }
-        model.checkRequestSize(item.text().length);
+        model.checkRequestSize(() -> item.text().length);
         JsonInference read = JsonInference.read(model, item.text());
         inference = read;
         InferenceRequest request = read.request();

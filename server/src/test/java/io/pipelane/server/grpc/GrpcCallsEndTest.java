@@ -17,7 +17,12 @@ import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.net.Http2Frames;
+import io.pipelane.switcher.InferenceService;
+import java.net.Socket;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -106,6 +111,42 @@ class GrpcCallsEndTest extends GrpcServerFixture {
       }
       service.pending.getFirst().complete();
     }
+  }
+
+  @Test
+  void callWithdrawnRightBehindItsMessage_leavesNoRequest() throws Exception {
+    EchoService echo = EchoService.holding();
+    CountDownLatch last = new CountDownLatch(1);
+    InferenceService service =
+        (request, handler) -> {
+          InferenceService.Ticket ticket = echo.submit(request, handler);
+          if (request.inputs().getFirst().shape().dimension(0) == 2) {
+            last.countDown();
+          }
+          return ticket;
+        };
+    List<byte[]> frames = new ArrayList<>(List.of(Http2Frames.preface(), Http2Frames.settings()));
+    frames.addAll(modelInfer(1, raw("echo", 1, 2, 3, 4)));
+    frames.add(Http2Frames.reset(1));
+    frames.addAll(modelInfer(3, raw("echo", 1, 2, 3, 4, 5, 6, 7, 8)));
+    try (GrpcConversation conversation = new GrpcConversation(service);
+        Socket client =
+            new Socket(
+                conversation.server.address().getAddress(),
+                conversation.server.address().getPort())) {
+      client.getOutputStream().write(Http2Frames.joined(frames));
+      last.await();
+      for (EchoService.Pending earlier : echo.pending.subList(0, echo.pending.size() - 1)) {
+        while (!earlier.isCancelled()) {
+          Thread.onSpinWait(); // It was begun before its withdrawal came.
+        }
+      }
+      echo.pending.forEach(EchoService.Pending::complete);
+    }
+  }
+
+  private static List<byte[]> modelInfer(int stream, ModelInferRequest request) {
+    return GrpcFramesFuzzTest.call(stream, "ModelInfer", GrpcFramesFuzzTest.message(request));
   }
 
   @Test

@@ -7,6 +7,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersDecoder;
+import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ServerLiveRequest;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.server.net.Damage;
@@ -33,9 +34,13 @@ class GrpcFramesFuzzTest {
 
   private static final String UNKNOWN = "2";
 
-  /** A message behind its flag and length. */
   static byte[] message() {
-    byte[] message = Inferences.raw("echo", 1, 2, 3, 4).toByteArray();
+    return message(Inferences.raw("echo", 1, 2, 3, 4));
+  }
+
+  /** A message behind its flag and length. */
+  static byte[] message(ModelInferRequest request) {
+    byte[] message = request.toByteArray();
     return ByteBuffer.allocate(PREFIX + message.length)
         .put((byte) 0)
         .putInt(message.length)
