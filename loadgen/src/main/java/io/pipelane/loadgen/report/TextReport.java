@@ -64,7 +64,9 @@ public final class TextReport {
       shown.forEach(model -> printModel(table, model.model(), model));
       int others = report.models().size() - shown.size();
       if (others > 0) {
-        print("and %d others, asked no more than these; files of --json and --html have them all%n", others);
+        print(
+            "and %d others, asked no more than these; files of --json and --html have them all%n",
+            others);
       }
     }
     members.forEach(model -> printModel(table, "[" + model.model() + "]", model));

@@ -64,29 +64,36 @@ final class FirstImports {
     List<CompletableFuture<Void>> looks = new ArrayList<>();
     List<CompletableFuture<Void>> imports = new ArrayList<>();
     for (Registered found : all) {
-      CompletableFuture<CompletableFuture<Void>> look =
+      CompletableFuture<Boolean> look =
           threads
               .importKnown(() -> bringInUnlessNew(found))
-              .handle((_, _) -> importIfNew(found, progress)); // What fails tells why as it comes.
+              .handle((_, _) -> isStillNew(found, progress)); // What failed, its import tells.
       looks.add(look.thenAccept(_ -> {}));
-      imports.add(look.thenCompose(last -> last));
+      imports.add(
+          look.thenCompose(
+              isNew ->
+                  isNew ? importNew(found, progress) : CompletableFuture.completedFuture(null)));
     }
     CompletableFuture<Void> _ = allOf(looks).thenRun(() -> tellNew(progress.count()));
     CompletableFuture<Void> _ = allOf(imports).thenRun(() -> tellEnd(begun));
     return imports;
   }
 
-  private CompletableFuture<Void> importIfNew(Registered found, ImportProgress progress) {
-    if (!isNow(found, Importing.class)) {
-      return CompletableFuture.completedFuture(null);
-    }
-    progress.add();
+  private CompletableFuture<Void> importNew(Registered found, ImportProgress progress) {
     return threads.importNew(
         found.version(),
         () -> {
           bringIn(found);
           progress.advance(nanoClock.getAsLong()).ifPresent(line -> LOG.log(Level.INFO, line));
         });
+  }
+
+  private boolean isStillNew(Registered found, ImportProgress progress) {
+    boolean isNew = isNow(found, Importing.class);
+    if (isNew) {
+      progress.add();
+    }
+    return isNew;
   }
 
   /** Completes when all do. */

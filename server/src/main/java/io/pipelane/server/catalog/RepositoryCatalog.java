@@ -90,8 +90,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.threads = new CatalogThreads(concurrency);
     this.models =
         new CatalogModels(
-            name ->
-                new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
+            name -> new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
     this.builds =
@@ -199,7 +198,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public void want(String name, String version) {
-    models.find(name).map(model -> model.importing(version)).orElse(List.of()).forEach(threads::ask);
+    models
+        .find(name)
+        .map(model -> model.importing(version))
+        .orElse(List.of())
+        .forEach(threads::ask);
   }
 
   @Override

@@ -99,7 +99,7 @@ class CatalogModelTest {
     assertEquals(List.of(third, first), model.importing(""));
     assertEquals(List.of(first), model.importing("1"));
     assertEquals(List.of(), model.importing("2"));
-    model.choose(new VersionChoice(Optional.empty(), Map.of("stable", 1L), "stable"));
+    model.choose(new VersionChoice(Optional.empty(), "stable", Map.of("stable", 1L)));
     assertEquals(List.of(first), model.importing(""));
     assertEquals(List.of(first), model.importing("stable"));
     model.put(1, ready("verified"));

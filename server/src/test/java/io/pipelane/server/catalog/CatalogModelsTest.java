@@ -17,8 +17,7 @@ class CatalogModelsTest {
   private final CatalogModels models =
       new CatalogModels(
           name ->
-              new CatalogModel(
-                  name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty()));
+              new CatalogModel(name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty()));
 
   private StatusException refusal(String version) {
     return assertThrows(StatusException.class, () -> models.resolve("m", version));

@@ -42,7 +42,7 @@ class ImportProgressTest {
     assertEquals(Optional.empty(), progress.advance(seconds(600)));
     assertEquals(3, progress.count());
     assertEquals(
-        "2 of 3 versions are imported, in 11 minutes; the others will take about 5 minutes",
-        progress.advance(seconds(660)).orElseThrow());
+        "2 of 3 versions are imported, in 10 minutes; the others will take about 5 minutes",
+        progress.advance(seconds(600)).orElseThrow());
   }
 }
