@@ -97,9 +97,19 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
      */
     private void beginBehindReads(IncomingMessage received, CallOrigin origin) {
       try {
-        parts.loop().execute(() -> begin(received, origin));
+        parts.loop().execute(() -> beginOrFail(received, origin));
       } catch (RejectedExecutionException e) {
         received.close(); // The loop has ended, and the call with it.
+      }
+    }
+
+    /** Nothing but this would end the call after an error that nobody has foreseen. */
+    private void beginOrFail(IncomingMessage received, CallOrigin origin) {
+      try {
+        begin(received, origin);
+      } catch (RuntimeException | Error e) {
+        received.close();
+        failed(GrpcInferRun.internal(e));
       }
     }
 

@@ -88,7 +88,10 @@ final class Api {
     this.sharedMemory = new SharedMemoryApi(backend.sharedMemory(), codecs);
   }
 
-  /** Answers a request whose body has come, now or later; on the exchange's event loop. */
+  /**
+   * Answers a request whose body has come, once its event loop has read what has come on all
+   * connections, or later; on that loop.
+   */
   void handle(Exchange exchange, Route route) {
     if (route instanceof Route.Live) {
       answer(exchange, Answers::live);
@@ -104,6 +107,17 @@ final class Api {
       exchange.answer(e);
       return;
     }
+    LaterAnswer.onLoop(exchange, () -> answerOrForward(exchange, route), () -> {});
+  }
+
+  /**
+   * Behind the reads, so that what reads and what runs each finds its code in the processor's
+   * caches, and so that this host's load counts the requests before this one.
+   */
+  private void answerOrForward(Exchange exchange, Route route) {
+    if (exchange.hasNoClient()) {
+      return; // What it holds goes as the connection is found to be closed.
+    }
     Hosts others = hosts;
     if (others != null) {
       exchange.setWaited(others.waitedNanos(exchange.headers(), exchange.peer()));
@@ -118,21 +132,11 @@ final class Api {
   /** Answers from a whole body as it came, which it takes over. */
   private void answerHere(Exchange exchange, Route route, ByteBuf body) {
     Compression compression = exchange.compression();
-    if (compression != null) {
-      decompress(exchange, route, compression, body);
-    } else if (route instanceof Route.Infer) {
-      inferBehindReads(exchange, route, body);
-    } else {
+    if (compression == null) {
       answer(exchange, route, body);
+    } else {
+      decompress(exchange, route, compression, body);
     }
-  }
-
-  /**
-   * Begins an inference once the event loop has read what has come on all connections. What reads
-   * and what runs each finds its code in the processor's caches then.
-   */
-  private void inferBehindReads(Exchange exchange, Route route, ByteBuf body) {
-    LaterAnswer.onLoop(exchange, () -> answer(exchange, route, body), body::release);
   }
 
   AccessControl access() {

@@ -213,6 +213,16 @@ final class Exchange {
     whenAbandoned = action;
   }
 
+  /** Closes the connection on a fault that leaves no answer to give; on the event loop. */
+  void failed(Throwable fault) {
+    connection.failed(fault);
+  }
+
+  /** Whether nobody can be answered; on the event loop, which may not have told yet. */
+  boolean hasNoClient() {
+    return abandoned || !connection.isOpen();
+  }
+
   /** Whether the client has gone; for any thread. */
   boolean isAbandoned() {
     return abandoned;

@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.AttributeKey;
 import io.netty.util.ReferenceCountUtil;
@@ -325,12 +326,20 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
     }
     offerContinue();
     updateReading();
-    if (!inRead && exchanges.isEmpty()) {
+    if (inRead) {
+      return;
+    }
+    if (exchanges.isEmpty() && !isStream()) {
       flushIfOwed();
-    } else if (!inRead && flushOwed && !flushQueued) {
+    } else if (flushOwed && !flushQueued) {
       flushQueued = true;
       loop().execute(this::flushQueued);
     }
+  }
+
+  /** Whether others answer on the same connection, and may have to say something right behind. */
+  private boolean isStream() {
+    return context().channel() instanceof Http2StreamChannel;
   }
 
   private void write(Exchange exchange, Response response) {
@@ -426,6 +435,15 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
           Response.error(
               HttpResponseStatus.REQUEST_TIMEOUT, allocator(), "the request's body did not come"));
     }
+  }
+
+  boolean isOpen() {
+    return context().channel().isActive();
+  }
+
+  /** Closes it on a fault that nobody else has met. */
+  void failed(Throwable fault) {
+    exceptionCaught(context(), fault);
   }
 
   @Override

@@ -15,15 +15,24 @@ final class LaterAnswer {
   private LaterAnswer() {}
 
   /**
-   * Goes back to an exchange's event loop.
+   * Does something on an exchange's event loop, behind what the loop is doing. Whatever that throws
+   * closes the connection, as nothing else would answer.
    *
    * @param giveUp done instead, here, where the loop takes nothing any more
    */
   static void onLoop(Exchange exchange, Runnable action, Runnable giveUp) {
     try {
-      exchange.loop().execute(action);
+      exchange.loop().execute(() -> run(exchange, action));
     } catch (RejectedExecutionException e) {
       giveUp.run();
+    }
+  }
+
+  private static void run(Exchange exchange, Runnable action) {
+    try {
+      action.run();
+    } catch (RuntimeException | Error e) {
+      exchange.failed(e);
     }
   }
 

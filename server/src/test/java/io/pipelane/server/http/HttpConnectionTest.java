@@ -5,11 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.pipelane.config.StatusException;
+import io.pipelane.switcher.InferenceService;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class HttpConnectionTest {
@@ -62,6 +68,45 @@ class HttpConnectionTest {
         assertTrue(replies.get(i).text().contains("\"id\":\"" + i + "\""), replies.get(i).text());
       }
       assertEquals("{\"live\":true}", replies.get(3).text());
+    }
+  }
+
+  @Test
+  void requestsReadTogether_beginBehindThat() {
+    EchoService service = EchoService.inline();
+    List<Integer> underWay = new ArrayList<>();
+    AtomicReference<Conversation> asked = new AtomicReference<>();
+    InferenceService watched =
+        (request, handler) -> {
+          underWay.add(asked.get().activity.running());
+          return service.submit(request, handler);
+        };
+    try (Conversation conversation = new Conversation(FakeCatalog.usual(), watched)) {
+      asked.set(conversation);
+      conversation.send(Requests.concatenate(echo("0"), echo("1")));
+      assertEquals(List.of(2, 1), underWay);
+      assertEquals(2, conversation.replies().size());
+    }
+  }
+
+  @Test
+  void clientGoesAwayRightBehindItsRequest_nothingIsRun() {
+    EchoService service = EchoService.holding();
+    try (Conversation conversation = new Conversation(FakeCatalog.usual(), service)) {
+      conversation
+          .channel
+          .pipeline()
+          .addFirst(
+              new ChannelInboundHandlerAdapter() {
+                @Override
+                public void channelReadComplete(ChannelHandlerContext context) {
+                  ChannelFuture _ = context.close();
+                }
+              });
+      conversation.send(echo("0"));
+      assertEquals(List.of(), service.pending);
+      assertEquals(0, conversation.bytesHeld());
+      assertEquals(0, conversation.activity.running());
     }
   }
 
