@@ -35,9 +35,14 @@ final class CpuAddressRange implements AddressRange {
    * A page may show a part of a file instead of memory of its own (the pool knows). `shows` says
    * which slots have the file under them, as that is how they are unmapped. A copy shows only in
    * pages that nothing has been put into and no copy is on its way to, so `show` never meets
-   * `prepare` half done. A slot is put back to its page's own memory by `own` alone, on the copy
-   * thread, in one system call, so that whoever reads there reads the same before and after. The
-   * page has its own content first, then all slots that show the file are put back.
+   * `prepare` half done. A slot is put back to its page's own memory by `owned` alone. Two calls
+   * move the tables, first the file's away and then the memory's there; whoever reads between them
+   * faults the file in, so he reads the same all along. The page has its own content first, then
+   * the slots of all ranges that show the file are put back.
+   *
+   * Where the system refuses to have a page that shows a file do so under a slot as well, what lay
+   * there may be gone. The slot is reserved again and unprepared, the page is given memory of its
+   * own without the monitor, as other ranges are told, and then it is put there.
    *
    * The window shows a second mapping, somebody else's, of the same pages of the page cache. So
    * addresses stay while files change, and nothing is in memory twice. Such a file must not get
@@ -49,6 +54,7 @@ final class CpuAddressRange implements AddressRange {
   private final long pageBytes;
   private final Reservation reservation;
   private final @Nullable PublishedSlots published;
+  private final Consumer<Page> owning;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
   private final long windowBytes;
@@ -63,18 +69,22 @@ final class CpuAddressRange implements AddressRange {
    * Reserves a range.
    *
    * @param published where workers look up what lies under the slots; null maps the pages here
+   * @param owning has a page that shows something hold a copy of it, wherever it is mapped, before
+   *     it returns; called without this object's monitor
    */
   CpuAddressRange(
       CpuPagePool pages,
       int slots,
       long windowBytes,
       @Nullable PublishedSlots published,
+      Consumer<Page> owning,
       Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
     this.windowBytes = windowBytes;
     this.reservation = Reservation.of(slots * pageBytes + LibC.wholePages(windowBytes), pageBytes);
     this.published = published;
+    this.owning = owning;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
     this.shows = new @Nullable Shown[slots];
@@ -146,9 +156,15 @@ final class CpuAddressRange implements AddressRange {
   private void own(int slot) {
     Page page = pageUnder(slot);
     if (pages.shownBy(page) != null) {
-      pages.own(page);
+      owning.accept(page);
+    }
+    if (showsFile(slot)) { // Whoever has owned it meanwhile has not come to this range.
       owned(page);
     }
+  }
+
+  private synchronized boolean showsFile(int slot) {
+    return shows[slot] != null;
   }
 
   /** Has a page that shows nothing any more be seen so; whoever reads meanwhile reads the same. */
@@ -235,14 +251,8 @@ final class CpuAddressRange implements AddressRange {
 
   /** Puts a file under slots; false where the system refuses, when there is nothing under them. */
   private boolean show(StandingFile file, int first, int count, int shift) {
-    if (!scratch) {
-      try {
-        file.showAt(addressOf(first), first + shift, count);
-      } catch (StatusException e) {
-        LibC.mapNothingAt(addressOf(first), count * pageBytes);
-        file.refuse(e);
-        return false;
-      }
+    if (!scratch && !showAt(file, first, count, shift)) {
+      return false;
     }
     for (int slot = first; slot < first + count; slot++) {
       Shown part = new Shown(file, slot + shift);
@@ -253,14 +263,28 @@ final class CpuAddressRange implements AddressRange {
     return true;
   }
 
+  private boolean showAt(StandingFile file, int first, int count, int shift) {
+    try {
+      file.showAt(addressOf(first), first + shift, count);
+      return true;
+    } catch (StatusException e) {
+      LibC.mapNothingAt(addressOf(first), count * pageBytes);
+      file.refuse(e);
+      return false;
+    }
+  }
+
+  /** Puts a page under its slot, which is unprepared where the system refuses. */
   private void mapAt(int slot, Page page) {
     Shown part = pages.shownBy(page);
-    setShown(slot, part);
+    boolean lies = true;
     if (part == null) {
       pages.mapAt(addressOf(slot), page);
     } else {
-      part.file().showAt(addressOf(slot), part.part(), 1);
+      lies = showAt(part.file(), slot, 1, part.part() - slot);
     }
+    setShown(slot, lies ? part : null);
+    unprepared.set(slot, !lies);
   }
 
   private void unmapAt(int slot, Page page) {
@@ -278,6 +302,13 @@ final class CpuAddressRange implements AddressRange {
   }
 
   private void prepare(int slot) {
+    for (@Nullable Page refused = put(slot); refused != null; refused = put(slot)) {
+      owning.accept(refused);
+    }
+  }
+
+  /** Answers a page that the system refuses to have there as long as it shows a file. */
+  private @Nullable Page put(int slot) {
     @Nullable Page page;
     boolean zeroed;
     synchronized (this) {
@@ -285,7 +316,7 @@ final class CpuAddressRange implements AddressRange {
       zeroed = unzeroed.get(slot);
     }
     if (page == null) {
-      return; // It has been taken away meanwhile.
+      return null; // It has been taken away meanwhile.
     }
     if (zeroed) {
       pages.showNothing(page);
@@ -297,13 +328,16 @@ final class CpuAddressRange implements AddressRange {
       pages.content(page).fill((byte) 0);
     }
     synchronized (this) {
-      if (page.equals(slots.at(slot)) && unprepared.get(slot)) {
-        if (published == null && !scratch) {
-          mapAt(slot, page);
-        }
-        unprepared.clear(slot);
-        unzeroed.clear(slot);
+      if (!page.equals(slots.at(slot)) || !unprepared.get(slot)) {
+        return null;
       }
+      if (published == null && !scratch) {
+        mapAt(slot, page);
+      } else {
+        unprepared.clear(slot);
+      }
+      unzeroed.clear(slot);
+      return unprepared.get(slot) ? page : null;
     }
   }
 
@@ -381,10 +415,18 @@ final class CpuAddressRange implements AddressRange {
     return this::endScratch;
   }
 
-  private synchronized void endScratch() {
-    LibC.mapNothingAt(reservation.address(), byteSize());
-    scratch = false;
-    eachPreparedPage(this::mapAt);
+  private void endScratch() {
+    int refused;
+    synchronized (this) {
+      LibC.mapNothingAt(reservation.address(), byteSize());
+      scratch = false;
+      int before = unprepared.cardinality();
+      eachPreparedPage(this::mapAt);
+      refused = unprepared.cardinality() - before;
+    }
+    if (refused > 0) {
+      prepare(0, slots.count());
+    }
   }
 
   private void eachPreparedPage(PageWork work) {

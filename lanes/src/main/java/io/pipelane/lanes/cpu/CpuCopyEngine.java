@@ -58,8 +58,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
   private final Object enqueueing = new Object();
   private final List<CpuCopyEngine> lenders = new CopyOnWriteArrayList<>();
-  private final AtomicInteger own =
-      new AtomicInteger(); // Copies to this device that have not ended.
+  private final AtomicInteger unended = new AtomicInteger(); // copies to this device
   private final LongAdder borrowedBytes = new LongAdder();
   private final LongAdder peerBytes = new LongAdder();
   private volatile BooleanSupplier lendable = () -> true;
@@ -160,7 +159,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         long now = throttle.nanoTime();
         Copy copy = new Copy(source, sourceOffset, cpuRange, rangeOffset, bytes, now, event);
         accepted = pending.offer(() -> carryOut(copy));
-        own.addAndGet(accepted ? 1 : 0);
+        unended.addAndGet(accepted ? 1 : 0);
       }
     } finally {
       if (!accepted) {
@@ -281,7 +280,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private boolean needsItsLink() {
-    return closed || own.get() > 0 || !lendable.getAsBoolean();
+    return closed || unended.get() > 0 || !lendable.getAsBoolean();
   }
 
   /** Lends the link only while somebody says so. */
@@ -315,7 +314,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private void finish(Copy copy, @Nullable Throwable failure) {
     copy.range.unpin(copy.rangeOffset, copy.bytes);
-    own.decrementAndGet();
+    unended.decrementAndGet();
     copy.event.complete(failure);
   }
 

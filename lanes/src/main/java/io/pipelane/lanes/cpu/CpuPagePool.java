@@ -191,14 +191,6 @@ final class CpuPagePool implements AutoCloseable {
     shownPages.incrementAndGet();
   }
 
-  /** Has a page's content be in its own memory. */
-  void own(Page page) {
-    Shown part = shown.get(page.index());
-    if (part != null && populateWhile(page, part) && copyWhile(page, part, 0, pageBytes)) {
-      showNothing(page, part);
-    }
-  }
-
   /** Takes the memory of a page, if it shows a part still. */
   synchronized boolean populateWhile(Page page, Shown part) {
     boolean shows = shown.get(page.index()) == part;

@@ -152,6 +152,27 @@ final class OwnContentTest extends ShownWeightsFixture {
   }
 
   @Test
+  void copyIntoAPageThatLiesUnderTwoRanges_isSeenInBoth() throws IOException {
+    byte[] content = write("weights", 7);
+    MemorySource source = map("weights", arena);
+    AddressRange range = device.reserve(BYTES);
+    AddressRange other = device.reserve(BYTES);
+    makeReady(range, source, content);
+    bringInTwice(range, other, source);
+
+    BytesSource random = BytesSource.random(PAGE / 2, 70);
+    device.copies().copy(random, 0, range, 0, PAGE / 2).await();
+
+    System.arraycopy(random.bytes(), 0, content, 0, PAGE / 2);
+    assertContent(content, range);
+    assertContent(content, other);
+    for (int slot = 0; slot < PAGES; slot++) {
+      other.unmap(slot);
+    }
+    unmapPages(device, range);
+  }
+
+  @Test
   void pageThatShowsNothing_isItsOwn() throws IOException {
     AddressRange range = device.reserve(BYTES);
     Page page = device.pages().take().orElseThrow();
