@@ -119,24 +119,28 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         : 0;
   }
 
-  /** Has a page be given memory of its own, behind all copies; at once where it cannot be now. */
+  /** Has a page be given memory of its own, behind all copies; fails where it cannot be now. */
   DeviceEvent own(OwnContent content) {
+    boolean accepted;
     synchronized (enqueueing) {
-      if (closed || !pending.offer(() -> carryOn(content))) {
-        content.end(null);
-      }
+      accepted = !closed && pending.offer(() -> carryOn(content));
+    }
+    if (!accepted) {
+      content.end(closed ? closedBefore() : tooMany());
     }
     return content.event();
   }
 
   private void carryOn(OwnContent content) {
     try {
-      while (!closed && content.carryOn()) {
-        if (!pending.isEmpty() && pending.offer(() -> carryOn(content))) {
+      boolean goesOn = true;
+      while (goesOn && !closed) {
+        goesOn = content.carryOn();
+        if (goesOn && !pending.isEmpty() && pending.offer(() -> carryOn(content))) {
           return;
         }
       }
-      content.end(null);
+      content.end(goesOn ? closedBefore() : null);
     } catch (RuntimeException | Error e) { // The thread must live on: it makes all copies.
       content.end(e);
     }
@@ -167,8 +171,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       }
     }
     if (!accepted) {
-      throw new StatusException(
-          Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
+      throw tooMany();
     }
     return event;
   }
@@ -316,6 +319,11 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     copy.range.unpin(copy.rangeOffset, copy.bytes);
     unended.decrementAndGet();
     copy.event.complete(failure);
+  }
+
+  private static StatusException tooMany() {
+    return new StatusException(
+        Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
   }
 
   private static StatusException closedBefore() {
