@@ -1,6 +1,5 @@
 package io.pipelane.lanes.cpu;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
@@ -32,13 +31,11 @@ final class CpuAddressRange implements AddressRange {
    * scratch memory shows when that ends. So a session may be built at any time, as long as none
    * runs in the range.
    *
-   * A page may show a part of a file instead of memory of its own (the pool knows). `shows` says
-   * which slots have the file under them, as that is how they are unmapped. A copy shows only in
-   * pages that nothing has been put into and no copy is on its way to, so `show` never meets
-   * `prepare` half done. A slot is put back to its page's own memory by `owned` alone. Two calls
-   * move the tables, first the file's away and then the memory's there; whoever reads between them
-   * faults the file in, so he reads the same all along. The page has its own content first, then
-   * the slots of all ranges that show the file are put back.
+   * A page may show a part of a file instead of memory of its own (the pool knows, and `mappings`
+   * which slots have the file under them). A copy shows only in pages that nothing has been put into
+   * and no copy is on its way to, so `show` never meets `prepare` half done. A slot is put back to
+   * its page's own memory by `owned` alone. The page has its own content first, then the slots of
+   * all ranges that show the file are put back.
    *
    * Where the system refuses to have a page that shows a file do so under a slot as well, what lay
    * there may be gone. The slot is reserved again and unprepared, the page is given memory of its
@@ -60,7 +57,7 @@ final class CpuAddressRange implements AddressRange {
   private final long windowBytes;
   private final BitSet unprepared = new BitSet();
   private final BitSet unzeroed = new BitSet();
-  private final @Nullable Shown[] shows; // what of a file lies under a slot
+  private final SlotMappings mappings;
   private final Object preparing = new Object();
   private boolean scratch;
   private boolean closed;
@@ -87,7 +84,7 @@ final class CpuAddressRange implements AddressRange {
     this.owning = owning;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
-    this.shows = new @Nullable Shown[slots];
+    this.mappings = new SlotMappings(pages, reservation.address(), slots);
   }
 
   @Override
@@ -164,32 +161,18 @@ final class CpuAddressRange implements AddressRange {
   }
 
   private synchronized boolean showsFile(int slot) {
-    return shows[slot] != null;
+    return mappings.showsFile(slot);
   }
 
   /** Has a page that shows nothing any more be seen so; whoever reads meanwhile reads the same. */
   synchronized void owned(Page page) {
     for (int slot = 0; slot < slots.count(); slot++) {
-      Shown former = shows[slot];
-      if (former != null && page.equals(slots.at(slot)) && pages.shownBy(page) == null) {
+      if (mappings.showsFile(slot) && page.equals(slots.at(slot)) && pages.shownBy(page) == null) {
         if (!scratch) {
-          former.file().takeBack(addressOf(slot), former.part());
-          pages.mapAt(addressOf(slot), page);
+          mappings.putBack(slot, page);
         }
-        setShown(slot, null);
+        mappings.note(slot, null);
       }
-    }
-  }
-
-  /** Notes what of a file lies under a slot; the file stands as long as somebody has it there. */
-  private void setShown(int slot, @Nullable Shown part) {
-    if (part != null) {
-      part.file().use();
-    }
-    Shown former = shows[slot];
-    shows[slot] = part;
-    if (former != null) {
-      former.file().leave();
     }
   }
 
@@ -251,50 +234,21 @@ final class CpuAddressRange implements AddressRange {
 
   /** Puts a file under slots; false where the system refuses, when there is nothing under them. */
   private boolean show(StandingFile file, int first, int count, int shift) {
-    if (!scratch && !showAt(file, first, count, shift)) {
+    if (!scratch && !mappings.show(file, first, count, shift)) {
       return false;
     }
     for (int slot = first; slot < first + count; slot++) {
       Shown part = new Shown(file, slot + shift);
       pages.show(pageAt(slot), part);
-      setShown(slot, part);
+      mappings.note(slot, part);
       unprepared.clear(slot);
     }
     return true;
   }
 
-  private boolean showAt(StandingFile file, int first, int count, int shift) {
-    try {
-      file.showAt(addressOf(first), first + shift, count);
-      return true;
-    } catch (StatusException e) {
-      LibC.mapNothingAt(addressOf(first), count * pageBytes);
-      file.refuse(e);
-      return false;
-    }
-  }
-
   /** Puts a page under its slot, which is unprepared where the system refuses. */
   private void mapAt(int slot, Page page) {
-    Shown part = pages.shownBy(page);
-    boolean lies = true;
-    if (part == null) {
-      pages.mapAt(addressOf(slot), page);
-    } else {
-      lies = showAt(part.file(), slot, 1, part.part() - slot);
-    }
-    setShown(slot, lies ? part : null);
-    unprepared.set(slot, !lies);
-  }
-
-  private void unmapAt(int slot, Page page) {
-    Shown part = shows[slot];
-    if (part == null) {
-      pages.unmapAt(addressOf(slot), page);
-    } else {
-      part.file().hideAt(addressOf(slot), part.part());
-      setShown(slot, null); // Not before it is hidden: until then it is to be hidden once more.
-    }
+    unprepared.set(slot, !mappings.map(slot, page));
   }
 
   private synchronized int nextUnprepared(int slot) {
@@ -348,9 +302,9 @@ final class CpuAddressRange implements AddressRange {
     if (published != null) {
       published.remove(slot);
     } else if (!scratch && !unprepared.get(slot)) {
-      unmapAt(slot, page);
+      mappings.unmap(slot, page);
     }
-    setShown(slot, null);
+    mappings.note(slot, null);
     unprepared.clear(slot);
     unzeroed.clear(slot);
     return slots.remove(slot);
@@ -409,7 +363,7 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
-    eachPreparedPage(this::unmapAt);
+    eachPreparedPage(mappings::unmap);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -517,9 +471,5 @@ final class CpuAddressRange implements AddressRange {
     if (closed) {
       throw new IllegalStateException("the address range is closed");
     }
-  }
-
-  private long addressOf(int slot) {
-    return reservation.address() + slot * pageBytes;
   }
 }
