@@ -47,7 +47,8 @@ public interface Device extends AutoCloseable {
    * Has a lent page hold a copy of what it shows, behind all copies, whoever reads it meanwhile.
    * The page may be given back at any time once this has returned; nothing is copied any more then.
    *
-   * @return happens when that is over, whatever has become of it; empty when it shows nothing
+   * @return happens when the page has the copy or has been given back, or fails; empty when it
+   *     shows nothing
    */
   default Optional<DeviceEvent> own(PagePool.Page page) {
     return Optional.empty();

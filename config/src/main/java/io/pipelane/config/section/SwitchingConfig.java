@@ -36,10 +36,10 @@ public record SwitchingConfig(
             about =
                 "Whether the CPU, when it needs weights again that it has copied twice, maps them"
                     + " from the page cache instead of copying them. They take device.memory all"
-                    + " the same. What stays is copied a second or two later, while nothing else"
-                    + " is wanted: until then the system may drop it and read it again. It has no"
-                    + " effect with link.bandwidth, with residency.prefetch: false or in worker"
-                    + " processes",
+                    + " the same. What stays is copied later, at the earliest after a second or"
+                    + " two, while nothing else is wanted: until then the system may drop it and"
+                    + " read it again. It has no effect with link.bandwidth, with"
+                    + " residency.prefetch: false or in worker processes",
             standard = "true")
         boolean mapWeights) {
 

@@ -1,6 +1,5 @@
 package io.pipelane.lanes.cpu;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool.Page;
@@ -32,12 +31,15 @@ final class CpuAddressRange implements AddressRange {
    * scratch memory shows when that ends. So a session may be built at any time, as long as none
    * runs in the range.
    *
-   * A page may show a part of a file instead of memory of its own (the pool knows). `shows` says
-   * which slots have the file under them, as that is how they are unmapped. A copy shows only in
-   * pages that nothing has been put into and no copy is on its way to, so `show` never meets
-   * `prepare` half done. A slot is put back to its page's own memory by `own` alone, on the copy
-   * thread, in one system call, so that whoever reads there reads the same before and after. The
-   * page has its own content first, then all slots that show the file are put back.
+   * A page may show a part of a file instead of memory of its own (the pool knows, and `mappings`
+   * which slots have the file under them). A copy shows only in pages that nothing has been put into
+   * and no copy is on its way to, so `show` never meets `prepare` half done. A slot is put back to
+   * its page's own memory by `owned` alone. The page has its own content first, then the slots of
+   * all ranges that show the file are put back.
+   *
+   * Where the system refuses to have a page that shows a file do so under a slot as well, what lay
+   * there may be gone. The slot is reserved again and unprepared, the page is given memory of its
+   * own without the monitor, as other ranges are told, and then it is put there.
    *
    * The window shows a second mapping, somebody else's, of the same pages of the page cache. So
    * addresses stay while files change, and nothing is in memory twice. Such a file must not get
@@ -49,12 +51,13 @@ final class CpuAddressRange implements AddressRange {
   private final long pageBytes;
   private final Reservation reservation;
   private final @Nullable PublishedSlots published;
+  private final Consumer<Page> owning;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
   private final long windowBytes;
   private final BitSet unprepared = new BitSet();
   private final BitSet unzeroed = new BitSet();
-  private final @Nullable Shown[] shows; // what of a file lies under a slot
+  private final SlotMappings mappings;
   private final Object preparing = new Object();
   private boolean scratch;
   private boolean closed;
@@ -63,21 +66,25 @@ final class CpuAddressRange implements AddressRange {
    * Reserves a range.
    *
    * @param published where workers look up what lies under the slots; null maps the pages here
+   * @param owning has a page that shows something hold a copy of it, wherever it is mapped, before
+   *     it returns; called without this object's monitor
    */
   CpuAddressRange(
       CpuPagePool pages,
       int slots,
       long windowBytes,
       @Nullable PublishedSlots published,
+      Consumer<Page> owning,
       Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
     this.windowBytes = windowBytes;
     this.reservation = Reservation.of(slots * pageBytes + LibC.wholePages(windowBytes), pageBytes);
     this.published = published;
+    this.owning = owning;
     this.onClose = onClose;
     this.slots = new PageSlots(pages.lent(), slots);
-    this.shows = new @Nullable Shown[slots];
+    this.mappings = new SlotMappings(pages, reservation.address(), slots);
   }
 
   @Override
@@ -146,34 +153,26 @@ final class CpuAddressRange implements AddressRange {
   private void own(int slot) {
     Page page = pageUnder(slot);
     if (pages.shownBy(page) != null) {
-      pages.own(page);
+      owning.accept(page);
+    }
+    if (showsFile(slot)) { // Whoever has owned it meanwhile has not come to this range.
       owned(page);
     }
+  }
+
+  private synchronized boolean showsFile(int slot) {
+    return mappings.showsFile(slot);
   }
 
   /** Has a page that shows nothing any more be seen so; whoever reads meanwhile reads the same. */
   synchronized void owned(Page page) {
     for (int slot = 0; slot < slots.count(); slot++) {
-      Shown former = shows[slot];
-      if (former != null && page.equals(slots.at(slot)) && pages.shownBy(page) == null) {
+      if (mappings.showsFile(slot) && page.equals(slots.at(slot)) && pages.shownBy(page) == null) {
         if (!scratch) {
-          former.file().takeBack(addressOf(slot), former.part());
-          pages.mapAt(addressOf(slot), page);
+          mappings.putBack(slot, page);
         }
-        setShown(slot, null);
+        mappings.note(slot, null);
       }
-    }
-  }
-
-  /** Notes what of a file lies under a slot; the file stands as long as somebody has it there. */
-  private void setShown(int slot, @Nullable Shown part) {
-    if (part != null) {
-      part.file().use();
-    }
-    Shown former = shows[slot];
-    shows[slot] = part;
-    if (former != null) {
-      former.file().leave();
     }
   }
 
@@ -235,42 +234,21 @@ final class CpuAddressRange implements AddressRange {
 
   /** Puts a file under slots; false where the system refuses, when there is nothing under them. */
   private boolean show(StandingFile file, int first, int count, int shift) {
-    if (!scratch) {
-      try {
-        file.showAt(addressOf(first), first + shift, count);
-      } catch (StatusException e) {
-        LibC.mapNothingAt(addressOf(first), count * pageBytes);
-        file.refuse(e);
-        return false;
-      }
+    if (!scratch && !mappings.show(file, first, count, shift)) {
+      return false;
     }
     for (int slot = first; slot < first + count; slot++) {
       Shown part = new Shown(file, slot + shift);
       pages.show(pageAt(slot), part);
-      setShown(slot, part);
+      mappings.note(slot, part);
       unprepared.clear(slot);
     }
     return true;
   }
 
+  /** Puts a page under its slot, which is unprepared where the system refuses. */
   private void mapAt(int slot, Page page) {
-    Shown part = pages.shownBy(page);
-    setShown(slot, part);
-    if (part == null) {
-      pages.mapAt(addressOf(slot), page);
-    } else {
-      part.file().showAt(addressOf(slot), part.part(), 1);
-    }
-  }
-
-  private void unmapAt(int slot, Page page) {
-    Shown part = shows[slot];
-    if (part == null) {
-      pages.unmapAt(addressOf(slot), page);
-    } else {
-      part.file().hideAt(addressOf(slot), part.part());
-      setShown(slot, null); // Not before it is hidden: until then it is to be hidden once more.
-    }
+    unprepared.set(slot, !mappings.map(slot, page));
   }
 
   private synchronized int nextUnprepared(int slot) {
@@ -278,6 +256,13 @@ final class CpuAddressRange implements AddressRange {
   }
 
   private void prepare(int slot) {
+    for (@Nullable Page refused = put(slot); refused != null; refused = put(slot)) {
+      owning.accept(refused);
+    }
+  }
+
+  /** Answers a page that the system refuses to have there as long as it shows a file. */
+  private @Nullable Page put(int slot) {
     @Nullable Page page;
     boolean zeroed;
     synchronized (this) {
@@ -285,7 +270,7 @@ final class CpuAddressRange implements AddressRange {
       zeroed = unzeroed.get(slot);
     }
     if (page == null) {
-      return; // It has been taken away meanwhile.
+      return null; // It has been taken away meanwhile.
     }
     if (zeroed) {
       pages.showNothing(page);
@@ -297,13 +282,16 @@ final class CpuAddressRange implements AddressRange {
       pages.content(page).fill((byte) 0);
     }
     synchronized (this) {
-      if (page.equals(slots.at(slot)) && unprepared.get(slot)) {
-        if (published == null && !scratch) {
-          mapAt(slot, page);
-        }
-        unprepared.clear(slot);
-        unzeroed.clear(slot);
+      if (!page.equals(slots.at(slot)) || !unprepared.get(slot)) {
+        return null;
       }
+      if (published == null && !scratch) {
+        mapAt(slot, page);
+      } else {
+        unprepared.clear(slot);
+      }
+      unzeroed.clear(slot);
+      return unprepared.get(slot) ? page : null;
     }
   }
 
@@ -314,9 +302,9 @@ final class CpuAddressRange implements AddressRange {
     if (published != null) {
       published.remove(slot);
     } else if (!scratch && !unprepared.get(slot)) {
-      unmapAt(slot, page);
+      mappings.unmap(slot, page);
     }
-    setShown(slot, null);
+    mappings.note(slot, null);
     unprepared.clear(slot);
     unzeroed.clear(slot);
     return slots.remove(slot);
@@ -375,16 +363,24 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
-    eachPreparedPage(this::unmapAt);
+    eachPreparedPage(mappings::unmap);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
   }
 
-  private synchronized void endScratch() {
-    LibC.mapNothingAt(reservation.address(), byteSize());
-    scratch = false;
-    eachPreparedPage(this::mapAt);
+  private void endScratch() {
+    int refused;
+    synchronized (this) {
+      LibC.mapNothingAt(reservation.address(), byteSize());
+      scratch = false;
+      int before = unprepared.cardinality();
+      eachPreparedPage(this::mapAt);
+      refused = unprepared.cardinality() - before;
+    }
+    if (refused > 0) {
+      prepare(0, slots.count());
+    }
   }
 
   private void eachPreparedPage(PageWork work) {
@@ -475,9 +471,5 @@ final class CpuAddressRange implements AddressRange {
     if (closed) {
       throw new IllegalStateException("the address range is closed");
     }
-  }
-
-  private long addressOf(int slot) {
-    return reservation.address() + slot * pageBytes;
   }
 }

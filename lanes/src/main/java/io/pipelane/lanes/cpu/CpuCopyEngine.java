@@ -58,8 +58,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
   private final Object enqueueing = new Object();
   private final List<CpuCopyEngine> lenders = new CopyOnWriteArrayList<>();
-  private final AtomicInteger own =
-      new AtomicInteger(); // Copies to this device that have not ended.
+  private final AtomicInteger unended = new AtomicInteger(); // copies to this device
   private final LongAdder borrowedBytes = new LongAdder();
   private final LongAdder peerBytes = new LongAdder();
   private volatile BooleanSupplier lendable = () -> true;
@@ -120,24 +119,28 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         : 0;
   }
 
-  /** Has a page be given memory of its own, behind all copies; at once where it cannot be now. */
+  /** Has a page be given memory of its own, behind all copies; fails where it cannot be now. */
   DeviceEvent own(OwnContent content) {
+    boolean accepted;
     synchronized (enqueueing) {
-      if (closed || !pending.offer(() -> carryOn(content))) {
-        content.end(null);
-      }
+      accepted = !closed && pending.offer(() -> carryOn(content));
+    }
+    if (!accepted) {
+      content.end(closed ? closedBefore() : tooMany());
     }
     return content.event();
   }
 
   private void carryOn(OwnContent content) {
     try {
-      while (!closed && content.carryOn()) {
-        if (!pending.isEmpty() && pending.offer(() -> carryOn(content))) {
+      boolean goesOn = true;
+      while (goesOn && !closed) {
+        goesOn = content.carryOn();
+        if (goesOn && !pending.isEmpty() && pending.offer(() -> carryOn(content))) {
           return;
         }
       }
-      content.end(null);
+      content.end(goesOn ? closedBefore() : null);
     } catch (RuntimeException | Error e) { // The thread must live on: it makes all copies.
       content.end(e);
     }
@@ -160,7 +163,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
         long now = throttle.nanoTime();
         Copy copy = new Copy(source, sourceOffset, cpuRange, rangeOffset, bytes, now, event);
         accepted = pending.offer(() -> carryOut(copy));
-        own.addAndGet(accepted ? 1 : 0);
+        unended.addAndGet(accepted ? 1 : 0);
       }
     } finally {
       if (!accepted) {
@@ -168,8 +171,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       }
     }
     if (!accepted) {
-      throw new StatusException(
-          Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
+      throw tooMany();
     }
     return event;
   }
@@ -281,7 +283,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   }
 
   private boolean needsItsLink() {
-    return closed || own.get() > 0 || !lendable.getAsBoolean();
+    return closed || unended.get() > 0 || !lendable.getAsBoolean();
   }
 
   /** Lends the link only while somebody says so. */
@@ -315,8 +317,13 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private void finish(Copy copy, @Nullable Throwable failure) {
     copy.range.unpin(copy.rangeOffset, copy.bytes);
-    own.decrementAndGet();
+    unended.decrementAndGet();
     copy.event.complete(failure);
+  }
+
+  private static StatusException tooMany() {
+    return new StatusException(
+        Status.UNAVAILABLE, "more than " + MAXIMUM_PENDING + " copies are pending; await some");
   }
 
   private static StatusException closedBefore() {

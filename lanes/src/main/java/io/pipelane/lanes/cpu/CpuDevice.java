@@ -229,9 +229,16 @@ public final class CpuDevice implements SharedDevice {
   @Override
   public Optional<DeviceEvent> own(Page page) {
     requireOpen();
+    return content(page).map(copies::own);
+  }
+
+  private void ownNow(Page page) {
+    content(page).ifPresent(OwnContent::carryOut);
+  }
+
+  private Optional<OwnContent> content(Page page) {
     return Optional.ofNullable(pages.shownBy(page))
-        .map(part -> new OwnContent(pages, page, part, () -> owned(page)))
-        .map(copies::own);
+        .map(part -> new OwnContent(pages, page, part, () -> owned(page)));
   }
 
   private void owned(Page page) {
@@ -258,7 +265,8 @@ public final class CpuDevice implements SharedDevice {
     }
     PublishedSlots published = slotTable == null ? null : slotTable.publish((int) slots);
     CpuAddressRange range =
-        new CpuAddressRange(pages, (int) slots, windowBytes, published, ranges::remove);
+        new CpuAddressRange(
+            pages, (int) slots, windowBytes, published, this::ownNow, ranges::remove);
     ranges.add(range);
     return range;
   }

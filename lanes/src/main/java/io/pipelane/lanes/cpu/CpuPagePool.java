@@ -26,8 +26,10 @@ final class CpuPagePool implements AutoCloseable {
    * is touched.
    *
    * A page that shows a part of a file has memory of its own only once that is asked for. It is
-   * copied there under `showing`, piece by piece, as long as the page shows the part: whoever has
-   * it show something else, or nothing, waits for a piece at most, and finds nobody writing then.
+   * copied there piece by piece, under the Shown's monitor, as long as the page shows the part.
+   * Whoever has it show nothing says so first, without the monitor, and takes that then. So he waits
+   * for the piece that is being copied at most, whoever else wants the monitor: no piece begins once
+   * he has said so. Nobody writes to the page then.
    */
 
   private final long pageBytes;
@@ -39,7 +41,6 @@ final class CpuPagePool implements AutoCloseable {
   private final AtomicIntegerArray populated; // 1 for a page that is; read without a lock
   private final AtomicReferenceArray<@Nullable Shown> shown;
   private final AtomicInteger shownPages = new AtomicInteger();
-  private final Object showing = new Object();
 
   /** A part of a file that a page shows in place of memory of its own, this time. */
   static final class Shown {
@@ -58,6 +59,9 @@ final class CpuPagePool implements AutoCloseable {
     int part() {
       return part;
     }
+
+    /** Returns when nobody copies a piece of it any more, where no further one begins. */
+    private synchronized void awaitPiece() {}
   }
 
   /** Makes {@code total} pages of {@code pageBytes}, a power of two. */
@@ -187,14 +191,6 @@ final class CpuPagePool implements AutoCloseable {
     shownPages.incrementAndGet();
   }
 
-  /** Has a page's content be in its own memory. */
-  void own(Page page) {
-    Shown part = shown.get(page.index());
-    if (part != null && populateWhile(page, part) && copyWhile(page, part, 0, pageBytes)) {
-      showNothing(page, part);
-    }
-  }
-
   /** Takes the memory of a page, if it shows a part still. */
   synchronized boolean populateWhile(Page page, Shown part) {
     boolean shows = shown.get(page.index()) == part;
@@ -204,13 +200,18 @@ final class CpuPagePool implements AutoCloseable {
     return shows;
   }
 
-  /** Copies some of what a populated page shows to its own memory, if it shows that still. */
+  /**
+   * Copies some of what a populated page shows to its own memory, if it shows that still; zeros
+   * behind the file's end.
+   */
   boolean copyWhile(Page page, Shown part, long offset, long bytes) {
     MemorySegment content = part.file.read(part.part, offset, bytes);
-    synchronized (showing) {
+    synchronized (part) {
       boolean shows = shown.get(page.index()) == part;
       if (shows) {
-        stretch(page, offset, bytes).copyFrom(content);
+        MemorySegment own = stretch(page, offset, bytes);
+        own.copyFrom(content);
+        own.asSlice(content.byteSize()).fill((byte) 0);
       }
       return shows;
     }
@@ -226,11 +227,9 @@ final class CpuPagePool implements AutoCloseable {
 
   /** The same, if it shows a part still. */
   boolean showNothing(Page page, Shown part) {
-    boolean showed;
-    synchronized (showing) {
-      showed = shown.compareAndSet(page.index(), part, null);
-    }
+    boolean showed = shown.compareAndSet(page.index(), part, null);
     if (showed) {
+      part.awaitPiece();
       shownPages.decrementAndGet();
       part.file.leave();
     }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a page shows on its way into the page's own memory, piece by piece. Made on any thread while
- * the page shows it; the copy thread carries it on.
+ * the page shows it; one thread carries it on, the copy thread where nobody waits for it.
  */
 final class OwnContent {
   /** Some ten microseconds: what wants the page or the thread waits for no more. */
@@ -43,6 +43,20 @@ final class OwnContent {
   void end(@Nullable Throwable failure) {
     part.file().leave();
     event.complete(failure);
+  }
+
+  /** Copies all of it at once; the page shows the part no more once this returns. */
+  void carryOut() {
+    boolean goesOn = true;
+    try {
+      while (goesOn) {
+        goesOn = carryOn();
+      }
+    } catch (RuntimeException | Error e) {
+      end(e);
+      throw e;
+    }
+    end(null);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
@@ -24,7 +25,8 @@ final class StandingFile implements AutoCloseable {
    * Parts that have come back one by one are one mapping again, but not on file systems like FUSE
    * and 9p. There the system refuses to move several as one, when what lay at the addresses is gone
    * already and others may map something there. So that is found out where nothing is lost, before
-   * the first tables are written.
+   * the first tables are written. Where a part does not come back its place is mapped anew from where
+   * it is shown, so that no others' memory comes to lie among the file's addresses.
    */
   private final MemorySegment.Scope scope;
   private final Reservation addresses;
@@ -32,6 +34,7 @@ final class StandingFile implements AutoCloseable {
   private final long partBytes;
   private final long bytes;
   private final BitSet written = new BitSet();
+  private final BitSet lost = new BitSet(); // parts that are not mapped any more
   private boolean tried;
   private boolean refused;
   private int users;
@@ -94,9 +97,46 @@ final class StandingFile implements AutoCloseable {
       return true;
     }
     try (Reservation trial = Reservation.of(partBytes, partBytes)) {
-      return moves.moveAt(trial.address(), partBytes, placeOf(0))
-          && moves.moveAt(placeOf(0), partBytes, trial.address())
-          && moves.canMove(placeOf(0), lengthOf(0, 2));
+      if (!move(trial.address(), partBytes, placeOf(0))) {
+        LibC.mapNothingAt(trial.address(), partBytes);
+        return false;
+      }
+      return bringBack(trial.address(), 0) && moves.canMove(placeOf(0), lengthOf(0, 2));
+    }
+  }
+
+  /** Moves tables; false where the system refuses, when what lay at the address may be gone. */
+  private boolean move(long address, long bytes, long from) {
+    try {
+      return moves.moveAt(address, bytes, from);
+    } catch (StatusException e) {
+      refuse(e);
+      return false;
+    }
+  }
+
+  /**
+   * Has a part lie at its place again, from addresses that show it; false where its tables do not
+   * come with it.
+   */
+  private boolean bringBack(long address, int part) {
+    boolean moved = move(placeOf(part), lengthOf(part, 1), address);
+    if (!moved) {
+      mapAgain(address, part);
+    }
+    return moved;
+  }
+
+  /** Leaves no hole in the file's addresses, which others' memory could come to lie in. */
+  private void mapAgain(long address, int part) {
+    try {
+      LibC.mapSameAt(placeOf(part), lengthOf(part, 1), address);
+    } catch (StatusException e) {
+      LibC.mapNothingAt(placeOf(part), lengthOf(part, 1));
+      refuse(e);
+      synchronized (this) {
+        lost.set(part);
+      }
     }
   }
 
@@ -107,10 +147,15 @@ final class StandingFile implements AutoCloseable {
 
   /** The system has failed to show parts: no others are from now on, so all is copied. */
   void refuse(RuntimeException reason) {
-    LOG.log(Level.WARNING, "a weights file is copied, as it cannot be shown where it lies", reason);
+    boolean before;
     synchronized (this) {
+      before = refused;
       refused = true;
       written.clear();
+    }
+    if (!before) {
+      LOG.log(
+          Level.WARNING, "a weights file is copied, as it cannot be shown where it lies", reason);
     }
   }
 
@@ -148,6 +193,7 @@ final class StandingFile implements AutoCloseable {
    *     back then
    */
   void showAt(long address, int first, int count) {
+    requireThere(first, count);
     long length = lengthOf(first, count);
     long step = movesTogether ? length : partBytes;
     for (long done = 0; done < length; done += step) {
@@ -163,11 +209,7 @@ final class StandingFile implements AutoCloseable {
 
   /** Takes a part's tables from addresses, which show it all the same; refused, they are lost. */
   void takeBack(long address, int part) {
-    try {
-      boolean _ = moves.moveAt(placeOf(part), lengthOf(part, 1), address);
-    } catch (StatusException e) {
-      refuse(e);
-    }
+    boolean _ = bringBack(address, part);
   }
 
   /** Takes a part from under addresses, which are reserved and empty then. */
@@ -178,12 +220,23 @@ final class StandingFile implements AutoCloseable {
 
   /** What is in a stretch of a part, up to the file's end; reads it from disk where it must. */
   MemorySegment read(int part, long offset, long bytes) {
+    requireThere(part, 1);
     long begin = part * partBytes + offset;
     long there = Math.clamp(this.bytes - begin, 0, bytes);
     if (there > 0) {
       boolean _ = LibC.madvise(addresses.address() + begin, there, LibC.ADVICE_POPULATE_READ);
     }
     return addresses.memory().asSlice(Math.min(begin, this.bytes), there);
+  }
+
+  private synchronized void requireThere(int first, int count) {
+    int next = lost.nextSetBit(first);
+    if (next >= 0 && next < first + count) {
+      throw new StatusException(
+          Status.INTERNAL,
+          "the system has unmapped part %d of a weights file; unload the model and load it again"
+              .formatted(next));
+    }
   }
 
   private long placeOf(int part) {

@@ -9,10 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.BytesSource;
 import io.pipelane.lanes.PagePool.Page;
+import io.pipelane.lanes.cpu.CpuPagePool.Shown;
 import io.pipelane.modelstore.MemorySource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -91,6 +93,83 @@ final class OwnContentTest extends ShownWeightsFixture {
       assertContent(random.bytes(), range);
       unmapPages(device, range);
     }
+  }
+
+  /**
+   * Whoever copies may want the monitor as often as there are pieces: only the first is waited for.
+   */
+  @Test
+  void pageThatIsGivenBack_beginsNoFurtherPiece() throws Exception {
+    write("weights", 5);
+    try (CpuPagePool pool = new CpuPagePool(PAGE, 2);
+        StandingFile file =
+            new StandingFile(
+                map("weights", arena).memory().orElseThrow(), PAGE, TableMoves.SYSTEM)) {
+      Page page = pool.lent().take().orElseThrow();
+      Shown part = new Shown(file, 0);
+      pool.show(page, part);
+      assertTrue(pool.populateWhile(page, part));
+      Thread holder = new Thread(() -> pool.lent().giveBack(page));
+      synchronized (part) { // A piece is being copied.
+        holder.start();
+        while (pool.shownBy(page) != null) {
+          Thread.onSpinWait();
+        }
+        assertFalse(pool.copyWhile(page, part, 0, PAGE));
+        assertTrue(holder.isAlive());
+      }
+      holder.join();
+    }
+  }
+
+  @Test
+  void memoryOfItsOwn_behindTheFilesEnd_isZero() throws IOException {
+    byte[] content = write("weights", 6);
+    MemorySource source = map("weights", arena);
+    AddressRange range = device.reserve(BYTES);
+    makeReady(range, source, content);
+    List<Page> kept = new ArrayList<>();
+    for (int page = 0; page < 8; page++) { // What was in the pages before.
+      Page each = device.pages().take().orElseThrow();
+      range.map(0, each);
+      device.copies().copy(BytesSource.random(PAGE, page), 0, range, 0, PAGE).await();
+      range.unmap(0);
+      kept.add(each);
+    }
+    kept.forEach(device.pages()::giveBack);
+    List<Page> pages = new ArrayList<>();
+    for (int slot = 0; slot < PAGES; slot++) {
+      pages.add(device.pages().take().orElseThrow());
+      range.map(slot, pages.get(slot));
+    }
+    device.copies().copy(source, 0, range, 0, BYTES).await();
+
+    pages.forEach(page -> device.own(page).orElseThrow().await());
+
+    assertEquals(0, device.shownPages());
+    assertContent(Arrays.copyOf(content, PAGES * PAGE), range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void copyIntoAPageThatLiesUnderTwoRanges_isSeenInBoth() throws IOException {
+    byte[] content = write("weights", 7);
+    MemorySource source = map("weights", arena);
+    AddressRange range = device.reserve(BYTES);
+    AddressRange other = device.reserve(BYTES);
+    makeReady(range, source, content);
+    bringInTwice(range, other, source);
+
+    BytesSource random = BytesSource.random(PAGE / 2, 70);
+    device.copies().copy(random, 0, range, 0, PAGE / 2).await();
+
+    System.arraycopy(random.bytes(), 0, content, 0, PAGE / 2);
+    assertContent(content, range);
+    assertContent(content, other);
+    for (int slot = 0; slot < PAGES; slot++) {
+      other.unmap(slot);
+    }
+    unmapPages(device, range);
   }
 
   @Test

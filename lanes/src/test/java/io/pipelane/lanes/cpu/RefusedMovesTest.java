@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cpu;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -7,14 +9,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.modelstore.MemorySource;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** Weights in files whose page tables the system moves one part at a time, or not at all. */
 final class RefusedMovesTest {
-  /** Moves so much at once, as where mappings of a file do not become one again. */
+  /**
+   * Moves so much at once, as where mappings of a file do not become one again. What lay at the
+   * addresses is gone where more is asked for, as the system does that first.
+   */
   private static final class Moves implements TableMoves {
     private final boolean known;
     private volatile long most;
@@ -27,6 +38,7 @@ final class RefusedMovesTest {
     @Override
     public boolean moveAt(long address, long bytes, long shared) {
       if (bytes > most) {
+        LibC.munmap(address, bytes);
         throw new StatusException(Status.INTERNAL, "mremap failed: EFAULT");
       }
       return SYSTEM.moveAt(address, bytes, shared);
@@ -92,20 +104,163 @@ final class RefusedMovesTest {
       super(new Moves(Long.MAX_VALUE, true));
     }
 
-    @Test
-    void pagesThatAreShown_leaveAndHoldOtherWeights() throws IOException {
-      byte[] content = write("weights", 3);
-      MemorySource source = map("weights", arena);
+    private void refuse() {
+      ((Moves) moves).most = 0;
+    }
+
+    private AddressRange shown(MemorySource source, byte[] content) {
       AddressRange range = device.reserve(BYTES);
       makeReady(range, source, content);
       bringIn(range, source);
       assertEquals(PAGES, device.shownPages());
+      return range;
+    }
 
-      ((Moves) moves).most = 0;
+    @Test
+    void pagesThatAreShown_leaveAndHoldOtherWeights() throws IOException {
+      byte[] content = write("weights", 3);
+      MemorySource source = map("weights", arena);
+      AddressRange range = shown(source, content);
+
+      refuse();
       unmapPages(device, range);
 
       copyTwice(range, source, content);
       assertEquals(0, device.shownPages());
+    }
+
+    @Test
+    void pagesThatAreMountedElsewhere_getMemoryOfTheirOwn() throws IOException {
+      byte[] content = write("weights", 4);
+      AddressRange range = shown(map("weights", arena), content);
+      AddressRange other = device.reserve(BYTES);
+
+      refuse();
+      for (int slot = 0; slot < PAGES; slot++) {
+        other.map(slot, range.unmap(slot));
+      }
+      other.settled(PAGES).await();
+
+      assertEquals(0, device.shownPages());
+      assertMappedAndThere(content, other);
+      unmapPages(device, other);
+      copyOther(other);
+    }
+
+    @Test
+    void pagesThatAnotherJoins_getMemoryOfTheirOwnForBoth() throws IOException {
+      byte[] content = write("weights", 5);
+      AddressRange range = device.reserve(BYTES);
+      MemorySource source = map("weights", arena);
+      makeReady(range, source, content);
+      AddressRange other = device.reserve(BYTES);
+      List<Page> pages = new ArrayList<>();
+      for (int slot = 0; slot < PAGES; slot++) {
+        pages.add(device.pages().take().orElseThrow());
+        range.map(slot, pages.get(slot));
+      }
+      device.copies().copy(source, 0, range, 0, BYTES).await();
+      assertEquals(PAGES, device.shownPages());
+
+      refuse();
+      for (int slot = 0; slot < PAGES; slot++) {
+        other.map(slot, pages.get(slot));
+      }
+      other.settled(PAGES).await();
+
+      assertEquals(0, device.shownPages());
+      assertMappedAndThere(content, other);
+      assertMappedAndThere(content, range);
+      for (int slot = 0; slot < PAGES; slot++) {
+        other.unmap(slot);
+      }
+      unmapPages(device, range);
+      copyOther(other);
+    }
+
+    @Test
+    void pagesUnderScratchMemory_getMemoryOfTheirOwn() throws IOException {
+      byte[] content = write("weights", 6);
+      AddressRange range = shown(map("weights", arena), content);
+
+      try (SessionRanges.Scratch _ = device.sessionRanges().scratch(range.address())) {
+        range.memory().fill((byte) 9);
+        refuse();
+      }
+
+      assertEquals(0, device.shownPages());
+      assertMappedAndThere(content, range);
+      unmapPages(device, range);
+      copyOther(range);
+    }
+
+    @Test
+    void partThatDoesNotComeBack_isMappedAtItsPlaceAllTheSame() throws IOException {
+      byte[] content = write("weights", 7);
+      try (StandingFile file = new StandingFile(memory("weights"), PAGE, moves);
+          Reservation slot = Reservation.of(PAGE, PAGE)) {
+        file.write(1);
+        file.showAt(slot.address(), 1, 1);
+
+        refuse();
+        file.hideAt(slot.address(), 1);
+
+        assertIsThere(content, file, 1);
+        assertFalse(file.lacks(1), "all is copied from now on");
+      }
+    }
+
+    @Test
+    void trialThatIsRefused_leavesTheFileMapped() throws IOException {
+      byte[] content = write("weights", 8);
+      for (int most : new int[] {0, 1}) { // How many moves come off.
+        AtomicInteger left = new AtomicInteger(most);
+        TableMoves few =
+            new TableMoves() {
+              @Override
+              public boolean moveAt(long address, long bytes, long shared) {
+                if (left.getAndDecrement() == 0) {
+                  refuse();
+                }
+                return moves.moveAt(address, bytes, shared);
+              }
+
+              @Override
+              public boolean canMove(long shared, long bytes) {
+                return moves.canMove(shared, bytes);
+              }
+            };
+        try (StandingFile file = new StandingFile(memory("weights"), PAGE, few)) {
+          file.write(0);
+
+          assertIsThere(content, file, 0);
+          assertEquals(0, file.writtenBytesFrom(0), "it is copied from now on");
+        }
+        ((Moves) moves).most = Long.MAX_VALUE;
+      }
+    }
+
+    private MemorySegment memory(String name) throws IOException {
+      return map(name, arena).memory().orElseThrow();
+    }
+
+    private void assertIsThere(byte[] content, StandingFile file, int part) {
+      MemorySegment there = file.read(part, 0, PAGE);
+      assertTrue(LibC.isInMemory(there.address(), PAGE));
+      byte[] expected = Arrays.copyOfRange(content, part * PAGE, (part + 1) * PAGE);
+      assertArrayEquals(expected, there.toArray(JAVA_BYTE));
+    }
+
+    /** That fails where nothing is mapped; to read there ends the process. */
+    private void assertMappedAndThere(byte[] content, AddressRange range) {
+      assertTrue(LibC.isInMemory(range.address(), (long) PAGES * PAGE));
+      assertContent(content, range);
+    }
+
+    /** The range is as good as new. */
+    private void copyOther(AddressRange range) throws IOException {
+      byte[] others = write("others", 9);
+      copyTwice(range, map("others", arena), others);
     }
   }
 

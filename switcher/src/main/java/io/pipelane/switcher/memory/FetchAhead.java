@@ -30,9 +30,10 @@ final class FetchAhead {
    *
    * Queued models come first, in their order, then wishes, then planned prefixes, then what other
    * devices have no room for, then copies of hot models' tables, then pages that stay and show what
-   * lies elsewhere. Pages of the first two are not taken for each other. Where copies slow runs
-   * down all but the first are held back (Pacing), except for the wishes that say when, and whose
-   * time is nearly over.
+   * lies elsewhere. The last take nothing of the budget, and let all other copies go first: so they
+   * go on while offline work waits for memory, which waits for none of them. Pages of the first two
+   * are not taken for each other. Where copies slow runs down all but the first are held back
+   * (Pacing), except for the wishes that say when, and whose time is nearly over.
    */
   private final WeightMemory memory;
   private final PeerMemory peers;
@@ -106,11 +107,9 @@ final class FetchAhead {
           sent = fetchFirst(wished, spared);
           if (!sent && !offlineWaits) {
             sent =
-                fetchPlanned(waiting, nowNanos)
-                    || fetchLodger(spared)
-                    || tables.sendNext(nowNanos)
-                    || staying.sendNext(nowNanos);
+                fetchPlanned(waiting, nowNanos) || fetchLodger(spared) || tables.sendNext(nowNanos);
           }
+          sent = sent || staying.sendNext(nowNanos);
         }
       } while (!sent && ahead.awaitingDisk() > awaitedDisk);
       if (sent) {
@@ -285,12 +284,15 @@ final class FetchAhead {
   /**
    * Sends for the next page of a model that offline work waits for, behind everything else.
    *
-   * @return the bytes on their way; 0 when the link is not free, there is no room, or the page
-   *     cannot be sent for
+   * @return the bytes on their way; 0 when others' pages are on their way, there is no room, or the
+   *     page cannot be sent for
    */
   long sendBehindOthers(Residency residency) {
-    boolean isLinkIdle = isLinkIdle() && memory.copiesUnderWay.get() == 0;
-    if (!isLinkIdle || residency.awaitsDisk || !residency.arrivals.isEmpty()) {
+    boolean isLinkIdle = isLinkIdle() || (ahead.isEmpty() && tables.isEmpty());
+    if (!isLinkIdle
+        || memory.copiesUnderWay.get() > 0
+        || residency.awaitsDisk
+        || !residency.arrivals.isEmpty()) {
       return 0;
     }
     return ahead.send(residency, Residency.evictableBut(Set.of(residency)));

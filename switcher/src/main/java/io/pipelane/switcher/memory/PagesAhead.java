@@ -10,6 +10,7 @@ import io.pipelane.switcher.memory.pages.StagedPages;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -41,8 +42,12 @@ final class PagesAhead implements AutoCloseable {
   private final List<Sent> underWay = new ArrayList<>(MOST);
   private volatile long arrivedNanos; // of what was under way last; written by who completes it
 
-  /** A page that has been sent for. */
-  record Sent(Residency residency, Arrival arrival) {}
+  /**
+   * A page that has been sent for.
+   *
+   * @param over whether all that its end brings has been noted
+   */
+  record Sent(Residency residency, Arrival arrival, AtomicBoolean over) {}
 
   /**
    * Nothing is on its way.
@@ -73,7 +78,7 @@ final class PagesAhead implements AutoCloseable {
     List<Sent> over = new ArrayList<>();
     for (Iterator<Sent> each = underWay.iterator(); each.hasNext(); ) {
       Sent sent = each.next();
-      if (sent.arrival.event().isDone()) {
+      if (sent.over.get()) {
         over.add(sent);
         each.remove();
       }
@@ -158,12 +163,14 @@ final class PagesAhead implements AutoCloseable {
     }
     residency.fetchFailed = false;
     Arrival arrival = new Arrival(offset, offset + bytes, arrived);
-    underWay.add(new Sent(residency, arrival));
+    AtomicBoolean over = new AtomicBoolean();
+    underWay.add(new Sent(residency, arrival, over));
     residency.arrivals.add(arrival);
     memory.offer(residency, residency.pages.size() - 1);
     arrived.whenDone(
         () -> {
           arrivedNanos = nanoClock.getAsLong();
+          over.set(true);
           try (origin) {
             if (event != null) {
               event.commit();

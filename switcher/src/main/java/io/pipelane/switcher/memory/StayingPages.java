@@ -19,7 +19,8 @@ final class StayingPages {
   /*
    * A page that leaves again soon is not worth copying: showing it has saved just that. So all
    * models are looked at once in a while, and what was there the last time is copied. Nothing is
-   * held for it: the page may be taken away meanwhile, which ends the copy.
+   * held for it: the page may be taken away meanwhile, which ends the copy. So whether a page has
+   * memory of its own is asked when its turn comes again, however the copy has ended.
    */
   private static final long INTERVAL_NANOS = Duration.ofSeconds(1).toNanos();
 
@@ -27,9 +28,20 @@ final class StayingPages {
   private final WeightMemory memory;
   private final Runnable signal;
   private final LongSupplier nanoClock;
-  private @Nullable DeviceEvent underWay;
+  private @Nullable Copy underWay; // or settled at the next call
   private long lookedNanos;
   private volatile long arrivedNanos; // of the latest page; written by who completes it
+
+  /** A page of a model on its way into memory of its own. */
+  private static final class Copy {
+    final Residency residency;
+    boolean failed; // written before `over`
+    volatile boolean over; // once all has been noted
+
+    Copy(Residency residency) {
+      this.residency = residency;
+    }
+  }
 
   /**
    * Nothing is on its way.
@@ -46,7 +58,7 @@ final class StayingPages {
   }
 
   boolean isEmpty() {
-    return underWay == null || underWay.isDone();
+    return underWay == null || underWay.over;
   }
 
   /** When the latest page had been copied. */
@@ -60,6 +72,7 @@ final class StayingPages {
    * @return whether one is on its way now
    */
   boolean sendNext(long nowNanos) {
+    settle();
     if (device.shownPages() == 0) {
       return false;
     }
@@ -68,33 +81,45 @@ final class StayingPages {
       memory.residencies.values().forEach(each -> each.stay.look(each.pages.size()));
     }
     for (Residency residency : memory.residencies.values()) {
-      while (residency.stay.hasNext()) {
-        if (send(residency, residency.stay.next())) {
+      while (residency.stay.hasNext(nowNanos)) {
+        if (send(residency)) {
           return true;
         }
+        residency.stay.nextIsOwned();
       }
     }
     return false;
   }
 
+  private void settle() {
+    if (underWay != null && underWay.failed) {
+      underWay.residency.stay.failed(arrivedNanos);
+    }
+    underWay = null;
+  }
+
   /** Has a page copied; false where it has memory of its own. */
-  private boolean send(Residency residency, int slot) {
-    Optional<DeviceEvent> copied = device.own(residency.pages.get(slot));
+  private boolean send(Residency residency) {
+    Optional<DeviceEvent> copied = device.own(residency.pages.get(residency.stay.next()));
     copied.ifPresent(
         event -> {
-          underWay = event;
-          event.whenDone(() -> over(event));
+          Copy copy = new Copy(residency);
+          underWay = copy;
+          event.whenDone(() -> over(copy, event));
         });
     return copied.isPresent();
   }
 
-  private void over(DeviceEvent copied) {
+  private void over(Copy copy, DeviceEvent event) {
     arrivedNanos = nanoClock.getAsLong();
     try {
-      copied.await();
-    } catch (StatusException e) { // It shows what it has shown.
+      event.await();
+    } catch (StatusException e) { // It shows what it has shown, and is tried again.
       LOG.log(Level.WARNING, "a page gets no memory of its own", e);
+      copy.failed = true;
+    } finally {
+      copy.over = true;
+      signal.run();
     }
-    signal.run();
   }
 }

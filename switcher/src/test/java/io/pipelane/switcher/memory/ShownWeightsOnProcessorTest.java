@@ -6,10 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.DeviceEvent;
+import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.modelstore.host.HostTier;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -20,8 +24,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,6 +46,8 @@ class ShownWeightsOnProcessorTest {
   private final CpuDevice device =
       CpuDevice.open(new ByteSize((long) ROOM * PAGE), new ByteSize(PAGE), Bandwidth.UNLIMITED);
   private final HostTier tier = HostTier.mapping(new ByteSize(4L * BYTES));
+  private final CountDownLatch isBeingNoted = new CountDownLatch(1);
+  private volatile @Nullable CountDownLatch timeIsNoted;
   private MemoryDaemon daemon = daemon(false);
   private final Random random = new Random(11);
 
@@ -51,7 +59,7 @@ class ShownWeightsOnProcessorTest {
         new EqualBytesGrouping(8, PAGE / 4),
         structure -> false,
         SharedPagesTest.settings(true, zeroPages),
-        nanos::get);
+        this::now);
   }
 
   @AfterEach
@@ -187,6 +195,136 @@ class ShownWeightsOnProcessorTest {
     daemon.idleLink().onFree(over::release);
     boolean _ = fetchAhead(); // It may have come already.
     over.acquireUninterruptibly();
+  }
+
+  /** Shows a model, which is seen to stay when it is fetched ahead for the next time. */
+  private ImportedModel staying() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    run(one);
+    later(1);
+    assertFalse(fetchAhead());
+    later(1);
+    assertEquals(4, device.shownPages());
+    return one;
+  }
+
+  @Test
+  void pageThatCannotBeCopied_isTriedAgainAfterARest() throws IOException {
+    ImportedModel one = staying();
+    byte[] weights = Files.readAllBytes(one.weights());
+    Files.write(one.weights(), new byte[0]); // As if the disk failed.
+
+    fetchAheadAndWait();
+    assertFalse(fetchAhead(), "it rests");
+    later(1);
+    fetchAheadAndWait();
+    later(1);
+    assertFalse(fetchAhead(), "it rests for longer");
+    assertEquals(4, device.shownPages());
+
+    Files.write(one.weights(), weights);
+    later(1);
+    for (int page = 3; page >= 0; page--) {
+      fetchAheadAndWait();
+      assertEquals(page, device.shownPages());
+    }
+    run(one);
+  }
+
+  @Test
+  void offlineWorkWaitsForMemory_pagesGetMemoryOfTheirOwnAllTheSame() throws IOException {
+    ImportedModel one = staying();
+    ImportedModel two = model("two", "two", drawn());
+    ImportedModel offline = model("offline", "offline", drawn());
+    CompletableFuture<Lease> waiting;
+    try (Lease first = daemon.acquire(one.version());
+        Lease second = daemon.acquire(two.version())) {
+      first.awaitAll();
+      second.awaitAll();
+      long waits = daemon.counters().waits();
+      waiting =
+          CompletableFuture.supplyAsync(
+              () -> daemon.acquire(offline.version(), Priority.OFFLINE, RunControl.NONE));
+      while (daemon.counters().waits() == waits) {
+        Thread.onSpinWait();
+      }
+
+      while (device.shownPages() > 0) {
+        boolean _ = fetchAhead();
+        Thread.onSpinWait();
+      }
+      assertFalse(waiting.isDone());
+    }
+    waiting.join().close();
+  }
+
+  /** Whoever comes between finds that a page is on its way: its time is not known yet. */
+  @Test
+  void pageHasBeenCopiedAndItsTimeIsNotNoted_theRestIsCountedFromThatAllTheSame() throws Exception {
+    ImportedModel one = staying();
+    CountDownLatch sent = new CountDownLatch(1);
+    Page page = device.pages().take().orElseThrow();
+    AddressRange range = device.reserve(PAGE);
+    range.map(0, page);
+    DeviceEvent before = device.copies().copy(new Waiting(sent), 0, range, 0, PAGE);
+    try (Lease _ = daemon.acquire(one.version())) {
+      CountDownLatch noted = new CountDownLatch(1);
+      timeIsNoted = noted;
+      Semaphore over = new Semaphore(0);
+      daemon.idleLink().onFree(over::release);
+      assertTrue(fetchAhead());
+      sent.countDown();
+      isBeingNoted.await();
+      nanos.addAndGet(1_000_000);
+
+      assertTrue(fetchAhead(), "it is on its way");
+      noted.countDown();
+      over.acquire();
+
+      assertFalse(fetchAhead());
+      assertEquals(16_000_000, daemon.idleLink().restNanos());
+      assertEquals(3, device.shownPages());
+    }
+    before.await();
+    device.pages().giveBack(range.unmap(0));
+    range.close();
+  }
+
+  /** The time; the copy thread waits for it, if that has been said. */
+  private long now() {
+    CountDownLatch noted = timeIsNoted;
+    if (noted != null && Thread.currentThread().getName().equals("pipelane-cpu-copies")) {
+      isBeingNoted.countDown();
+      try {
+        noted.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+    return nanos.get();
+  }
+
+  /** A page that is read once somebody says so. */
+  private record Waiting(CountDownLatch said) implements WeightSource {
+    @Override
+    public long byteSize() {
+      return PAGE;
+    }
+
+    @Override
+    public void read(long offset, MemorySegment destination) {
+      try {
+        said.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+
+    @Override
+    public void close() {}
   }
 
   @Test
