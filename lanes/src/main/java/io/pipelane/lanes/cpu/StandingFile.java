@@ -97,22 +97,29 @@ final class StandingFile implements AutoCloseable {
       return true;
     }
     try (Reservation trial = Reservation.of(partBytes, partBytes)) {
-      if (!move(trial.address(), partBytes, placeOf(0))) {
-        LibC.mapNothingAt(trial.address(), partBytes);
+      long address = trial.address();
+      if (!move(address, partBytes, placeOf(0), () -> LibC.mapNothingAt(address, partBytes))) {
         return false;
       }
       return bringBack(trial.address(), 0) && moves.canMove(placeOf(0), lengthOf(0, 2));
     }
   }
 
-  /** Moves tables; false where the system refuses, when what lay at the address may be gone. */
-  private boolean move(long address, long bytes, long from) {
+  /**
+   * Moves tables; false where they do not move, after what is to be done instead, and at once, as
+   * what lay at the address may be gone.
+   */
+  private boolean move(long address, long bytes, long from, Runnable instead) {
     try {
-      return moves.moveAt(address, bytes, from);
+      if (moves.moveAt(address, bytes, from)) {
+        return true;
+      }
+      instead.run();
     } catch (StatusException e) {
+      instead.run();
       refuse(e);
-      return false;
     }
+    return false;
   }
 
   /**
@@ -120,11 +127,7 @@ final class StandingFile implements AutoCloseable {
    * come with it.
    */
   private boolean bringBack(long address, int part) {
-    boolean moved = move(placeOf(part), lengthOf(part, 1), address);
-    if (!moved) {
-      mapAgain(address, part);
-    }
-    return moved;
+    return move(placeOf(part), lengthOf(part, 1), address, () -> mapAgain(address, part));
   }
 
   /** Leaves no hole in the file's addresses, which others' memory could come to lie in. */

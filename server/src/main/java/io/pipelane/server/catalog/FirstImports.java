@@ -89,7 +89,7 @@ final class FirstImports {
   }
 
   private boolean isStillNew(Registered found, ImportProgress progress) {
-    boolean isNew = isNow(found, Importing.class);
+    boolean isNew = !threads.isStopping() && isNow(found, Importing.class);
     if (isNew) {
       progress.add();
     }

@@ -23,7 +23,7 @@ final class ImportLine {
   private final Queue<Runnable> asked = new ArrayDeque<>();
   private final SequencedMap<ModelVersion, Runnable> others = new LinkedHashMap<>();
 
-  /** Asked for while not in line: they may come, and are no more than the catalogue has. */
+  /** Asked for while not in line: their first import may come. Where none does, the mark stays. */
   private final Set<ModelVersion> askedAhead = new HashSet<>();
 
   private int changesInARow;

@@ -54,6 +54,22 @@ public interface ModelCatalog {
   default void want(String name, String version) {}
 
   /**
+   * The version that answers for a name to somebody who {@link #want waits} for it.
+   *
+   * @throws StatusException as {@link #resolve}
+   */
+  default ServedModel resolveForRequest(String name, String version) {
+    try {
+      return resolve(name, version);
+    } catch (StatusException e) {
+      if (e.status() == Status.UNAVAILABLE) {
+        want(name, version);
+      }
+      throw e;
+    }
+  }
+
+  /**
    * Whether a version is known, be it in service or not.
    *
    * @param version as for {@link #resolve}; empty for any

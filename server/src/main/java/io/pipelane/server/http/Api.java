@@ -115,7 +115,7 @@ final class Api {
    * caches, and so that this host's load counts the requests before this one.
    */
   private void answerOrForward(Exchange exchange, Route route) {
-    if (exchange.hasNoClient()) {
+    if (exchange.isAbandoned() || (route instanceof Route.Infer && exchange.hasNoClient())) {
       return; // What it holds goes as the connection is found to be closed.
     }
     Hosts others = hosts;

@@ -38,20 +38,13 @@ public record Backend(
     SharedMemory sharedMemory) {
 
   /**
-   * The version that answers for a name. One that is being imported is known to be waited for.
+   * The version that answers for a name. One that is being imported is waited for.
    *
    * @param version empty where the client gives none, which lets the catalogue pick
-   * @throws StatusException as {@link ModelCatalog#resolve}
+   * @throws StatusException as {@link ModelCatalog#resolveForRequest}
    */
   public ServedModel resolve(String name, String version) {
-    try {
-      return catalog.resolve(name, version);
-    } catch (StatusException e) {
-      if (e.status() == Status.UNAVAILABLE) {
-        catalog.want(name, version);
-      }
-      throw e;
-    }
+    return catalog.resolveForRequest(name, version);
   }
 
   /** The same; null where there is none that answers. */

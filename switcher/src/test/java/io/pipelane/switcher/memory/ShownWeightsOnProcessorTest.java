@@ -270,8 +270,8 @@ class ShownWeightsOnProcessorTest {
     AddressRange range = device.reserve(PAGE);
     range.map(0, page);
     DeviceEvent before = device.copies().copy(new Waiting(sent), 0, range, 0, PAGE);
+    CountDownLatch noted = new CountDownLatch(1);
     try (Lease _ = daemon.acquire(one.version())) {
-      CountDownLatch noted = new CountDownLatch(1);
       timeIsNoted = noted;
       Semaphore over = new Semaphore(0);
       daemon.idleLink().onFree(over::release);
@@ -287,6 +287,9 @@ class ShownWeightsOnProcessorTest {
       assertFalse(fetchAhead());
       assertEquals(16_000_000, daemon.idleLink().restNanos());
       assertEquals(3, device.shownPages());
+    } finally { // Else the copy thread would wait for ever.
+      sent.countDown();
+      noted.countDown();
     }
     before.await();
     device.pages().giveBack(range.unmap(0));
