@@ -4,7 +4,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.sharing.SampleRing;
+import io.pipelane.switcher.sharing.monitor.SampleRing;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

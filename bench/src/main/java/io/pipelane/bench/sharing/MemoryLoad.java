@@ -4,7 +4,7 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.cpu.ThreadPriority;
 import io.pipelane.lanes.monitor.HostMemory;
 import io.pipelane.switcher.sharing.Sharing;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.lang.foreign.Arena;
 import java.util.concurrent.locks.LockSupport;
 

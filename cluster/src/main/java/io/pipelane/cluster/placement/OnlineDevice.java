@@ -1,7 +1,7 @@
 package io.pipelane.cluster.placement;
 
 import io.pipelane.cluster.profile.WorkloadProfile;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 
 /**
  * A device and the online workload that it has.

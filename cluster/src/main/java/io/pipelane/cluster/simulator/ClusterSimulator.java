@@ -6,7 +6,7 @@ import io.pipelane.cluster.placement.OnlineDevice;
 import io.pipelane.cluster.placement.Placement;
 import io.pipelane.cluster.speed.MultiprocessorShare;
 import io.pipelane.cluster.speed.SpeedPredictor;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -2,11 +2,11 @@ package io.pipelane.cluster.simulator;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.section.SharingConfig;
-import io.pipelane.switcher.sharing.DeviceLoad;
 import io.pipelane.switcher.sharing.LaunchThrottle;
-import io.pipelane.switcher.sharing.SharingMetric;
-import io.pipelane.switcher.sharing.SharingState;
-import io.pipelane.switcher.sharing.SysMonitor;
+import io.pipelane.switcher.sharing.monitor.DeviceLoad;
+import io.pipelane.switcher.sharing.monitor.SharingMetric;
+import io.pipelane.switcher.sharing.monitor.SharingState;
+import io.pipelane.switcher.sharing.monitor.SysMonitor;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;

@@ -8,7 +8,7 @@ import io.pipelane.cluster.profile.WorkloadProfile;
 import io.pipelane.cluster.speed.MultiprocessorShare;
 import io.pipelane.cluster.speed.SpeedPredictor;
 import io.pipelane.config.StatusException;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

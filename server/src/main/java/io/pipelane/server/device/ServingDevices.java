@@ -24,7 +24,7 @@ import io.pipelane.switcher.memory.account.Demand;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.SwitcherGroup;
-import io.pipelane.switcher.sharing.SampleRing;
+import io.pipelane.switcher.sharing.monitor.SampleRing;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -11,7 +11,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
-import io.pipelane.switcher.sharing.SampleRing;
+import io.pipelane.switcher.sharing.monitor.SampleRing;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

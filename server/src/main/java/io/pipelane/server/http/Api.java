@@ -41,7 +41,7 @@ import io.pipelane.server.state.SeenWorkers;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.statistics.ModelCounters;
 import io.pipelane.switcher.InferenceService;
-import io.pipelane.switcher.sharing.SampleTrace;
+import io.pipelane.switcher.sharing.monitor.SampleTrace;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

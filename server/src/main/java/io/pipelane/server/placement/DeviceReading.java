@@ -4,7 +4,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.switcher.placement.MemberOverview;
 import io.pipelane.switcher.placement.MemberOverview.Work;
 import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.OptionalDouble;
 
 /**

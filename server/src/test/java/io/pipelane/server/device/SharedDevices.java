@@ -2,12 +2,12 @@ package io.pipelane.server.device;
 
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
-import io.pipelane.switcher.sharing.DeviceLook;
 import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.OfflineRuns;
 import io.pipelane.switcher.sharing.OnlineWork;
 import io.pipelane.switcher.sharing.SharingOverview;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.DeviceLook;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
 import java.util.List;
 import java.util.Map;

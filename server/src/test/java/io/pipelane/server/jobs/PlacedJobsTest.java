@@ -17,7 +17,7 @@ import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.NeverFits;
 import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.SequenceState;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

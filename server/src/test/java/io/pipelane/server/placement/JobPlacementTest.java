@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.placement.JobPlace.By;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

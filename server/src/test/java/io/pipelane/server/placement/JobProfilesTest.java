@@ -9,7 +9,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.PlacementCounts;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.placement.MemberOverview.Work;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

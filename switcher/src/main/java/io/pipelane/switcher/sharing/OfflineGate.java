@@ -1,5 +1,6 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;

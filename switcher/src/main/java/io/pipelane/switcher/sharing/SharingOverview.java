@@ -1,5 +1,6 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.monitor.DeviceLook;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
 
 /**

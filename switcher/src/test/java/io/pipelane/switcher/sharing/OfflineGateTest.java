@@ -12,6 +12,7 @@ import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareTrial;
 import java.util.HashMap;
 import java.util.List;

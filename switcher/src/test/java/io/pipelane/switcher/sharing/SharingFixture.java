@@ -9,6 +9,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.monitor.DeviceSample.Health;
 import io.pipelane.lanes.monitor.DeviceSample.Memory;
 import io.pipelane.lanes.monitor.DeviceSample.Work;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;

@@ -14,7 +14,7 @@ import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.Latches;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.Requests;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

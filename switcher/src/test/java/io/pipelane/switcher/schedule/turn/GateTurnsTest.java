@@ -16,7 +16,7 @@ import io.pipelane.switcher.schedule.queue.BatchRules;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.Requests;
 import io.pipelane.switcher.schedule.queue.Terms;
-import io.pipelane.switcher.sharing.SharingState;
+import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 /** A metric that a device's state is judged by, in percent. */
 public enum SharingMetric {

@@ -1,10 +1,10 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.value.Thresholds;
-import io.pipelane.switcher.sharing.SysMonitor.Transition;
+import io.pipelane.switcher.sharing.monitor.SysMonitor.Transition;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 import java.util.Locale;
 
@@ -16,12 +16,12 @@ public enum SharingState {
   DISABLED;
 
   /** Whether offline runs may begin. */
-  boolean takesOfflineWork() {
+  public boolean takesOfflineWork() {
     return this == HEALTHY;
   }
 
   /** Whether offline runs stop at their next gate. */
-  boolean stopsOfflineWork() {
+  public boolean stopsOfflineWork() {
     return this == OVERLIMIT || this == DISABLED;
   }
 

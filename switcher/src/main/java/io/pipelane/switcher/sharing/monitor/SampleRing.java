@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 import io.pipelane.lanes.monitor.DeviceSample;
 import java.time.Duration;
@@ -19,7 +19,7 @@ public final class SampleRing {
   public record Timed(long nanos, DeviceSample sample) {}
 
   /** Adds the next one. */
-  synchronized void add(long nowNanos, DeviceSample sample) {
+  public synchronized void add(long nowNanos, DeviceSample sample) {
     if (samples.isEmpty() || nowNanos - samples.getLast().nanos >= APART.toNanos()) {
       samples.addLast(new Timed(nowNanos, sample));
     }

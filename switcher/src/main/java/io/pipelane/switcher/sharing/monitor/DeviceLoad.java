@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 /**
  * The load of a device as MuxFlow has it (§4.1, equations 1 and 2): U_GPU = U_SM × c(C_SM).

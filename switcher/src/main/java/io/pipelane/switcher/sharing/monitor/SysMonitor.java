@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.monitor;
 
 import io.pipelane.config.value.Thresholds;
 import java.time.Duration;
@@ -121,7 +121,7 @@ public final class SysMonitor {
   }
 
   /** Whether memory is over its limit, perhaps among others. */
-  boolean lacksMemory(Map<SharingMetric, Double> readings) {
+  public boolean lacksMemory(Map<SharingMetric, Double> readings) {
     return first(readings, SharingMetric::isMemory, Thresholds::overlimit) != null;
   }
 
