@@ -12,7 +12,7 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.switcher.ResultHandler;
-import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.net.InetAddress;

@@ -7,7 +7,7 @@ import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.schedule.run.Execution;
-import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;

@@ -13,7 +13,7 @@ import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Terms;
 import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.sequence.Sequences;
-import io.pipelane.switcher.sharing.Slowdowns;
+import io.pipelane.switcher.sharing.gate.Slowdowns;
 import io.pipelane.switcher.worker.Worker;
 import java.util.function.Consumer;
 

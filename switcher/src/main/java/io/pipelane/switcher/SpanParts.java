@@ -7,7 +7,7 @@ import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.UnitParts;
 import io.pipelane.switcher.residency.Unit;
 import io.pipelane.switcher.schedule.run.Execution;
-import io.pipelane.switcher.sharing.OnlineWork;
+import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -20,7 +20,7 @@ import io.pipelane.lanes.execution.WorkerLostException.Blame;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.Arrays;
 import java.util.HashMap;

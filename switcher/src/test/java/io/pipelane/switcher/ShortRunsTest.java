@@ -30,7 +30,7 @@ import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.OfflineRun;
+import io.pipelane.switcher.sharing.gate.OfflineRun;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.pipelane.cluster.simulator;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.section.SharingConfig;
-import io.pipelane.switcher.sharing.LaunchThrottle;
+import io.pipelane.switcher.sharing.gate.LaunchThrottle;
 import io.pipelane.switcher.sharing.monitor.DeviceLoad;
 import io.pipelane.switcher.sharing.monitor.SharingMetric;
 import io.pipelane.switcher.sharing.monitor.SharingState;

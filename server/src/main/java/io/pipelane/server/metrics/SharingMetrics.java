@@ -6,7 +6,7 @@ import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.account.TransferCounters;
 import io.pipelane.switcher.sharing.EvictionCounts;
-import io.pipelane.switcher.sharing.OfflineRuns;
+import io.pipelane.switcher.sharing.gate.OfflineRuns;
 import io.pipelane.switcher.sharing.monitor.DeviceLook;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareOverview;

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.gate.OfflineRuns;
 import java.util.function.LongSupplier;
 
 /**

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.sharing;
 
+import io.pipelane.switcher.sharing.gate.OfflineRuns;
+import io.pipelane.switcher.sharing.gate.OnlineWork;
 import io.pipelane.switcher.sharing.monitor.DeviceLook;
 import io.pipelane.switcher.sharing.trial.ShareOverview;
 

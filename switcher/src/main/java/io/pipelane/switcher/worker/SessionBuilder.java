@@ -7,7 +7,7 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.StructureRange;
-import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
+import io.pipelane.switcher.sharing.gate.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionRooms.Seeker;
 import io.pipelane.switcher.worker.Worker.SessionRoom;
 import java.util.Set;

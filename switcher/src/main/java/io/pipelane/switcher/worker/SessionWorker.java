@@ -23,7 +23,7 @@ import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
-import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
+import io.pipelane.switcher.sharing.gate.OnlineWork.MemoryWait;
 import io.pipelane.switcher.worker.SessionBuilder.Wanted;
 import io.pipelane.switcher.worker.SessionRooms.Seeker;
 import java.util.List;

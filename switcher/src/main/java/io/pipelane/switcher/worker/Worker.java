@@ -11,7 +11,7 @@ import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.Structure;
 import io.pipelane.switcher.memory.StructureRange;
-import io.pipelane.switcher.sharing.OnlineWork.MemoryWait;
+import io.pipelane.switcher.sharing.gate.OnlineWork.MemoryWait;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;

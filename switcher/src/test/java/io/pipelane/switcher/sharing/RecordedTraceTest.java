@@ -8,6 +8,7 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.monitor.DeviceSample.Health;
 import io.pipelane.lanes.monitor.DeviceSample.Memory;
 import io.pipelane.lanes.monitor.DeviceSample.Work;
+import io.pipelane.switcher.sharing.gate.LaunchThrottle;
 import io.pipelane.switcher.sharing.monitor.DeviceLoad;
 import io.pipelane.switcher.sharing.monitor.SampleRing.Timed;
 import io.pipelane.switcher.sharing.monitor.SampleTrace;

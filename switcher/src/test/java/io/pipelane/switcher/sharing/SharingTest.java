@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.ArrayList;
 import java.util.List;

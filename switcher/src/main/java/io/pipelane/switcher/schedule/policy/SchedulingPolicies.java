@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule.policy;
 import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 
 /** The policies by their names in a configuration. */
 public final class SchedulingPolicies {

@@ -21,7 +21,7 @@ import io.pipelane.switcher.schedule.turn.Preemptions;
 import io.pipelane.switcher.schedule.turn.RunProgress;
 import io.pipelane.switcher.schedule.turn.Turn;
 import io.pipelane.switcher.schedule.turn.Turns;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import java.lang.System.Logger.Level;
 import java.time.Duration;

@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule.run;
 import io.pipelane.switcher.memory.MemoryDaemon;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.working.WorkingMemory;
 import java.util.function.LongSupplier;

@@ -13,7 +13,7 @@ import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.PastRuns;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.turn;
 
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;

@@ -1,6 +1,6 @@
 package io.pipelane.switcher.schedule.turn;
 
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule.turn;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.StopWord;
 import io.pipelane.lanes.execution.WeightArrivals;
-import io.pipelane.switcher.sharing.ExpectedArrival;
+import io.pipelane.switcher.sharing.gate.ExpectedArrival;
 import org.jspecify.annotations.Nullable;
 
 /**

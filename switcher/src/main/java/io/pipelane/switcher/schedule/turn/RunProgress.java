@@ -2,7 +2,7 @@ package io.pipelane.switcher.schedule.turn;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
-import io.pipelane.switcher.sharing.OfflineRuns;
+import io.pipelane.switcher.sharing.gate.OfflineRuns;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 

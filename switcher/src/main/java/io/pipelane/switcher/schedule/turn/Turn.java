@@ -8,7 +8,7 @@ import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.memory.RunControl;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
-import io.pipelane.switcher.sharing.OfflineRun;
+import io.pipelane.switcher.sharing.gate.OfflineRun;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 

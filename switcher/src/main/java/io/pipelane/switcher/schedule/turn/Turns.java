@@ -3,7 +3,7 @@ package io.pipelane.switcher.schedule.turn;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.LaneTimes;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -10,7 +10,7 @@ import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.Requests;
 import io.pipelane.switcher.schedule.queue.SchedulingPolicy;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;

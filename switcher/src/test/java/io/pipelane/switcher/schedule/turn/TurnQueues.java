@@ -5,7 +5,7 @@ import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.policy.Room;
 import io.pipelane.switcher.schedule.policy.SchedulingPolicies;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.function.LongSupplier;
 
 /** Queues that hold as many requests as come, of devices with room for all of their models. */

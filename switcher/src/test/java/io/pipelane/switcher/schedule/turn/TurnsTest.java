@@ -13,7 +13,7 @@ import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.QueuedRequest;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.queue.Requests;
-import io.pipelane.switcher.sharing.OfflineGate;
+import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.InferenceRequest;

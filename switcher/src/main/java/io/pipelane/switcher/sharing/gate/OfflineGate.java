@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareTrial;
@@ -174,7 +174,7 @@ public final class OfflineGate {
   }
 
   /** Whether the device's state holds offline runs, as far as it is bad enough. */
-  boolean heedsState() {
+  public boolean heedsState() {
     return heeds() && !allowance.isLifted();
   }
 
@@ -284,7 +284,7 @@ public final class OfflineGate {
   }
 
   /** Looks whether a share of the device pays; by the thread that looks at the device. */
-  void lookAtTrial(long nowNanos) {
+  public void lookAtTrial(long nowNanos) {
     if (trial.look(nowNanos)) {
       tellClosed();
       tellAsTimePasses();

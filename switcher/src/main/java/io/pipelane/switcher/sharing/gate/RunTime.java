@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import java.util.concurrent.atomic.DoubleAdder;
 
@@ -34,7 +34,7 @@ public final class RunTime {
    *
    * @param seconds since it was asked before
    */
-  double activity(double seconds) {
+  public double activity(double seconds) {
     double now = nanos.sum();
     if (seconds > 0) {
       double weight = Math.min(1, seconds / SETTLING_SECONDS);

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 /**
  * The throttle of offline work's speed, so that a device's load stays at a target: a PID controller

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import io.pipelane.switcher.sharing.trial.ShareTrial;

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 /** An offline run that has begun and not ended. */
 @FunctionalInterface

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -73,12 +73,12 @@ public final class OfflineRuns {
   }
 
   /** Whether there is none. */
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return all().findAny().isEmpty();
   }
 
   /** Whether one computes now, or may at any time; asked with every online run. */
-  boolean isUnderWay() {
+  public boolean isUnderWay() {
     @Nullable OfflineRun beside = inShare;
     if (beside != null && !beside.stands()) {
       return true;

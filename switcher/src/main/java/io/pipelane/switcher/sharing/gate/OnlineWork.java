@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import io.pipelane.switcher.ForwardingHandler;
 import io.pipelane.switcher.ResultHandler;
@@ -188,7 +188,7 @@ public final class OnlineWork {
   }
 
   /** What it has come to since the start. */
-  Counts counts(long nowNanos) {
+  public Counts counts(long nowNanos) {
     synchronized (forecast) {
       return new Counts(requests.sum(), forecast.perSecond(nowNanos));
     }

@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

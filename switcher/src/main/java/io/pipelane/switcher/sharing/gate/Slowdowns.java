@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 import io.pipelane.modelstore.ModelVersion;
 import java.util.HashMap;
@@ -71,7 +71,7 @@ public final class Slowdowns {
   }
 
   /** Takes in what has run since the time before; returns the share from now on. */
-  double steer(long nowNanos) {
+  public double steer(long nowNanos) {
     double seconds = (nowNanos - lookedNanos) / 1e9;
     lookedNanos = nowNanos;
     double worst = 0;
@@ -101,13 +101,13 @@ public final class Slowdowns {
   }
 
   /** Between 0, which stops offline work, and 1; no pauses longer than the least share's. */
-  double share() {
+  public double share() {
     double share = throttle.share();
     return stopped || share < LaunchThrottle.LEAST_SHARE ? 0 : share;
   }
 
   /** How many times as long as alone runs take, of models whose owners limit that. */
-  Map<ModelVersion, Double> ratios() {
+  public Map<ModelVersion, Double> ratios() {
     Map<ModelVersion, Double> ratios = new HashMap<>();
     models.forEach((model, slowdown) -> ratios.put(model, slowdown.ratio()));
     return Map.copyOf(ratios);

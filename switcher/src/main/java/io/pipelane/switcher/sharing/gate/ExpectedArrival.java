@@ -1,4 +1,4 @@
-package io.pipelane.switcher.sharing;
+package io.pipelane.switcher.sharing.gate;
 
 /**
  * The time at which the next online request is expected, by the device's clock.
