@@ -2,7 +2,7 @@ package io.pipelane.modelstore.cache;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.runtime.graph.ModelFile;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

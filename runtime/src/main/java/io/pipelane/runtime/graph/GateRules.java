@@ -7,6 +7,7 @@ import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.graph.GatedGraph.Segment;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

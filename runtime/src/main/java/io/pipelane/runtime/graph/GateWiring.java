@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;

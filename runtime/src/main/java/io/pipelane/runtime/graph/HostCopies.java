@@ -3,6 +3,8 @@ package io.pipelane.runtime.graph;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.graph.content.ModelFile;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;

@@ -5,6 +5,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

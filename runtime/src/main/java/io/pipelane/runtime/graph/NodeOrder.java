@@ -5,6 +5,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;

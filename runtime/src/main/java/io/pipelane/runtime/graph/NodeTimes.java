@@ -3,6 +3,7 @@ package io.pipelane.runtime.graph;
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.List;
 import java.util.Optional;
 

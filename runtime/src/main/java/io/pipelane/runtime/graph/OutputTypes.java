@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;

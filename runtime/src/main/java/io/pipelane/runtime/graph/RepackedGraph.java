@@ -6,6 +6,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.StringStringEntryProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;

@@ -2,6 +2,7 @@ package io.pipelane.runtime.graph;
 
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.List;
 
 /** The operators that compute a graph as often as their inputs' values say. */

@@ -2,6 +2,7 @@ package io.pipelane.runtime.graph;
 
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.runtime.graph.content.TensorContent;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;

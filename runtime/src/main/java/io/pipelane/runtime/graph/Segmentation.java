@@ -2,6 +2,8 @@ package io.pipelane.runtime.graph;
 
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
+import io.pipelane.runtime.graph.content.Scopes;
+import io.pipelane.runtime.graph.content.TensorContent;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashSet;

@@ -4,6 +4,7 @@ import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.graph.content.Scopes;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;

@@ -7,6 +7,7 @@ import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.content.TensorContent;
 import java.util.Map;
 
 /** Weights as inputs of a graph. */

@@ -5,6 +5,8 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.graph.content.Scopes;
+import io.pipelane.runtime.graph.content.TensorContent;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

@@ -8,6 +8,7 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;

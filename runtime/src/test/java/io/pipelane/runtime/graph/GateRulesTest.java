@@ -8,6 +8,7 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;

@@ -9,6 +9,7 @@ import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;

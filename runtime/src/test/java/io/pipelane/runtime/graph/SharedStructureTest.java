@@ -9,6 +9,8 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.GatedGraph.Weight;
+import io.pipelane.runtime.graph.content.ModelFile;
+import io.pipelane.runtime.graph.content.StructureHash;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;

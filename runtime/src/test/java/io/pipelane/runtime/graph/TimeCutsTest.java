@@ -9,6 +9,7 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.content.ModelFile;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.pipelane.runtime.graph;
+package io.pipelane.runtime.graph.content;
 
 import ai.onnx.proto.OnnxMl.ModelProto;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.pipelane.runtime.graph;
+package io.pipelane.runtime.graph.content;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.FunctionProto;
@@ -145,7 +145,7 @@ public final class Constants {
    * @param except initializers of the graph itself that are left as they are
    * @param folder what external data is relative to
    */
-  static GraphProto inline(GraphProto graph, Set<String> except, Path folder) {
+  public static GraphProto inline(GraphProto graph, Set<String> except, Path folder) {
     GraphProto.Builder edited = graph.toBuilder().clearInitializer();
     for (TensorProto tensor : graph.getInitializerList()) {
       edited.addInitializer(except.contains(tensor.getName()) ? tensor : inline(tensor, folder));
@@ -162,7 +162,7 @@ public final class Constants {
    * @param except initializers of the graph itself that do not come into it
    * @throws StatusException {@link Status#TOO_LARGE} where it has none
    */
-  static void checkInlineSum(GraphProto graph, Set<String> except, Path folder) {
+  public static void checkInlineSum(GraphProto graph, Set<String> except, Path folder) {
     long bytes = externalBytes(graph, except, folder);
     if (bytes > MAXIMUM_INLINE_SUM) {
       throw new StatusException(
@@ -199,7 +199,7 @@ public final class Constants {
   }
 
   /** The same for what a node's attributes hold. */
-  static NodeProto inline(NodeProto node, Path folder) {
+  public static NodeProto inline(NodeProto node, Path folder) {
     if (node.getAttributeList().stream().noneMatch(Constants::holdsTensors)) {
       return node;
     }

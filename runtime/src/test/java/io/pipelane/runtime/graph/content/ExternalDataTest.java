@@ -1,4 +1,4 @@
-package io.pipelane.runtime.graph;
+package io.pipelane.runtime.graph.content;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -16,6 +16,10 @@ import ai.onnx.proto.OnnxMl.TrainingInfoProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.runtime.TestModels;
+import io.pipelane.runtime.graph.AssumedSizes;
+import io.pipelane.runtime.graph.CutSettings;
+import io.pipelane.runtime.graph.GateCutter;
+import io.pipelane.runtime.graph.ValueShapes;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;

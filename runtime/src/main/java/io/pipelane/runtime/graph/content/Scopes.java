@@ -1,4 +1,4 @@
-package io.pipelane.runtime.graph;
+package io.pipelane.runtime.graph.content;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
@@ -19,11 +19,11 @@ import java.util.Set;
  *
  * <p>Bodies nest at most as deep as protobuf parses messages (100 levels), so recursion is bounded.
  */
-final class Scopes {
+public final class Scopes {
   private Scopes() {}
 
   /** The graphs that a node carries in its attributes. */
-  static List<GraphProto> bodies(NodeProto node) {
+  public static List<GraphProto> bodies(NodeProto node) {
     return node.getAttributeList().stream().flatMap(a -> bodies(a).stream()).toList();
   }
 
@@ -32,7 +32,7 @@ final class Scopes {
   }
 
   /** Every name that a node reads, once each; names of omitted inputs left out. */
-  static Set<String> reads(NodeProto node) {
+  public static Set<String> reads(NodeProto node) {
     Set<String> names = new LinkedHashSet<>(node.getInputList());
     names.addAll(implicitReads(node));
     names.remove("");
@@ -40,7 +40,7 @@ final class Scopes {
   }
 
   /** The names that a node's bodies take from outside. */
-  static Set<String> implicitReads(NodeProto node) {
+  public static Set<String> implicitReads(NodeProto node) {
     Set<String> names = new LinkedHashSet<>();
     bodies(node).forEach(body -> names.addAll(outerReads(body)));
     return names;
@@ -64,7 +64,7 @@ final class Scopes {
   }
 
   /** Every name in a graph and its bodies, of values and of nodes. */
-  static Set<String> allNames(GraphProto graph) {
+  public static Set<String> allNames(GraphProto graph) {
     Set<String> names = defined(graph);
     for (NodeProto node : graph.getNodeList()) {
       names.add(node.getName());
@@ -75,7 +75,7 @@ final class Scopes {
   }
 
   /** The names of a graph's initializers, sparse ones included. */
-  static Set<String> constants(GraphProto graph) {
+  public static Set<String> constants(GraphProto graph) {
     Set<String> names = new HashSet<>();
     graph.getInitializerList().stream().map(TensorProto::getName).forEach(names::add);
     graph.getSparseInitializerList().stream()
@@ -86,7 +86,7 @@ final class Scopes {
   }
 
   /** The node with what it reads renamed, inside its bodies as well; outputs keep their names. */
-  static NodeProto rename(NodeProto node, Map<String, String> names) {
+  public static NodeProto rename(NodeProto node, Map<String, String> names) {
     if (reads(node).stream().noneMatch(names::containsKey)) {
       return node;
     }
