@@ -18,7 +18,7 @@ import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.process.ProcessSessionFactory;
-import io.pipelane.lanes.process.WorkerSettings;
+import io.pipelane.lanes.process.settings.WorkerSettings;
 import io.pipelane.runtime.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;

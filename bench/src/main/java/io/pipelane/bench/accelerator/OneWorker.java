@@ -2,11 +2,11 @@ package io.pipelane.bench.accelerator;
 
 import io.pipelane.config.section.WorkersConfig.SwitchOn;
 import io.pipelane.config.value.ByteSize;
-import io.pipelane.lanes.process.Launcher;
-import io.pipelane.lanes.process.WorkerCrew;
-import io.pipelane.lanes.process.WorkerProgram;
-import io.pipelane.lanes.process.WorkerSettings;
-import io.pipelane.lanes.process.WorkerTimes;
+import io.pipelane.lanes.process.settings.Launcher;
+import io.pipelane.lanes.process.settings.WorkerCrew;
+import io.pipelane.lanes.process.settings.WorkerProgram;
+import io.pipelane.lanes.process.settings.WorkerSettings;
+import io.pipelane.lanes.process.settings.WorkerTimes;
 import io.pipelane.lanes.process.worker.WorkerMain;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -17,7 +17,7 @@ import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.section.WorkersConfig;
 import io.pipelane.config.value.DeviceSelection;
 import io.pipelane.lanes.cpu.ProcessPriority;
-import io.pipelane.lanes.process.WorkerCrew;
+import io.pipelane.lanes.process.settings.WorkerCrew;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -14,6 +14,7 @@ import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
+import io.pipelane.lanes.process.settings.WorkerSettings;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.lang.System.Logger.Level;

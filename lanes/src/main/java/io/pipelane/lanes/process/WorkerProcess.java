@@ -11,6 +11,8 @@ import io.pipelane.lanes.process.channel.ChannelEnd;
 import io.pipelane.lanes.process.channel.ProtocolException;
 import io.pipelane.lanes.process.channel.WorkerArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
+import io.pipelane.lanes.process.settings.WorkerProgram;
+import io.pipelane.lanes.process.settings.WorkerSettings;
 import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
 import java.time.Duration;

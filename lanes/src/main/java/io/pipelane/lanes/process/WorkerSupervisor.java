@@ -7,6 +7,7 @@ import io.pipelane.lanes.completion.ThreadEnd;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.WorkerBoard.Post;
+import io.pipelane.lanes.process.settings.WorkerSettings;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;

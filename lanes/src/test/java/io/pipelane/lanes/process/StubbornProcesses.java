@@ -1,5 +1,6 @@
 package io.pipelane.lanes.process;
 
+import io.pipelane.lanes.process.settings.Launcher;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

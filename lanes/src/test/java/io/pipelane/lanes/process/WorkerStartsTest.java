@@ -6,6 +6,7 @@ import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.process.settings.WorkerSettings;
 import io.pipelane.lanes.process.worker.PretendingWorker;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.process;
+package io.pipelane.lanes.process.settings;
 
 import java.time.Duration;
 

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.process;
+package io.pipelane.lanes.process.settings;
 
 import io.pipelane.lanes.cpu.ProcessPriority;
 
@@ -28,7 +28,7 @@ public record WorkerCrew(
   }
 
   /** Standbys that build and warm up at the same time, one session after another each. */
-  int buildsAtOnce() {
+  public int buildsAtOnce() {
     return Math.clamp(mostBuilds, 1, Math.max(1, size() - 1));
   }
 }
