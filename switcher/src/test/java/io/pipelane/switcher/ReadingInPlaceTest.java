@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;

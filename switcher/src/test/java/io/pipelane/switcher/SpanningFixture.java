@@ -8,7 +8,7 @@ import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuRuntime;
+import io.pipelane.lanes.cpu.execution.CpuRuntime;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;

@@ -6,7 +6,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;

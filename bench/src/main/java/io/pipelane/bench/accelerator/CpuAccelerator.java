@@ -7,7 +7,7 @@ import io.pipelane.lanes.calibration.Calibrator;
 import io.pipelane.lanes.calibration.CpuProbe;
 import io.pipelane.lanes.calibration.MatrixProducts;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;

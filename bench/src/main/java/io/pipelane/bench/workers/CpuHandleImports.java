@@ -6,8 +6,8 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.WorkerMemory;
-import io.pipelane.lanes.cpu.WorkerRange;
+import io.pipelane.lanes.cpu.execution.WorkerMemory;
+import io.pipelane.lanes.cpu.execution.WorkerRange;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -272,7 +272,7 @@ public final class CpuDevice implements SharedDevice {
   }
 
   /** The ranges for sessions of this process. */
-  SessionRanges sessionRanges() {
+  public SessionRanges sessionRanges() {
     return new SessionRanges() {
       @Override
       public Scratch scratch(long address) {

@@ -6,7 +6,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.allocation.OwnedMemory;
 
 /** Memory from the C heap, or from the system directly where it is large. */
-final class CpuHeap implements OwnedMemory.Heap {
+public final class CpuHeap implements OwnedMemory.Heap {
   /** From here on memory is mapped, so that freeing gives it back to the system. */
   private static final long MAPPED_BYTES = 256 << 10;
 

@@ -15,14 +15,14 @@ import java.util.OptionalLong;
  * <p>Opening takes addresses only: memory is taken as it is written to, and goes back with its
  * state.
  */
-final class CpuStates implements DeviceStates, AutoCloseable {
+public final class CpuStates implements DeviceStates, AutoCloseable {
   /*
    * What is free reads as zero: it was never touched, or has been cleared by whoever gave it back.
    * The monitor guards the blocks; what lies in one belongs to who has taken it.
    */
 
   /** Addresses alone; what may be taken of them is for others to say. */
-  static final long ADDRESS_BYTES = 256L << 30;
+  public static final long ADDRESS_BYTES = 256L << 30;
 
   private final SharedMemory memory = SharedMemory.allocate("pipelane-states", ADDRESS_BYTES);
   private final FreeList blocks = new FreeList();

@@ -23,7 +23,7 @@ import java.lang.invoke.VarHandle;
  * its arguments and the error: {@link Status#INSUFFICIENT_MEMORY} where memory, mappings or
  * descriptors have run out, else {@link Status#INTERNAL}.
  */
-final class LibC {
+public final class LibC {
   static final long HUGE_PAGE_BYTES = 2L << 20;
   static final int ADVICE_DONTNEED = 4;
   static final int ADVICE_REMOVE = 9;
@@ -125,7 +125,7 @@ final class LibC {
   }
 
   /** Opens a file that exists, closed on exec; answers its descriptor. */
-  static int open(String path, boolean writable) {
+  public static int open(String path, boolean writable) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
       int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
@@ -156,7 +156,7 @@ final class LibC {
   }
 
   /** Puts reserved addresses back to what {@link #mapNothing} made them. */
-  static void mapNothingAt(long address, long bytes) {
+  public static void mapNothingAt(long address, long bytes) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     mmap(address, bytes, PROT_NONE, flags, -1, 0);
   }
@@ -168,7 +168,7 @@ final class LibC {
   }
 
   /** Maps private zeroed memory, taken as it is touched, over reserved addresses. */
-  static void mapMemoryAt(long address, long bytes) {
+  public static void mapMemoryAt(long address, long bytes) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     mmap(address, bytes, PROT_READ_WRITE, flags, -1, 0);
   }
@@ -247,7 +247,7 @@ final class LibC {
   }
 
   /** The same for reading only, populated. */
-  static void mapReadOnlyAt(
+  public static void mapReadOnlyAt(
       long address, long bytes, int descriptor, long offset, boolean populate) {
     int flags = MAP_SHARED | MAP_FIXED | (populate ? MAP_POPULATE : 0);
     mmap(address, bytes, PROT_READ, flags, descriptor, offset);

@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
  * A stretch of addresses that belongs to one owner until it is closed; what lies under them is the
  * owner's business. Its {@link #memory} is dead once it is closed.
  */
-final class Reservation implements AutoCloseable {
+public final class Reservation implements AutoCloseable {
   private final Arena arena = Arena.ofShared();
   private final long base;
   private final long reservedBytes;
@@ -27,13 +27,13 @@ final class Reservation implements AutoCloseable {
    * @param bytes a multiple of the system's page size
    * @param alignment a power of two, at least the system's page size
    */
-  static Reservation of(long bytes, long alignment) {
+  public static Reservation of(long bytes, long alignment) {
     long reserved = Math.addExact(bytes, alignment - LibC.SYSTEM_PAGE_BYTES);
     long base = LibC.mapNothing(reserved);
     return new Reservation(base, reserved, (base + alignment - 1) & -alignment, bytes);
   }
 
-  long address() {
+  public long address() {
     return address;
   }
 

@@ -3,7 +3,7 @@ package io.pipelane.lanes.cpu;
 import java.lang.foreign.MemorySegment;
 
 /** The memory of a device that sessions use: ranges, by the addresses they begin at, and states. */
-interface SessionRanges {
+public interface SessionRanges {
   /** Puts memory under a range for a while, see {@link CpuAddressRange#scratch}. */
   Scratch scratch(long address);
 

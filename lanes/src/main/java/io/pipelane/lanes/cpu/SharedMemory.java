@@ -57,12 +57,12 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /** The same for reading alone: writing to it ends the process. */
-  static SharedMemory openReadOnly(long process, int descriptor, long bytes) {
+  public static SharedMemory openReadOnly(long process, int descriptor, long bytes) {
     return map(LibC.open(path(process, descriptor), false), bytes, false);
   }
 
   /** The file under which one process can open a descriptor of another's. */
-  static String path(long process, int descriptor) {
+  public static String path(long process, int descriptor) {
     return "/proc/" + process + "/fd/" + descriptor;
   }
 
@@ -107,7 +107,7 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /** Gives memory from an offset on back to the system; it reads as zero afterwards. */
-  void discardFrom(long offset) {
+  public void discardFrom(long offset) {
     long kept = LibC.wholePages(offset);
     if (kept < segment.byteSize()) {
       LibC.madvise(segment.address() + kept, segment.byteSize() - kept, LibC.ADVICE_REMOVE);
@@ -115,7 +115,7 @@ public final class SharedMemory implements AutoCloseable {
   }
 
   /** Whether all of some memory is of this. */
-  boolean contains(MemorySegment other) {
+  public boolean contains(MemorySegment other) {
     long offset = other.address() - segment.address();
     return other.isNative()
         && offset >= 0

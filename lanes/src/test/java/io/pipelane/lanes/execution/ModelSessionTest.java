@@ -16,7 +16,7 @@ import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.CpuSessionFactory;
+import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;

@@ -9,7 +9,7 @@ import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.cuda.ArrivalCount;
 import io.pipelane.lanes.cuda.AwakeTime;
 import io.pipelane.lanes.cuda.CudaEphemeralRegion;

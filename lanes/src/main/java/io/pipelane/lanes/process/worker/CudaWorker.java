@@ -4,7 +4,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.cuda.CudaExport;
 import io.pipelane.lanes.cuda.execution.CudaSessionFactory;
 import io.pipelane.lanes.cuda.worker.CudaWorkerDevice;

@@ -1,6 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;

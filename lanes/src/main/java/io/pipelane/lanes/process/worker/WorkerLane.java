@@ -1,7 +1,7 @@
 package io.pipelane.lanes.process.worker;
 
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.execution.MemoryTarget;
 
 /**

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cpu.WorkerRegion;
+import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.execution.ChangedPlans;
 import io.pipelane.lanes.execution.StateNumber;
 import io.pipelane.lanes.execution.TestImports;

@@ -1,8 +1,9 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cpu.SessionRanges;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.EndableRun;
 import io.pipelane.lanes.execution.EndlessRuns;

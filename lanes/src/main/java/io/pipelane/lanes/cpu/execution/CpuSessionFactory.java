@@ -1,6 +1,8 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.cpu.CpuDevice;
+import io.pipelane.lanes.cpu.SessionRanges;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.MemoryTarget;

@@ -1,5 +1,6 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
+import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.JointMemory;
 import io.pipelane.runtime.OrtEnvironment;

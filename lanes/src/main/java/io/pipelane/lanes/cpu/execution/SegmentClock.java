@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.execution.TimedGates;
 import io.pipelane.lanes.execution.WeightArrivals;

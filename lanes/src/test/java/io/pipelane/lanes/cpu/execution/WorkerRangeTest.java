@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,7 +1,11 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
+import io.pipelane.lanes.cpu.LibC;
+import io.pipelane.lanes.cpu.Reservation;
+import io.pipelane.lanes.cpu.SessionRanges;
+import io.pipelane.lanes.cpu.SlotTable;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 

@@ -1,6 +1,7 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.allocation.BlockRegion;
+import io.pipelane.lanes.cpu.SharedMemory;
 import java.lang.foreign.MemorySegment;
 
 /** A lane's memory in a worker process; the other process takes and gives back what is under it. */

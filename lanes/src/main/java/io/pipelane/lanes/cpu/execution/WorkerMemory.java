@@ -1,8 +1,14 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.cpu.CpuExport;
+import io.pipelane.lanes.cpu.CpuHeap;
+import io.pipelane.lanes.cpu.CpuStates;
+import io.pipelane.lanes.cpu.LibC;
+import io.pipelane.lanes.cpu.SessionRanges;
+import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.SessionFactory;
 import java.lang.foreign.MemorySegment;
