@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.execution.tensor.InputShapes;
 import java.time.Duration;
 import java.util.List;
 

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.execution.tensor.InputShapes;
+
 /**
  * The key of a capture in its session: the shapes, and the address that its variant reads in place
  * at. The other addresses in a capture are the lane's and the weights'.

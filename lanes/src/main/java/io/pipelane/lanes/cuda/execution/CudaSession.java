@@ -2,6 +2,7 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.cuda.driver.CudaException;
+import io.pipelane.lanes.cuda.execution.tensor.InputShapes;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;

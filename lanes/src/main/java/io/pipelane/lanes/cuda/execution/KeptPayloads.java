@@ -4,6 +4,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.execution.RecordedSegment.HostPayload;
+import io.pipelane.lanes.cuda.execution.tensor.InputLayout;
+import io.pipelane.lanes.cuda.execution.tensor.StagingBuffer;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.MemoryTarget;
 import java.lang.foreign.MemorySegment;

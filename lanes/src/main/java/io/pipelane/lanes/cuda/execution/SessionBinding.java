@@ -2,7 +2,8 @@ package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
+import io.pipelane.lanes.cuda.execution.tensor.InputLayout;
+import io.pipelane.lanes.cuda.execution.tensor.InputLayout.Slot;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.Plan.StreamedWeight;

@@ -1,5 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
+import io.pipelane.lanes.cuda.execution.tensor.DeviceOutput;
+import io.pipelane.lanes.cuda.execution.tensor.InputLayout;
 import io.pipelane.lanes.execution.EndableRun;
 import io.pipelane.lanes.execution.EndlessRuns;
 import io.pipelane.lanes.execution.HostOutput;

@@ -3,6 +3,7 @@ package io.pipelane.lanes.cuda.execution;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.pipelane.lanes.cuda.CaptureSettings;
+import io.pipelane.lanes.cuda.execution.tensor.InputShapes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;

@@ -21,18 +21,18 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /** A GPU with one lane, and sessions of small models in it. */
-final class GpuSessions implements AutoCloseable {
+public final class GpuSessions implements AutoCloseable {
   static final long MIB = 1 << 20;
   private static final ByteSize PAGE = ByteSize.ofMebibytes(2);
   private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
 
-  final CudaDevice device;
+  public final CudaDevice device;
   final DeviceMemory memory;
-  final CudaEphemeralRegion region;
+  public final CudaEphemeralRegion region;
   final PersistentMemory.Account constants;
   final CudaSessionFactory factory;
 
-  GpuSessions(CudaDriver driver, CaptureSettings captures) {
+  public GpuSessions(CudaDriver driver, CaptureSettings captures) {
     this(driver, captures, 0);
   }
 

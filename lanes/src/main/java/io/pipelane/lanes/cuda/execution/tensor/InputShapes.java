@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.tensor;
 
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.runtime.TensorSpec;
@@ -11,7 +11,7 @@ public record InputShapes(List<TensorSpec> inputs) {
     inputs = inputs.stream().sorted(Comparator.comparing(TensorSpec::name)).toList();
   }
 
-  static InputShapes of(List<InputTensor> inputs) {
+  public static InputShapes of(List<InputTensor> inputs) {
     return new InputShapes(
         inputs.stream().map(i -> new TensorSpec(i.name(), i.type(), i.shape())).toList());
   }

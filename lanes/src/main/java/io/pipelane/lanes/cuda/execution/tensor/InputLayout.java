@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.tensor;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -13,12 +13,12 @@ import java.util.List;
  *
  * @param byteSize of the block, at least 1: an empty tensor needs an address too
  */
-record InputLayout(List<Slot> slots, long byteSize) {
+public record InputLayout(List<Slot> slots, long byteSize) {
   /** What libraries expect of memory that was allocated on its own. */
   static final long ALIGNMENT = 256;
 
   /** One input and its distance from the beginning of the block. */
-  record Slot(InputTensor tensor, long offset) {
+  public record Slot(InputTensor tensor, long offset) {
     long end() {
       return offset + tensor.data().byteSize();
     }
@@ -44,7 +44,7 @@ record InputLayout(List<Slot> slots, long byteSize) {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when an input's data has another size
    *     than its shape
    */
-  static InputLayout of(List<InputTensor> inputs) {
+  public static InputLayout of(List<InputTensor> inputs) {
     List<Slot> slots = new ArrayList<>(inputs.size());
     long offset = 0;
     for (InputTensor input :

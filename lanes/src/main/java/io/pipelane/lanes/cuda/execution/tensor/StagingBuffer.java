@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.tensor;
 
 import io.pipelane.lanes.cuda.driver.CudaContext;
 import io.pipelane.lanes.cuda.driver.PinnedHostMemory;
@@ -9,18 +9,18 @@ import org.jspecify.annotations.Nullable;
  * Pinned memory on the way to or from the device, as much as the largest use so far has needed.
  * Belongs to its lane's thread.
  */
-final class StagingBuffer implements AutoCloseable {
+public final class StagingBuffer implements AutoCloseable {
   private static final long LEAST_BYTES = 1L << 20;
 
   private final CudaContext context;
   private @Nullable PinnedHostMemory memory;
 
-  StagingBuffer(CudaContext context) {
+  public StagingBuffer(CudaContext context) {
     this.context = context;
   }
 
   /** At least so many bytes, of undefined content; no copy uses what an earlier call returned. */
-  MemorySegment take(long bytes) {
+  public MemorySegment take(long bytes) {
     PinnedHostMemory current = memory;
     if (current == null || current.segment().byteSize() < bytes) {
       close();

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.tensor;
 
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaStream;
@@ -11,7 +11,7 @@ import java.util.List;
  * The copier of outputs to where they are wanted: straight there when that is pinned or a state on
  * the device, otherwise by way of a pinned buffer. Belongs to its lane's thread.
  */
-final class OutputCopier {
+public final class OutputCopier {
   private static final long ALIGNMENT = 64;
 
   private record Detour(MemorySegment from, MemorySegment to) {}
@@ -21,14 +21,14 @@ final class OutputCopier {
   private final StagingBuffer staging;
   private final List<Detour> detours = new ArrayList<>();
 
-  OutputCopier(SessionDevice device, CudaStream stream, StagingBuffer staging) {
+  public OutputCopier(SessionDevice device, CudaStream stream, StagingBuffer staging) {
     this.device = device;
     this.stream = stream;
     this.staging = staging;
   }
 
   /** Asks for the outputs' places and enqueues their copies. */
-  void enqueue(List<DeviceOutput> outputs, Invocation invocation) {
+  public void enqueue(List<DeviceOutput> outputs, Invocation invocation) {
     detours.clear();
     List<MemorySegment> places = new ArrayList<>(outputs.size());
     long stagedBytes = 0;
@@ -70,7 +70,7 @@ final class OutputCopier {
   }
 
   /** Completes the outputs of the last {@link #enqueue}, once the stream has come that far. */
-  void finish() {
+  public void finish() {
     detours.forEach(detour -> detour.to.copyFrom(detour.from));
     detours.clear();
   }

@@ -1,16 +1,16 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.tensor;
 
 import io.pipelane.lanes.cuda.SessionDevice;
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
 import io.pipelane.lanes.cuda.driver.HostReader;
-import io.pipelane.lanes.cuda.execution.InputLayout.Slot;
+import io.pipelane.lanes.cuda.execution.tensor.InputLayout.Slot;
 import io.pipelane.lanes.execution.InputTensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
 
 /** The copier of a request's inputs to the device. Belongs to its lane's thread. */
-final class InputCopier implements AutoCloseable {
+public final class InputCopier implements AutoCloseable {
   /** A piece is on its way while the next one is staged. */
   private static final long PIECE_BYTES = 1L << 20;
 
@@ -33,7 +33,7 @@ final class InputCopier implements AutoCloseable {
   private final StagingBuffer staging;
   private final CudaMark copied;
 
-  InputCopier(SessionDevice device, CudaStream lane, StagingBuffer staging) {
+  public InputCopier(SessionDevice device, CudaStream lane, StagingBuffer staging) {
     this.device = device;
     this.lane = lane;
     this.staging = staging;
@@ -47,7 +47,7 @@ final class InputCopier implements AutoCloseable {
    *
    * @param beforePiece called before each piece of them
    */
-  void enqueue(InputLayout layout, long block, Runnable beforePiece) {
+  public void enqueue(InputLayout layout, long block, Runnable beforePiece) {
     Optional<HostReader> reader = device.hostReader();
     if (reader.isPresent()) {
       HostReader kernel = reader.get();
