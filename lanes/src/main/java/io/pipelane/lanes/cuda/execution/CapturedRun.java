@@ -1,6 +1,7 @@
 package io.pipelane.lanes.cuda.execution;
 
 import io.pipelane.lanes.cuda.driver.ExecutableGraph;
+import io.pipelane.lanes.cuda.execution.recording.KeptPayloads;
 import io.pipelane.lanes.cuda.execution.tensor.DeviceOutput;
 import io.pipelane.lanes.cuda.execution.tensor.InputLayout;
 import io.pipelane.lanes.execution.Invocation;

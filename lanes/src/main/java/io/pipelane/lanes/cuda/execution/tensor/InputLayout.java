@@ -15,7 +15,7 @@ import java.util.List;
  */
 public record InputLayout(List<Slot> slots, long byteSize) {
   /** What libraries expect of memory that was allocated on its own. */
-  static final long ALIGNMENT = 256;
+  public static final long ALIGNMENT = 256;
 
   /** One input and its distance from the beginning of the block. */
   public record Slot(InputTensor tensor, long offset) {

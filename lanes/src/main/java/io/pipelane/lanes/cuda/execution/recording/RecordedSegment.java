@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -12,7 +12,7 @@ import java.util.List;
  * A captured segment, and what its copies would have read from host memory, which is reused once
  * the run is over.
  */
-record RecordedSegment(CapturedGraph graph, List<HostPayload> payloads) {
+public record RecordedSegment(CapturedGraph graph, List<HostPayload> payloads) {
   /** The bytes that a copy brings to the device. */
   record HostPayload(CopyNode copy, MemorySegment content) {}
 

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
@@ -13,7 +13,7 @@ import java.util.List;
  * A listener that captures a run in one graph per segment: each gate ends the graph before it and
  * begins the next. Belongs to the run's thread.
  */
-final class SegmentRecorder implements GateListener, AutoCloseable {
+public final class SegmentRecorder implements GateListener, AutoCloseable {
   private final CudaStream stream;
   private final int expected;
   private final List<RecordedSegment> segments = new ArrayList<>();
@@ -24,12 +24,12 @@ final class SegmentRecorder implements GateListener, AutoCloseable {
    *
    * @param expected segments that the model has
    */
-  SegmentRecorder(CudaStream stream, int expected) {
+  public SegmentRecorder(CudaStream stream, int expected) {
     this.stream = stream;
     this.expected = expected;
   }
 
-  void begin() {
+  public void begin() {
     stream.beginCapture();
     capturing = true;
   }
@@ -50,7 +50,7 @@ final class SegmentRecorder implements GateListener, AutoCloseable {
   }
 
   /** Ends the last segment. */
-  List<RecordedSegment> end() {
+  public List<RecordedSegment> end() {
     endSegment();
     if (segments.size() != expected) {
       throw refusal(

@@ -1,9 +1,9 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.cuda.driver.CudaStream;
-import io.pipelane.lanes.cuda.execution.RecordedSegment.HostPayload;
+import io.pipelane.lanes.cuda.execution.recording.RecordedSegment.HostPayload;
 import io.pipelane.lanes.cuda.execution.tensor.InputLayout;
 import io.pipelane.lanes.cuda.execution.tensor.StagingBuffer;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -12,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /** The host payloads of a capture's copies, kept in persistent device memory. */
-final class KeptPayloads implements AutoCloseable {
+public final class KeptPayloads implements AutoCloseable {
   private final DeviceMemory memory;
   private final long address;
 
@@ -28,7 +28,7 @@ final class KeptPayloads implements AutoCloseable {
    * @param staging on the way
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when they do not fit
    */
-  static KeptPayloads keep(
+  public static KeptPayloads keep(
       List<RecordedSegment> segments,
       DeviceMemory memory,
       MemoryTarget constants,

@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

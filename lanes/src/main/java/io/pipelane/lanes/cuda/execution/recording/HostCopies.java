@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;

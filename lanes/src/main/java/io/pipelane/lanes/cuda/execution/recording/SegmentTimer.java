@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cuda.execution;
+package io.pipelane.lanes.cuda.execution.recording;
 
 import io.pipelane.lanes.cuda.driver.CudaMark;
 import io.pipelane.lanes.cuda.driver.CudaStream;
@@ -12,13 +12,13 @@ import java.util.List;
  * A measurement of the time that captured segments compute, one after another with nothing to wait
  * for.
  */
-final class SegmentTimer {
+public final class SegmentTimer {
   private static final int REPETITIONS = 3;
 
   private SegmentTimer() {}
 
   /** The median time of each segment; the memory that they use is there, whatever is in it. */
-  static List<Duration> measure(CudaStream stream, List<ExecutableGraph> segments) {
+  public static List<Duration> measure(CudaStream stream, List<ExecutableGraph> segments) {
     long[][] nanos = new long[segments.size()][REPETITIONS];
     List<CudaMark> marks = new ArrayList<>();
     try {
