@@ -72,8 +72,8 @@ final class SwitcherParts implements AutoCloseable {
       HostWeights hostWeights,
       LongSupplier clock) {
     lanes = settings.lanes();
-    hostStateBytes = settings.hostStateBytes();
-    waitingSteps = new StepBounds(settings.queuedRequests(), settings.queuedBytes());
+    hostStateBytes = settings.memory().hostStateBytes();
+    waitingSteps = new StepBounds(settings.queue().requests(), settings.queue().bytes());
     this.memory = memory;
     this.sessions = sessions;
     SharingConfig shared = settings.sharing().config();
@@ -82,22 +82,26 @@ final class SwitcherParts implements AutoCloseable {
         new WorkingMemory(
             device,
             memory,
-            settings.workingBytes(),
+            settings.memory().workingBytes(),
             allLanes,
-            device.vacatesPages() ? settings.weightBytes() : 0,
+            device.vacatesPages() ? settings.memory().weightBytes() : 0,
             settings.residency().offlineShare(),
             shared,
             this::writeOfflineStateOut);
     Lanes laneMemory = working.lanes();
     kept =
         new KeptTensors(
-            device.name(), device.states(), laneMemory, settings.keptBytes(), this::hasAlike);
+            device.name(),
+            device.states(),
+            laneMemory,
+            settings.memory().keptBytes(),
+            this::hasAlike);
     sequences =
         new Sequences(
             new TidiedStates(device.states(), sessions::tidy),
             working.states().of(kept.yielding(laneMemory)),
             working.offline(),
-            settings.hostStateBytes(),
+            settings.memory().hostStateBytes(),
             this::giveUnaskedBack,
             new RoomForStates(),
             waitingSteps,
@@ -123,7 +127,7 @@ final class SwitcherParts implements AutoCloseable {
     daemon =
         new MemoryDaemon(
             device,
-            settings.weightBytes(),
+            settings.memory().weightBytes(),
             hostWeights,
             settings.grouping(),
             worker::hasRoomForRange,
@@ -139,14 +143,14 @@ final class SwitcherParts implements AutoCloseable {
             comeAhead ? daemon.appraisal()::leastStallNanos : _ -> 0,
             daemon.appraisal()::wholeStallNanos,
             clock);
-    Room room = new Room(estimates, settings.weightBytes(), laneMemory::largestLaneBytes);
+    Room room = new Room(estimates, settings.memory().weightBytes(), laneMemory::largestLaneBytes);
     queue =
         new RequestQueue(
             SchedulingPolicies.of(settings.scheduling(), estimates, room, sharing.gate()),
             estimates,
             settings.lanes(),
-            settings.queuedRequests(),
-            settings.queuedBytes(),
+            settings.queue().requests(),
+            settings.queue().bytes(),
             clock);
     queue.repeatWhile(() -> !sessions.isLost());
     fetchAhead =

@@ -13,13 +13,7 @@ import io.pipelane.switcher.sharing.SharingSettings;
 /**
  * The resources and settings of a switcher.
  *
- * @param weightBytes device memory for weights
- * @param workingBytes device memory for lanes and session constants
- * @param hostStateBytes host memory for states that device memory has no room for at present
- * @param keptBytes of the working memory, what tensors may take that stay between two runs
  * @param lanes runs that compute at once, in a lane each
- * @param queuedRequests requests that may wait
- * @param queuedBytes bytes of their inputs
  * @param grouping how transfers are cut
  * @param profiles told how long segments compute
  * @param residency which weights stay, and what is brought in ahead
@@ -27,18 +21,55 @@ import io.pipelane.switcher.sharing.SharingSettings;
  * @param sharing how online and offline work share the device
  */
 public record SwitcherSettings(
-    long weightBytes,
-    long workingBytes,
-    long hostStateBytes,
-    long keptBytes,
+    Memory memory,
     int lanes,
-    int queuedRequests,
-    long queuedBytes,
+    QueueLimits queue,
     Grouping grouping,
     SegmentProfiles profiles,
     ResidencySettings residency,
     SchedulingConfig scheduling,
     SharingSettings sharing) {
+
+  /**
+   * The memory that a switcher may use.
+   *
+   * @param weightBytes device memory for weights
+   * @param workingBytes device memory for lanes and session constants
+   * @param hostStateBytes host memory for states that device memory has no room for at present
+   * @param keptBytes of the working memory, what tensors may take that stay between two runs
+   */
+  public record Memory(long weightBytes, long workingBytes, long hostStateBytes, long keptBytes) {}
+
+  /**
+   * The limits of the queue.
+   *
+   * @param requests that may wait
+   * @param bytes of their inputs
+   */
+  public record QueueLimits(int requests, long bytes) {}
+
+  /**
+   * The usual settings, of a switcher that brings nothing in ahead of requests, on a device that
+   * nobody looks at: states stay on it, no tensor does between two runs, and nobody is told how
+   * long segments compute.
+   */
+  public static SwitcherSettings of(
+      long weightBytes,
+      long workingBytes,
+      int lanes,
+      int queuedRequests,
+      long queuedBytes,
+      Grouping grouping) {
+    return new SwitcherSettings(
+        new Memory(weightBytes, workingBytes, 0, 0),
+        lanes,
+        new QueueLimits(queuedRequests, queuedBytes),
+        grouping,
+        SegmentProfiles.inMemory(),
+        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
+        PipelaneConfig.defaults().scheduling(),
+        SharingSettings.unwatched());
+  }
 
   /**
    * The lanes of a device, without that of a share: where runs give way at their gates, there is
@@ -51,71 +82,43 @@ public record SwitcherSettings(
     return giveWay ? 2 * atOnce : atOnce;
   }
 
-  /**
-   * Settings for a device that nobody looks at, whose offline runs pass gates; states stay, and no
-   * tensor does between two runs.
-   */
-  public SwitcherSettings(
-      long weightBytes,
-      long workingBytes,
-      int lanes,
-      int queuedRequests,
-      long queuedBytes,
-      Grouping grouping,
-      SegmentProfiles profiles,
-      ResidencySettings residency,
-      SchedulingConfig scheduling) {
-    this(
-        weightBytes,
-        workingBytes,
-        0,
-        0,
-        lanes,
-        queuedRequests,
-        queuedBytes,
-        grouping,
-        profiles,
-        residency,
-        scheduling,
-        SharingSettings.unwatched());
+  /** The same with so much host memory for states. */
+  public SwitcherSettings withHostStateBytes(long hostStateBytes) {
+    Memory of =
+        new Memory(memory.weightBytes, memory.workingBytes, hostStateBytes, memory.keptBytes);
+    return new SwitcherSettings(
+        of, lanes, queue, grouping, profiles, residency, scheduling, sharing);
   }
 
-  /** Settings of a switcher that brings nothing in ahead of requests. */
-  public SwitcherSettings(
-      long weightBytes,
-      long workingBytes,
-      int lanes,
-      int queuedRequests,
-      long queuedBytes,
-      Grouping grouping,
-      SegmentProfiles profiles) {
-    this(
-        weightBytes,
-        workingBytes,
-        lanes,
-        queuedRequests,
-        queuedBytes,
-        grouping,
-        profiles,
-        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-        PipelaneConfig.defaults().scheduling());
+  /** The same where tensors may take so much between two runs. */
+  public SwitcherSettings withKeptBytes(long keptBytes) {
+    Memory of =
+        new Memory(memory.weightBytes, memory.workingBytes, memory.hostStateBytes, keptBytes);
+    return new SwitcherSettings(
+        of, lanes, queue, grouping, profiles, residency, scheduling, sharing);
   }
 
-  /** The same, whose runs nobody is told about. */
-  public SwitcherSettings(
-      long weightBytes,
-      long workingBytes,
-      int lanes,
-      int queuedRequests,
-      long queuedBytes,
-      Grouping grouping) {
-    this(
-        weightBytes,
-        workingBytes,
-        lanes,
-        queuedRequests,
-        queuedBytes,
-        grouping,
-        SegmentProfiles.inMemory());
+  /** The same with others who are told how long segments compute. */
+  public SwitcherSettings withProfiles(SegmentProfiles profiles) {
+    return new SwitcherSettings(
+        memory, lanes, queue, grouping, profiles, residency, scheduling, sharing);
+  }
+
+  /** The same where other weights stay. */
+  public SwitcherSettings withResidency(ResidencySettings residency) {
+    return new SwitcherSettings(
+        memory, lanes, queue, grouping, profiles, residency, scheduling, sharing);
+  }
+
+  /** The same where something else runs next. */
+  public SwitcherSettings withScheduling(SchedulingConfig scheduling) {
+    return new SwitcherSettings(
+        memory, lanes, queue, grouping, profiles, residency, scheduling, sharing);
+  }
+
+  /** The same where online and offline work share the device in another way. */
+  public SwitcherSettings withSharing(SharingSettings sharing) {
+    return new SwitcherSettings(
+        memory, lanes, queue, grouping, profiles, residency, scheduling, sharing);
   }
 }

@@ -29,7 +29,7 @@ abstract class BoundSessionsFixture {
           device,
           memory,
           sessions,
-          new SwitcherSettings(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+          SwitcherSettings.of(WEIGHTS, WORKING, 2, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
           BoundSessions::weights);
 
   @AfterEach

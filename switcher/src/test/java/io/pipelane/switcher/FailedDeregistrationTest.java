@@ -3,10 +3,8 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestDevices;
@@ -18,9 +16,6 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -46,19 +41,7 @@ class FailedDeregistrationTest {
           device,
           memory,
           new WrappedSessions(runtime.sessions(device, memory, 1), FailingSession::new),
-          new SwitcherSettings(
-              MIB,
-              64 * MIB,
-              0,
-              0,
-              1,
-              1_000,
-              MIB,
-              new EqualBytesGrouping(4, 1),
-              SegmentProfiles.inMemory(),
-              ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-              PipelaneConfig.defaults().scheduling(),
-              SharingSettings.unwatched()),
+          SwitcherSettings.of(MIB, 64 * MIB, 1, 1_000, MIB, new EqualBytesGrouping(4, 1)),
           ReadWeights::of);
 
   @AfterEach

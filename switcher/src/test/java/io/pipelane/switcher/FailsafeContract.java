@@ -59,7 +59,7 @@ abstract class FailsafeContract {
       Device device, BiFunction<Device, DeviceMemory, SessionFactory> factory, long working) {
     DeviceMemory memory = new DeviceMemory(device.persistent());
     SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, working, LANES, 100, 1 << 30, new EqualBytesGrouping(8, 1));
+        SwitcherSettings.of(WEIGHTS, working, LANES, 100, 1 << 30, new EqualBytesGrouping(8, 1));
     return new Switcher(device, memory, factory.apply(device, memory), settings, ReadWeights::of);
   }
 

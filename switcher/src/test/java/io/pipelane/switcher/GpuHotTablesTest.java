@@ -32,17 +32,13 @@ class GpuHotTablesTest extends TablesOnAGpu {
     PipelaneConfig config = PipelaneConfig.defaults();
     SegmentProfiles profiles = SegmentProfiles.inMemory();
     SwitcherSettings settings =
-        new SwitcherSettings(
-            WEIGHTS.bytes(),
-            4L << 30,
-            1,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(4, 1),
-            profiles,
-            new ResidencySettings(
-                config.residency(), profiles, LinkCosts.unknown(), 1, false, HOT_RUNS),
-            config.scheduling());
+        SwitcherSettings.of(
+                WEIGHTS.bytes(), 4L << 30, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
+            .withProfiles(profiles)
+            .withResidency(
+                new ResidencySettings(
+                    config.residency(), profiles, LinkCosts.unknown(), 1, false, HOT_RUNS))
+            .withScheduling(config.scheduling());
     return open(device, tier, inWorkers, settings);
   }
 

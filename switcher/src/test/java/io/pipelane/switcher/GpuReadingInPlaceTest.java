@@ -30,7 +30,7 @@ class GpuReadingInPlaceTest extends TablesOnAGpu {
 
   private static Switcher open(CudaDevice device, HostTier tier, boolean inWorkers) {
     SwitcherSettings settings =
-        new SwitcherSettings(
+        SwitcherSettings.of(
             WEIGHTS.bytes(), 4L << 30, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1));
     return open(device, tier, inWorkers, settings);
   }

@@ -7,9 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
@@ -26,12 +24,9 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.Keeper;
 import io.pipelane.switcher.kept.KeptOverview;
 import io.pipelane.switcher.kept.KeptTensor;
-import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -88,19 +83,14 @@ class KeptRunsTest {
             device,
             memory,
             sessions,
-            new SwitcherSettings(
-                WEIGHTS,
-                TestDevices.ON_GPU ? 4L << 30 : 64 << 20,
-                0,
-                4 * BYTES,
-                2,
-                1_000,
-                64 << 20,
-                new EqualBytesGrouping(4, 1),
-                SegmentProfiles.inMemory(),
-                ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-                PipelaneConfig.defaults().scheduling(),
-                SharingSettings.unwatched()),
+            SwitcherSettings.of(
+                    WEIGHTS,
+                    TestDevices.ON_GPU ? 4L << 30 : 64 << 20,
+                    2,
+                    1_000,
+                    64 << 20,
+                    new EqualBytesGrouping(4, 1))
+                .withKeptBytes(4 * BYTES),
             ReadWeights::of);
     model = TestImports.of(sums(), "m", folder);
     switcher.register(model);

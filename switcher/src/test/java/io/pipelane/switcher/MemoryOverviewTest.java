@@ -41,7 +41,7 @@ class MemoryOverviewTest {
           device,
           memory,
           TestDevices.sessions(device, memory),
-          new SwitcherSettings(WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1)),
+          SwitcherSettings.of(WEIGHTS, WORKING, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1)),
           ReadWeights::of);
 
   @AfterEach

@@ -6,12 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.PlacementConfig;
 import io.pipelane.config.section.PlacementConfig.Routing;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.TestDevices;
@@ -25,11 +23,8 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.placement.LosableSessions;
 import io.pipelane.switcher.placement.SwitcherGroup;
-import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -96,19 +91,8 @@ class MovingSequencesTest {
     }
 
     private static SwitcherSettings settings(long hostStateBytes) {
-      return new SwitcherSettings(
-          WEIGHTS,
-          64 << 20,
-          hostStateBytes,
-          0,
-          2,
-          1_000,
-          1 << 20,
-          new EqualBytesGrouping(4, 1),
-          SegmentProfiles.inMemory(),
-          ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-          PipelaneConfig.defaults().scheduling(),
-          SharingSettings.unwatched());
+      return SwitcherSettings.of(WEIGHTS, 64 << 20, 2, 1_000, 1 << 20, new EqualBytesGrouping(4, 1))
+          .withHostStateBytes(hostStateBytes);
     }
 
     Call step(String id, int number) {

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
@@ -15,8 +14,6 @@ import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.SharingSettings;
 import io.pipelane.switcher.sharing.WatchedMemory;
@@ -50,29 +47,19 @@ class OfflineRunsBeginAnewTest {
 
   private Switcher open() {
     SwitcherSettings settings =
-        new SwitcherSettings(
-            WEIGHTS,
-            64 * MIB,
-            0,
-            0,
-            1,
-            1_000,
-            1 << 20,
-            new EqualBytesGrouping(8, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.defaults().scheduling(),
-            new SharingSettings(
-                PipelaneConfig.of(
-                        Map.of(
-                            "sharing.offline-memory-percent",
-                            "100",
-                            "sharing.period",
-                            "2ms",
-                            "sharing.overlimit-period",
-                            "10ms"))
-                    .sharing(),
-                watched));
+        SwitcherSettings.of(WEIGHTS, 64 * MIB, 1, 1_000, 1 << 20, new EqualBytesGrouping(8, 1))
+            .withSharing(
+                new SharingSettings(
+                    PipelaneConfig.of(
+                            Map.of(
+                                "sharing.offline-memory-percent",
+                                "100",
+                                "sharing.period",
+                                "2ms",
+                                "sharing.overlimit-period",
+                                "10ms"))
+                        .sharing(),
+                    watched));
     Switcher opened = new Switcher(device, memory, sessions, settings, BoundSessions::weights);
     opened.register(offline);
     opened.register(online);

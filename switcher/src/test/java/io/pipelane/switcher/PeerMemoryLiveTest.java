@@ -56,19 +56,12 @@ class PeerMemoryLiveTest {
               name, new ByteSize(MEMORY), new ByteSize(PAGE), Bandwidth.parse("500MB/s"));
       DeviceMemory memory = new DeviceMemory(device.persistent());
       SwitcherSettings settings =
-          new SwitcherSettings(
-              MEMORY,
-              64 << 20,
-              1,
-              1000,
-              64 << 20,
-              new EqualBytesGrouping(8, 1),
-              SegmentProfiles.inMemory(),
-              new ResidencySettings(
-                  PipelaneConfig.defaults().residency(),
-                  SegmentProfiles.inMemory(),
-                  Optional.of(new PipelineCosts(LinkModel.line(0, 5e8), 0, 0))),
-              PipelaneConfig.defaults().scheduling());
+          SwitcherSettings.of(MEMORY, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1))
+              .withResidency(
+                  new ResidencySettings(
+                      PipelaneConfig.defaults().residency(),
+                      SegmentProfiles.inMemory(),
+                      Optional.of(new PipelineCosts(LinkModel.line(0, 5e8), 0, 0))));
       devices.add(device);
       switchers.put(
           name,

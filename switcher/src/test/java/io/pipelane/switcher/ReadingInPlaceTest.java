@@ -58,7 +58,7 @@ class ReadingInPlaceTest {
 
   private Switcher open(long weightBytes, int lanes) {
     SwitcherSettings settings =
-        new SwitcherSettings(
+        SwitcherSettings.of(
             weightBytes, 64 << 20, lanes, 100, 1 << 20, new EqualBytesGrouping(4, 1));
     DeviceMemory memory = new DeviceMemory(device.persistent());
     Path library = OrtLibrary.locate(Optional.empty(), CACHE);

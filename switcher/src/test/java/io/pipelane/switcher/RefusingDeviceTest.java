@@ -52,7 +52,7 @@ class RefusingDeviceTest {
       DeviceMemory memory = new DeviceMemory(device.persistent());
       SteppedSessions stepped = new SteppedSessions(memory);
       SwitcherSettings settings =
-          new SwitcherSettings(MEMORY, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
+          SwitcherSettings.of(MEMORY, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
       devices.add(device);
       sessions.add(stepped);
       switchers.put(name, new Switcher(device, memory, stepped, settings, ReadWeights::of));

@@ -55,7 +55,7 @@ class SequencesTest {
           device,
           memory,
           TestDevices.sessions(device, memory),
-          new SwitcherSettings(
+          SwitcherSettings.of(
               WEIGHTS,
               TestDevices.ON_GPU ? 4L << 30 : 64 << 20,
               2,

@@ -1,11 +1,8 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.monitor.DeviceMonitor;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.SharingSettings;
 import java.util.Map;
 
@@ -18,18 +15,8 @@ final class SharedLane {
   /** The settings of its switcher, with some of a configuration. */
   static SwitcherSettings settings(
       long weightBytes, Map<String, String> config, DeviceMonitor monitor) {
-    return new SwitcherSettings(
-        weightBytes,
-        WORKING_BYTES,
-        0,
-        0,
-        1,
-        1_000,
-        1 << 20,
-        new EqualBytesGrouping(8, 1),
-        SegmentProfiles.inMemory(),
-        ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-        PipelaneConfig.defaults().scheduling(),
-        new SharingSettings(PipelaneConfig.of(config).sharing(), monitor));
+    return SwitcherSettings.of(
+            weightBytes, WORKING_BYTES, 1, 1_000, 1 << 20, new EqualBytesGrouping(8, 1))
+        .withSharing(new SharingSettings(PipelaneConfig.of(config).sharing(), monitor));
   }
 }

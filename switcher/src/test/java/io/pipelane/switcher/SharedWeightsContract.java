@@ -58,16 +58,9 @@ abstract class SharedWeightsContract {
     SegmentProfiles profiles = SegmentProfiles.inMemory();
     tested =
         opening.apply(
-            new SwitcherSettings(
-                WEIGHTS,
-                WORKING,
-                LANES,
-                100,
-                1 << 20,
-                new EqualBytesGrouping(8, 1),
-                profiles,
-                new ResidencySettings(shared, profiles, Optional.empty()),
-                PipelaneConfig.defaults().scheduling()));
+            SwitcherSettings.of(WEIGHTS, WORKING, LANES, 100, 1 << 20, new EqualBytesGrouping(8, 1))
+                .withProfiles(profiles)
+                .withResidency(new ResidencySettings(shared, profiles, Optional.empty())));
   }
 
   @AfterEach

@@ -28,7 +28,6 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.gate.OfflineRun;
 import java.io.IOException;
@@ -81,16 +80,10 @@ class ShortRunsTest {
             opened,
             memory,
             new CpuSessionFactory(opened, TestDevices.library(), memory, 1),
-            new SwitcherSettings(
-                1 << 20,
-                16 << 20,
-                1,
-                100,
-                1 << 20,
-                new EqualBytesGrouping(4, 1),
-                SegmentProfiles.inMemory(),
-                ResidencySettings.onDemand(PipelaneConfig.defaults().residency().policy()),
-                scheduling),
+            SwitcherSettings.of(1 << 20, 16 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
+                .withResidency(
+                    ResidencySettings.onDemand(PipelaneConfig.defaults().residency().policy()))
+                .withScheduling(scheduling),
             ReadWeights::of);
     device = opened;
     switcher = made;

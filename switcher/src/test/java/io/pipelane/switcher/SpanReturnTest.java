@@ -44,7 +44,7 @@ class SpanReturnTest {
       DeviceMemory memory = new DeviceMemory(device.persistent());
       SteppedSessions here = new SteppedSessions(memory);
       SwitcherSettings settings =
-          new SwitcherSettings(2 * PART, 8 << 20, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1));
+          SwitcherSettings.of(2 * PART, 8 << 20, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1));
       devices.add(device);
       sessions.add(here);
       switchers.put(name, new Switcher(device, memory, here, settings, BoundSessions::weights));

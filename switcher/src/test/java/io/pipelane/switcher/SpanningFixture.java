@@ -66,7 +66,7 @@ abstract class SpanningFixture {
       LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
       FailingDevice mayFail = new FailingDevice(device);
       SwitcherSettings settings =
-          new SwitcherSettings(bytes, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
+          SwitcherSettings.of(bytes, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
       devices.add(device);
       failing.add(mayFail);
       sessions.put(name, losable);

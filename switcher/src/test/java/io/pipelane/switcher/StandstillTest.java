@@ -55,7 +55,7 @@ class StandstillTest {
 
   private Switcher open(long workingBytes) {
     SwitcherSettings settings =
-        new SwitcherSettings(
+        SwitcherSettings.of(
             WEIGHTS, workingBytes, LANES, 100, 1 << 20, new EqualBytesGrouping(4, 1));
     return new Switcher(device, memory, sessions, settings, BoundSessions::weights);
   }

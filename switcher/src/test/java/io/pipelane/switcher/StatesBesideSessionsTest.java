@@ -3,7 +3,6 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.ResidencyConfig;
@@ -23,9 +22,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.List;
@@ -58,19 +55,8 @@ class StatesBesideSessionsTest {
           device,
           memory,
           new WrappedSessions(runtime.sessions(device, memory, 1), LargeSession::new),
-          new SwitcherSettings(
-              MIB,
-              WORKING,
-              0,
-              0,
-              1,
-              1_000,
-              4 * WORKING,
-              new EqualBytesGrouping(4, 1),
-              SegmentProfiles.inMemory(),
-              offlineHasHalf(),
-              PipelaneConfig.defaults().scheduling(),
-              SharingSettings.unwatched()),
+          SwitcherSettings.of(MIB, WORKING, 1, 1_000, 4 * WORKING, new EqualBytesGrouping(4, 1))
+              .withResidency(offlineHasHalf()),
           ReadWeights::of);
   private ImportedModel model;
 

@@ -5,10 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.execution.DeviceMemory;
@@ -20,9 +18,6 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -64,19 +59,8 @@ class StatesWrittenOutTest {
               device,
               memory,
               TestDevices.sessions(device, memory),
-              new SwitcherSettings(
-                  WEIGHTS,
-                  WORKING,
-                  hostStateBytes,
-                  0,
-                  1,
-                  1_000,
-                  1 << 30,
-                  new EqualBytesGrouping(4, 1),
-                  SegmentProfiles.inMemory(),
-                  ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-                  PipelaneConfig.defaults().scheduling(),
-                  SharingSettings.unwatched()),
+              SwitcherSettings.of(WEIGHTS, WORKING, 1, 1_000, 1 << 30, new EqualBytesGrouping(4, 1))
+                  .withHostStateBytes(hostStateBytes),
               ReadWeights::of);
       model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
       switcher.register(model, SequencesTest.keeping(Map.of("t", "s")));

@@ -25,7 +25,7 @@ final class SteppedSwitcher implements AutoCloseable {
           device,
           memory,
           sessions,
-          new SwitcherSettings(
+          SwitcherSettings.of(
               WEIGHTS_MIB * MIB, WORKING_MIB * MIB, 2, 1_000, MIB, new EqualBytesGrouping(8, 1)),
           BoundSessions::weights);
 

@@ -52,7 +52,7 @@ class StuckSpanTest {
       SteppedSessions sessions = new SteppedSessions(memory);
       sessions.taken = (structure, _) -> stick(structure);
       SwitcherSettings settings =
-          new SwitcherSettings(WEIGHTS, 8 << 20, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1));
+          SwitcherSettings.of(WEIGHTS, 8 << 20, 2, 100, 1 << 20, new EqualBytesGrouping(4, 1));
       devices.add(device);
       switchers.put(name, new Switcher(device, memory, sessions, settings, BoundSessions::weights));
     }

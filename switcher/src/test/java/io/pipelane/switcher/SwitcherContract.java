@@ -68,7 +68,7 @@ abstract class SwitcherContract {
 
   SwitcherContract(Opening opening) {
     SwitcherSettings settings =
-        new SwitcherSettings(WEIGHTS, WORKING, LANES, 100, 1 << 20, new EqualBytesGrouping(8, 1));
+        SwitcherSettings.of(WEIGHTS, WORKING, LANES, 100, 1 << 20, new EqualBytesGrouping(8, 1));
     tested = opening.open(settings, this::weights);
   }
 

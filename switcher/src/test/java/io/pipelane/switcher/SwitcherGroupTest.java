@@ -71,7 +71,7 @@ class SwitcherGroupTest {
       DeviceMemory memory = new DeviceMemory(device.persistent());
       LosableSessions losable = new LosableSessions(runtime.sessions(device, memory, 1));
       SwitcherSettings settings =
-          new SwitcherSettings(
+          SwitcherSettings.of(
               WEIGHTS, 64 << 20, LANES, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
       devices.add(device);
       sessions.put(name, losable);

@@ -60,7 +60,7 @@ class SwitchingTest {
 
   private Switcher open(long weightBytes, Grouping grouping, SegmentProfiles profiles) {
     SwitcherSettings settings =
-        new SwitcherSettings(weightBytes, WORKING, 1, 100, 1 << 20, grouping, profiles);
+        SwitcherSettings.of(weightBytes, WORKING, 1, 100, 1 << 20, grouping).withProfiles(profiles);
     DeviceMemory memory = new DeviceMemory(device.persistent());
     return new Switcher(
         failing, memory, TestDevices.sessions(device, memory), settings, ReadWeights::of);

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.PlacementConfig;
@@ -21,7 +20,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.placement.SwitcherGroup;
 import io.pipelane.switcher.residency.ResidencySettings;
 import java.io.IOException;
@@ -72,16 +70,9 @@ class UnequalDevicesTest {
     DeviceMemory memory = new DeviceMemory(device.persistent());
     ResidencySettings all = ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
     SwitcherSettings settings =
-        new SwitcherSettings(
-            weightBytes,
-            64 << 20,
-            1,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(8, 1),
-            SegmentProfiles.inMemory(),
-            new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.5, false),
-            PipelaneConfig.defaults().scheduling());
+        SwitcherSettings.of(weightBytes, 64 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(8, 1))
+            .withResidency(
+                new ResidencySettings(all.config(), all.profiles(), all.costs(), 0.5, false));
     devices.add(device);
     switchers.put(
         name,

@@ -1,7 +1,6 @@
 package io.pipelane.switcher;
 
 import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.TestDevices;
@@ -15,8 +14,6 @@ import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -45,16 +42,8 @@ final class WatchedSegments implements SessionFactory {
         device,
         memory,
         new WatchedSegments(sessions, watcher),
-        new SwitcherSettings(
-            weightBytes,
-            64 << 20,
-            1,
-            100,
-            1 << 20,
-            new EqualBytesGrouping(4, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.of(settings).scheduling()),
+        SwitcherSettings.of(weightBytes, 64 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
+            .withScheduling(PipelaneConfig.of(settings).scheduling()),
         ReadWeights::of);
   }
 

@@ -3,8 +3,6 @@ package io.pipelane.switcher;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.pipelane.config.PipelaneConfig;
-import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;
@@ -16,9 +14,6 @@ import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
-import io.pipelane.switcher.grouping.SegmentProfiles;
-import io.pipelane.switcher.residency.ResidencySettings;
-import io.pipelane.switcher.sharing.SharingSettings;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Random;
@@ -54,7 +49,7 @@ final class WorkersFixture implements AutoCloseable {
   WorkersFixture(TestWorkers workers, Function<ImportedModel, WeightSource> weights) {
     this(
         workers,
-        new SwitcherSettings(
+        SwitcherSettings.of(
             WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
         weights);
   }
@@ -63,19 +58,9 @@ final class WorkersFixture implements AutoCloseable {
   WorkersFixture(TestWorkers workers, long workingBytes, long hostStateBytes) {
     this(
         workers,
-        new SwitcherSettings(
-            WEIGHTS,
-            workingBytes,
-            hostStateBytes,
-            0,
-            LANES,
-            1_000,
-            1 << 30,
-            new EqualBytesGrouping(8, 1),
-            SegmentProfiles.inMemory(),
-            ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL),
-            PipelaneConfig.defaults().scheduling(),
-            SharingSettings.unwatched()),
+        SwitcherSettings.of(
+                WEIGHTS, workingBytes, LANES, 1_000, 1 << 30, new EqualBytesGrouping(8, 1))
+            .withHostStateBytes(hostStateBytes),
         ReadWeights::of);
   }
 

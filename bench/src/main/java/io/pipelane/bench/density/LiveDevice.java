@@ -85,16 +85,11 @@ final class LiveDevice implements AutoCloseable {
             accelerator.device(),
             memory,
             accelerator.sessions(memory, true),
-            new SwitcherSettings(
-                weightBytes,
-                accelerator.workingBytes(),
-                1,
-                QUEUE,
-                QUEUE_BYTES,
-                grouping,
-                profiles,
-                new ResidencySettings(residency, profiles, Optional.of(costs)),
-                fifo),
+            SwitcherSettings.of(
+                    weightBytes, accelerator.workingBytes(), 1, QUEUE, QUEUE_BYTES, grouping)
+                .withProfiles(profiles)
+                .withResidency(new ResidencySettings(residency, profiles, Optional.of(costs)))
+                .withScheduling(fifo),
             HeldWeights.on(accelerator, model -> subject.weights()));
     List<InputTensor> inputs = subject.inputs().stream().map(this::pinned).toList();
     for (int i = 0; i < variants; i++) {

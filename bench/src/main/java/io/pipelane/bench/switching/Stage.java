@@ -49,14 +49,14 @@ final class Stage implements AutoCloseable {
     sessions = new WatchedSessions(accelerator.sessions(memory, captures));
     long pages = accelerator.device().pages().total();
     SwitcherSettings settings =
-        new SwitcherSettings(
-            pages * accelerator.device().pages().pageBytes(),
-            accelerator.workingBytes(),
-            LANES,
-            QUEUE,
-            QUEUE_BYTES,
-            grouping,
-            profiles);
+        SwitcherSettings.of(
+                pages * accelerator.device().pages().pageBytes(),
+                accelerator.workingBytes(),
+                LANES,
+                QUEUE,
+                QUEUE_BYTES,
+                grouping)
+            .withProfiles(profiles);
     switcher =
         new Switcher(
             accelerator.device(),

@@ -284,13 +284,14 @@ public final class DeviceOpening {
         SegmentProfiles.in(new ProfileFolder(config.repository().cache(), name), writer);
     GraphTarget graph = device.target().graph();
     return new SwitcherSettings(
-        device.budget().weights().bytes(),
-        device.budget().working().bytes(),
-        config.hostTier().states().bytes(),
-        config.device().ensembleMemory().bytes(),
+        new SwitcherSettings.Memory(
+            device.budget().weights().bytes(),
+            device.budget().working().bytes(),
+            config.hostTier().states().bytes(),
+            config.device().ensembleMemory().bytes()),
         device.budget().lanes(),
-        config.queue().maxRequests(),
-        config.queue().maxBytes().bytes(),
+        new SwitcherSettings.QueueLimits(
+            config.queue().maxRequests(), config.queue().maxBytes().bytes()),
         DeviceGrouping.of(config.switching().grouping(), graph, costs, profiles),
         profiles,
         new ResidencySettings(

@@ -48,7 +48,7 @@ class StructureSharingTest {
           device,
           memory,
           sessions,
-          new SwitcherSettings(
+          SwitcherSettings.of(
               WEIGHT_BYTES,
               2 * HAVE_THEIR_OWN * bytesOfAModel(),
               1,

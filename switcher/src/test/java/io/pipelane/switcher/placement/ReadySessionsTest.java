@@ -75,7 +75,7 @@ class ReadySessionsTest {
   }
 
   private static SwitcherSettings settings() {
-    return new SwitcherSettings(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
+    return SwitcherSettings.of(WEIGHTS, WORKING, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1));
   }
 
   @AfterEach

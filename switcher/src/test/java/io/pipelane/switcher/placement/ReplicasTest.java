@@ -80,16 +80,9 @@ class ReplicasTest {
               ? new ResidencySettings(PipelaneConfig.defaults().residency(), profiles, costs)
               : ResidencySettings.onDemand(ResidencyConfig.Policy.EXPECTED_STALL);
       SwitcherSettings settings =
-          new SwitcherSettings(
-              bytes,
-              64 << 20,
-              1,
-              1000,
-              64 << 20,
-              new EqualBytesGrouping(8, 1),
-              profiles,
-              residency,
-              PipelaneConfig.defaults().scheduling());
+          SwitcherSettings.of(bytes, 64 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1))
+              .withProfiles(profiles)
+              .withResidency(residency);
       devices.open(settings, this::weights);
     }
   }

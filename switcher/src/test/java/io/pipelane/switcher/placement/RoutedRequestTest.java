@@ -53,7 +53,7 @@ class RoutedRequestTest {
     ImportedModel model = TestImports.of(TestModels.chain(2, 16, 0), "m", folder);
     for (int index = 0; index < 2; index++) {
       devices.open(
-          new SwitcherSettings(1 << 20, 16 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
+          SwitcherSettings.of(1 << 20, 16 << 20, 1, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
           each -> new ZeroWeights(each, () -> {}));
       devices.switcher(index).announce(model, ModelOptions.DEFAULT);
     }

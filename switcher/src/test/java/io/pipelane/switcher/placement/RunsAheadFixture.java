@@ -71,7 +71,7 @@ abstract class RunsAheadFixture {
     for (int i = 0; i < 2; i++) {
       seated.add(
           devices.openSeated(
-              new SwitcherSettings(
+              SwitcherSettings.of(
                   1 << 20, 64 << 20, 2, 1000, 64 << 20, new EqualBytesGrouping(8, 1)),
               model -> new ZeroWeights(model, () -> {})));
     }

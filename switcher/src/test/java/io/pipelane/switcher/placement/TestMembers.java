@@ -49,7 +49,7 @@ final class TestMembers implements AutoCloseable {
       SwitcherSettings settings, HostWeights weights, UnaryOperator<SessionFactory> seats) {
     int index = all.size();
     String name = "cpu:" + index;
-    ByteSize memory = new ByteSize(settings.weightBytes());
+    ByteSize memory = new ByteSize(settings.memory().weightBytes());
     CpuDevice device = CpuDevice.open(name, memory, new ByteSize(16 << 10), Bandwidth.UNLIMITED);
     DeviceMemory accounts = new DeviceMemory(device.persistent());
     LosableSessions losable =
