@@ -40,11 +40,6 @@ final class CpuAddressRange implements AddressRange {
    * Where the system refuses to have a page that shows a file do so under a slot as well, what lay
    * there may be gone. The slot is reserved again and unprepared, the page is given memory of its
    * own without the monitor, as other ranges are told, and then it is put there.
-   *
-   * The window shows a second mapping, somebody else's, of the same pages of the page cache. So
-   * addresses stay while files change, and nothing is in memory twice. Such a file must not get
-   * shorter: touching what is gone ends the process (SIGBUS). Those of the import cache are never
-   * written after their publication.
    */
 
   private final CpuPagePool pages;
@@ -54,7 +49,7 @@ final class CpuAddressRange implements AddressRange {
   private final Consumer<Page> owning;
   private final Consumer<CpuAddressRange> onClose;
   private final PageSlots slots;
-  private final long windowBytes;
+  private final CpuInPlaceWindow window;
   private final BitSet unprepared = new BitSet();
   private final BitSet unzeroed = new BitSet();
   private final SlotMappings mappings;
@@ -78,8 +73,9 @@ final class CpuAddressRange implements AddressRange {
       Consumer<CpuAddressRange> onClose) {
     this.pages = pages;
     this.pageBytes = pages.lent().pageBytes();
-    this.windowBytes = windowBytes;
-    this.reservation = Reservation.of(slots * pageBytes + LibC.wholePages(windowBytes), pageBytes);
+    long slotBytes = slots * pageBytes;
+    this.reservation = Reservation.of(slotBytes + LibC.wholePages(windowBytes), pageBytes);
+    this.window = new CpuInPlaceWindow(reservation.address() + slotBytes, windowBytes);
     this.published = published;
     this.owning = owning;
     this.onClose = onClose;
@@ -324,32 +320,19 @@ final class CpuAddressRange implements AddressRange {
 
   @Override
   public long windowAddress() {
-    if (windowBytes == 0) {
-      return AddressRange.super.windowAddress();
-    }
-    return reservation.address() + byteSize();
+    return window.address();
   }
 
   @Override
   public synchronized void show(HostMemory.Loaded held) {
     requireOpen();
-    MemorySegment hostMemory = held.memory();
-    if (hostMemory.byteSize() != windowBytes) {
-      throw new IllegalArgumentException(
-          "a window of %d bytes cannot show %d".formatted(windowBytes, hostMemory.byteSize()));
-    }
-    try {
-      LibC.mapSameAt(windowAddress(), LibC.wholePages(windowBytes), hostMemory.address());
-    } catch (RuntimeException e) {
-      hide();
-      throw e;
-    }
+    window.show(held.memory());
   }
 
   @Override
   public synchronized void hide() {
     requireOpen();
-    LibC.mapNothingAt(windowAddress(), LibC.wholePages(windowBytes));
+    window.hide();
   }
 
   /**
