@@ -23,8 +23,9 @@ public final class IoBinding implements AutoCloseable {
   private final Arena arena = Arena.ofShared();
   private final Map<String, Long> names = new HashMap<>();
   private final Map<String, Stretch> stretches = new HashMap<>();
+  private final Map<String, Stretch> outputStretches = new HashMap<>();
 
-  /** Memory that is bound as an input. */
+  /** Memory that is bound as an input or an output. */
   private record Stretch(long address, long byteSize, TensorType type, Shape shape) {}
 
   IoBinding(OrtEnvironment environment, OrtSession session) {
@@ -55,17 +56,19 @@ public final class IoBinding implements AutoCloseable {
    * it mostly is: runs of the same shapes find the same addresses in their lane.
    *
    * @param address of {@code byteSize} bytes of device memory, there until the run has ended
+   * @return whether the same was bound already
    */
-  public void input(String name, long address, long byteSize, TensorType type, Shape shape) {
+  public boolean input(String name, long address, long byteSize, TensorType type, Shape shape) {
     Stretch stretch = new Stretch(address, byteSize, type, shape);
     if (stretch.equals(stretches.get(name))) {
-      return;
+      return true;
     }
     stretches.remove(name);
     try (OrtTensor tensor = OrtTensor.over(environment, address, byteSize, type, shape)) {
       bind(name, tensor);
     }
     stretches.put(name, stretch);
+    return false;
   }
 
   private void bind(String name, OrtTensor tensor) {
@@ -77,11 +80,30 @@ public final class IoBinding implements AutoCloseable {
    * session computes it on the host. Must be called before every run.
    */
   public void output(String name) {
+    outputStretches.remove(name);
     long memory =
         session.hostOutputs().contains(name)
             ? environment.hostMemoryInfo()
             : environment.memoryInfo();
     api.call(OrtApi.BIND_OUTPUT_TO_DEVICE, binding, name(name), memory);
+  }
+
+  /**
+   * Wants an output written to memory, for as long as nothing else is wanted of it; at once where
+   * the same is bound already. A run in which the output has another shape fails.
+   *
+   * @param address of {@code byteSize} bytes of device memory, there until the run has ended
+   */
+  public void output(String name, long address, long byteSize, TensorType type, Shape shape) {
+    Stretch stretch = new Stretch(address, byteSize, type, shape);
+    if (stretch.equals(outputStretches.get(name))) {
+      return;
+    }
+    outputStretches.remove(name);
+    try (OrtTensor tensor = OrtTensor.over(environment, address, byteSize, type, shape)) {
+      api.call(OrtApi.BIND_OUTPUT, binding, name(name), tensor.address());
+    }
+    outputStretches.put(name, stretch);
   }
 
   /**
@@ -140,8 +162,12 @@ public final class IoBinding implements AutoCloseable {
     return result;
   }
 
-  /** Lets go of the outputs of the last run, so that their memory is free once they are closed. */
+  /**
+   * Wants no output any more, and lets go of those of the last run, so that their memory is free
+   * once they are closed.
+   */
   public void clearOutputs() {
+    outputStretches.clear();
     api.invoke(OrtApi.CLEAR_BOUND_OUTPUTS, binding);
   }
 

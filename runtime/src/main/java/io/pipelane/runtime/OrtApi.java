@@ -86,6 +86,7 @@ final class OrtApi {
   static final int CREATE_IO_BINDING = 134;
   static final int RELEASE_IO_BINDING = 135;
   static final int BIND_INPUT = 136;
+  static final int BIND_OUTPUT = 137;
   static final int BIND_OUTPUT_TO_DEVICE = 138;
   static final int GET_BOUND_OUTPUT_VALUES = 140;
   static final int CLEAR_BOUND_OUTPUTS = 142;

@@ -2,8 +2,10 @@ package io.pipelane.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
+import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -107,6 +109,54 @@ class IoBindingTest {
       bind(binding, memory, 1);
 
       assertArrayEquals(new float[] {1}, run(binding));
+    }
+  }
+
+  private static void wantIn(IoBinding binding, MemorySegment memory, int elements) {
+    binding.output("y", memory.address(), 4L * elements, TensorType.FP32, Shape.of(elements));
+  }
+
+  @Test
+  void output_memory_isWrittenUntilAnotherIsWanted() {
+    MemorySegment input = floats(1, 2);
+    MemorySegment place = floats(0, 0);
+    MemorySegment other = floats(0, 0);
+    try (OrtSession session = identity();
+        IoBinding binding = session.newBinding()) {
+      bind(binding, input, 2);
+      for (float value = 3; value < 5; value++) {
+        input.setAtIndex(ValueLayout.JAVA_FLOAT, 0, value);
+        wantIn(binding, place, 2);
+        binding.run(_ -> {});
+        assertArrayEquals(new float[] {value, 2}, place.toArray(ValueLayout.JAVA_FLOAT));
+      }
+
+      input.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 7);
+      wantIn(binding, other, 2);
+      binding.run(_ -> {});
+
+      assertArrayEquals(new float[] {7, 2}, other.toArray(ValueLayout.JAVA_FLOAT));
+      assertArrayEquals(new float[] {4, 2}, place.toArray(ValueLayout.JAVA_FLOAT));
+      assertArrayEquals(new float[] {7, 2}, run(binding)); // In memory of its own again.
+      wantIn(binding, place, 2);
+      binding.run(_ -> {});
+      assertArrayEquals(new float[] {7, 2}, place.toArray(ValueLayout.JAVA_FLOAT));
+    }
+  }
+
+  @Test
+  void output_memoryForAnotherShape_failsAndWritesNothing() {
+    MemorySegment place = floats(0, 0, 0);
+    try (OrtSession session = identity();
+        IoBinding binding = session.newBinding()) {
+      bind(binding, floats(1, 2), 2);
+      wantIn(binding, place, 3);
+
+      assertThrows(StatusException.class, () -> binding.run(_ -> {}));
+
+      assertArrayEquals(new float[] {0, 0, 0}, place.toArray(ValueLayout.JAVA_FLOAT));
+      binding.clearOutputs();
+      assertArrayEquals(new float[] {1, 2}, run(binding));
     }
   }
 }

@@ -10,9 +10,9 @@ import java.util.function.BiConsumer;
 public final class HostOutput {
   private HostOutput() {}
 
-  /** Copies an output to where it is wanted, encoding strings. */
-  public static void place(String name, OrtTensor output, Invocation invocation) {
-    place(name, output, invocation, MemorySegment::copyFrom);
+  /** Copies an output to where it is wanted, encoding strings; what it is like. */
+  public static OrtTensor.Form place(String name, OrtTensor output, Invocation invocation) {
+    return place(name, output, invocation, MemorySegment::copyFrom);
   }
 
   /**
@@ -20,7 +20,7 @@ public final class HostOutput {
    *
    * @param copy of one memory, given first, from another that is not of strings
    */
-  public static void place(
+  public static OrtTensor.Form place(
       String name,
       OrtTensor output,
       Invocation invocation,
@@ -30,11 +30,26 @@ public final class HostOutput {
       long bytes = StringTensors.encodedSize(output);
       StringTensors.encode(output, invocation.place(name, form.type(), form.shape(), bytes));
     } else {
-      MemorySegment data = output.data(form);
-      if (!invocation.takes(name, form.type(), form.shape(), data)) {
-        MemorySegment place = invocation.place(name, form.type(), form.shape(), data.byteSize());
-        copy.accept(place, data);
-      }
+      place(name, form, output.data(form), invocation, copy);
+    }
+    return form;
+  }
+
+  /** The same of an output that is known to lie in memory of the host, and is not of strings. */
+  public static void place(
+      String name, OrtTensor.Form form, MemorySegment data, Invocation invocation) {
+    place(name, form, data, invocation, MemorySegment::copyFrom);
+  }
+
+  private static void place(
+      String name,
+      OrtTensor.Form form,
+      MemorySegment data,
+      Invocation invocation,
+      BiConsumer<MemorySegment, MemorySegment> copy) {
+    if (!invocation.takes(name, form.type(), form.shape(), data)) {
+      MemorySegment place = invocation.place(name, form.type(), form.shape(), data.byteSize());
+      copy.accept(place, data);
     }
   }
 }

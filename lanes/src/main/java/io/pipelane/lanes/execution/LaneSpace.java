@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.assignment.Decision;
-import io.pipelane.lanes.assignment.Decision.Assigned;
 import io.pipelane.lanes.assignment.Decision.Opened;
 import io.pipelane.lanes.assignment.Departure;
 import io.pipelane.lanes.assignment.Job;
@@ -47,7 +46,6 @@ final class LaneSpace implements AutoCloseable {
   private final ParkedRegions parked = new ParkedRegions();
   private final List<EphemeralRegion> regions = new ArrayList<>();
   private final Map<LaneId, Lane> open = new HashMap<>();
-  private final Map<String, LaneId> assigned = new HashMap<>();
   private final Map<String, Set<EphemeralRegion>> preferred = new HashMap<>();
   private long persistentBytes;
   private volatile long borrowedBytes; // written under the lock
@@ -187,7 +185,9 @@ final class LaneSpace implements AutoCloseable {
    */
   void arrive(String iteration, long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
     long room = roomFor(ephemeralBytes, preferredRegions);
-    preferred.put(iteration, preferredRegions);
+    if (!preferredRegions.isEmpty()) {
+      preferred.put(iteration, preferredRegions);
+    }
     boolean arrived = false;
     try {
       act(table.arrive(new Job(iteration, 0, room)));
@@ -208,8 +208,7 @@ final class LaneSpace implements AutoCloseable {
 
   /** The lane that an iteration has, perhaps with others; null while it waits for one. */
   @Nullable Lane laneOf(String iteration) {
-    @Nullable LaneId id = assigned.get(iteration);
-    return id == null ? null : Objects.requireNonNull(open.get(id));
+    return table.laneOf(iteration).map(open::get).orElse(null);
   }
 
   /** The iteration that is in a lane does not end, for a reason; no other comes to the lane. */
@@ -240,7 +239,6 @@ final class LaneSpace implements AutoCloseable {
    */
   void finish(String iteration) {
     preferred.remove(iteration);
-    assigned.remove(iteration);
     Departure departure = table.finish(iteration);
     departure.closed().ifPresent(id -> parked.add(close(id)));
     departure.admitted().forEach(this::act);
@@ -255,9 +253,6 @@ final class LaneSpace implements AutoCloseable {
     if (decision instanceof Opened open) {
       this.open.put(open.lane(), new Lane(open.lane(), regionFor(open.job())));
       opened++;
-    }
-    if (decision instanceof Assigned found) {
-      assigned.put(found.job().id(), found.lane());
     }
     trimParked();
   }

@@ -61,7 +61,8 @@ final class ParkedRegions {
       choice.retainAll(preferred);
     }
     EphemeralRegion best = choice.getLast();
-    for (EphemeralRegion region : choice.reversed()) {
+    for (int i = choice.size() - 2; i >= 0; i--) {
+      EphemeralRegion region = choice.get(i);
       if (isBetter(region.limitBytes(), best.limitBytes(), bytes)) {
         best = region;
       }

@@ -9,6 +9,9 @@ import java.time.Duration;
 public final class Usage {
   private static final double LN_2 = Math.log(2);
 
+  /** Uses within so small a part of a half-life count as if they came together. */
+  private static final double TOGETHER = 1e-5;
+
   private final double halfLifeNanos;
   private double count;
   private long updatedNanos;
@@ -32,8 +35,11 @@ public final class Usage {
 
   /** Counts a use of so much. */
   public void used(long nowNanos, double amount) {
-    count = at(nowNanos) + amount;
-    updatedNanos = nowNanos;
+    if (Math.abs(nowNanos - updatedNanos) > TOGETHER * halfLifeNanos) {
+      count = at(nowNanos);
+      updatedNanos = nowNanos;
+    }
+    count += amount;
   }
 
   /** The decayed count: proportional to the likelihood of the next use being soon. */

@@ -29,4 +29,18 @@ class UsageTest {
     usage.used(Long.MAX_VALUE - MINUTE / 2);
     assertEquals(0.5, usage.at(Long.MIN_VALUE + MINUTE / 2 - 1), 1e-6);
   }
+
+  @Test
+  void used_moreOftenThanItIsUpdated_losesNothing() {
+    Usage usage = new Usage(Duration.ofMinutes(1), 0);
+    Usage steady = Usage.steady(Duration.ofMinutes(1), 100_000, 0);
+    long gap = Duration.ofSeconds(1).toNanos() / 100_000;
+    long now = 0;
+    for (; now < 10 * MINUTE; now += gap) {
+      usage.used(now);
+    }
+    double expected = steady.at(0) * (1 - Math.pow(2, -10));
+    assertEquals(1, usage.at(now) / expected, 1e-4);
+    assertEquals(100_000 * (1 - Math.pow(2, -10)), usage.perSecond(now), 10);
+  }
 }

@@ -52,7 +52,10 @@ final class CpuSession implements ModelSession {
   private final Map<String, OrtTensor> weights;
   private final int segments;
   private final @Nullable EndlessRuns endless;
-  private final Deque<IoBinding> idleBindings = new ArrayDeque<>();
+  private final Deque<Bound> idleBindings = new ArrayDeque<>();
+
+  /** What runs are bound to, each for one at a time. */
+  private record Bound(IoBinding binding, OutputPlaces outputs) {}
 
   private CpuSession(
       OrtEnvironment environment,
@@ -151,55 +154,95 @@ final class CpuSession implements ModelSession {
       WeightArrivals weights) {
     SegmentClock clock = new SegmentClock(weights, segments);
     MemoryTarget target = new MemoryTarget.Ephemeral(region, growth);
-    IoBinding binding = takeBinding();
+    Bound bound = takeBinding();
     boolean reusable = false;
     try {
       memory.allocatingFrom(
           target,
           () -> {
-            runBound(binding, invocation, region, clock, weights);
+            runBound(bound, invocation, region, clock, weights);
             return this;
           });
       reusable = true;
     } finally {
-      giveBack(binding, reusable);
+      giveBack(bound, reusable);
     }
   }
 
   private void runBound(
-      IoBinding binding,
+      Bound bound,
       Invocation invocation,
       EphemeralRegion region,
       SegmentClock clock,
       WeightArrivals weights) {
     List<Long> copies = new ArrayList<>(invocation.inputs().size());
     try {
+      boolean areAsBefore = true;
       for (InputTensor input : invocation.inputs()) {
-        bind(binding, input, region, copies);
+        areAsBefore &= bind(bound.binding, input, region, copies);
       }
-      invocation.outputs().forEach(binding::output);
-      clock.begin();
-      EndableRun.compute(binding, clock, weights, endless);
-      clock.end();
-      copyOut(binding, invocation);
+      if (!areAsBefore || !runWithPlaces(bound, invocation, clock, weights, copies)) {
+        runWithoutPlaces(bound, invocation, clock, weights);
+      }
     } finally {
-      binding.clearOutputs();
       copies.forEach(memory::free);
     }
   }
 
-  private void bind(
+  /** Runs with places for the outputs; false where there are none, or others than were needed. */
+  private boolean runWithPlaces(
+      Bound bound,
+      Invocation invocation,
+      SegmentClock clock,
+      WeightArrivals weights,
+      List<Long> copies) {
+    if (segments > 1 || !bound.outputs.areKnown(invocation.outputs())) {
+      return false;
+    }
+    bound.outputs.give((name, bytes) -> allocate("output", name, bytes, copies));
+    clock.begin();
+    try {
+      EndableRun.compute(bound.binding, clock, weights, endless);
+    } catch (StatusException e) {
+      if (bound.binding.isEnded()) {
+        throw e;
+      }
+      bound.outputs.refuse(); // Without places the run tells what is wrong, if anything is.
+      return false;
+    }
+    clock.end();
+    bound.outputs.take(invocation);
+    return true;
+  }
+
+  private void runWithoutPlaces(
+      Bound bound, Invocation invocation, SegmentClock clock, WeightArrivals weights) {
+    bound.outputs.forget();
+    IoBinding binding = bound.binding;
+    try {
+      invocation.outputs().forEach(binding::output);
+      clock.begin();
+      EndableRun.compute(binding, clock, weights, endless);
+      clock.end();
+      bound.outputs.learn(invocation.outputs(), copyOut(binding, invocation));
+    } finally {
+      binding.clearOutputs();
+    }
+  }
+
+  /** Binds an input; whether the same was bound already. */
+  private boolean bind(
       IoBinding binding, InputTensor input, EphemeralRegion region, List<Long> copies) {
     if (input.type() == TensorType.BYTES) {
       try (OrtTensor strings = StringTensors.decode(environment, input.data(), input.shape())) {
         binding.input(input.name(), strings);
       }
-      return;
+      return false;
     }
     long address =
         isReadInPlace(input, region) ? input.data().address() : copyToLane(input, copies);
     long bytes = input.data().byteSize();
-    binding.input(input.name(), address, bytes, input.type(), input.shape());
+    return binding.input(input.name(), address, bytes, input.type(), input.shape());
   }
 
   /** In memory that nobody but runs writes to, and aligned for them. */
@@ -209,30 +252,38 @@ final class CpuSession implements ModelSession {
 
   private long copyToLane(InputTensor input, List<Long> copies) {
     long bytes = input.data().byteSize();
+    long address = allocate("input", input.name(), bytes, copies);
+    MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
+    return address;
+  }
+
+  private long allocate(String kind, String name, long bytes, List<Long> blocks) {
     // An empty tensor needs an address too.
     long address = memory.allocate(Math.max(1, bytes));
     if (address == 0) {
       throw new StatusException(
           Status.INSUFFICIENT_MEMORY,
-          "input \"" + input.name() + "\" of " + bytes + " bytes does not fit its lane");
+          kind + " \"" + name + "\" of " + bytes + " bytes does not fit its lane");
     }
-    copies.add(address);
-    MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
+    blocks.add(address);
     return address;
   }
 
-  private static void copyOut(IoBinding binding, Invocation invocation) {
+  /** Copies outputs to where they are wanted; what they are like. */
+  private static List<OrtTensor.Form> copyOut(IoBinding binding, Invocation invocation) {
     List<OrtTensor> results = binding.outputs();
+    List<OrtTensor.Form> forms = new ArrayList<>(results.size());
     try {
       for (int i = 0; i < results.size(); i++) {
-        HostOutput.place(invocation.outputs().get(i), results.get(i), invocation);
+        forms.add(HostOutput.place(invocation.outputs().get(i), results.get(i), invocation));
       }
+      return forms;
     } finally {
       results.forEach(OrtTensor::close);
     }
   }
 
-  private IoBinding takeBinding() {
+  private Bound takeBinding() {
     synchronized (idleBindings) {
       if (!idleBindings.isEmpty()) {
         return idleBindings.pop();
@@ -240,22 +291,22 @@ final class CpuSession implements ModelSession {
     }
     IoBinding binding = session.newBinding();
     weights.forEach(binding::input);
-    return binding;
+    return new Bound(binding, new OutputPlaces(binding));
   }
 
-  private void giveBack(IoBinding binding, boolean reusable) {
-    if (!reusable || binding.isEnded()) {
-      binding.close();
+  private void giveBack(Bound bound, boolean reusable) {
+    if (!reusable || bound.binding.isEnded()) {
+      bound.binding.close();
       return;
     }
     synchronized (idleBindings) {
-      idleBindings.push(binding);
+      idleBindings.push(bound);
     }
   }
 
   @Override
   public void close() {
-    idleBindings.forEach(IoBinding::close);
+    idleBindings.forEach(bound -> bound.binding.close());
     session.close();
     weights.values().forEach(OrtTensor::close);
   }

@@ -1,0 +1,137 @@
+package io.pipelane.lanes.cpu;
+
+import io.pipelane.lanes.execution.HostOutput;
+import io.pipelane.lanes.execution.Invocation;
+import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.OrtTensor.Form;
+import io.pipelane.runtime.TensorType;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Places for a binding's outputs, where what they were like in the last run says what they will be
+ * like in the next. Belongs to the binding's thread.
+ */
+final class OutputPlaces {
+  /*
+   * An output without a place is allocated by ONNX Runtime, which has to be asked for its form and
+   * its address afterwards. One with a place that is bound as it was costs nothing but the run.
+   *
+   * Two things may be different with places. A shape that depends on values: the run fails before
+   * anything is written. And an output that is not written to its place, as it is one of the
+   * inputs: the first run with places is asked where it has left them. After either no places are
+   * given any more.
+   *
+   * A place is taken from a run's beginning on, so only small outputs have places: the run's memory
+   * stays about what it was.
+   */
+  private static final long MOST_BYTES = 64 << 10;
+
+  private final IoBinding binding;
+  private List<String> names = List.of();
+  private List<Form> forms = List.of(); // One for each name, or none.
+  private List<MemorySegment> places = List.of();
+  private boolean areKept; // Whether a run has written to them.
+  private boolean areRefused;
+
+  OutputPlaces(IoBinding binding) {
+    this.binding = binding;
+  }
+
+  /** Whether outputs can be given places in a run whose inputs are like those of the last. */
+  boolean areKnown(List<String> wanted) {
+    return !forms.isEmpty() && names.equals(wanted);
+  }
+
+  /**
+   * Gives the outputs places for the next run.
+   *
+   * @param allocator says where so many bytes are, until the run is over
+   */
+  void give(Allocator allocator) {
+    List<MemorySegment> given = new ArrayList<>(forms.size());
+    for (int i = 0; i < forms.size(); i++) {
+      Form form = forms.get(i);
+      long bytes = bytesOf(form);
+      long address = allocator.allocate(names.get(i), bytes);
+      binding.output(names.get(i), address, bytes, form.type(), form.shape());
+      given.add(MemorySegment.ofAddress(address).reinterpret(bytes));
+    }
+    places = given;
+  }
+
+  /** The way to memory for an output. */
+  @FunctionalInterface
+  interface Allocator {
+    long allocate(String output, long bytes);
+  }
+
+  private static long bytesOf(Form form) {
+    return form.shape().elements() * form.type().byteWidth();
+  }
+
+  /** Copies what a run has written to its places to where it is wanted. */
+  void take(Invocation invocation) {
+    if (!areKept) {
+      takeAsLeft(invocation);
+      return;
+    }
+    for (int i = 0; i < places.size(); i++) {
+      HostOutput.place(names.get(i), forms.get(i), places.get(i), invocation);
+    }
+  }
+
+  private void takeAsLeft(Invocation invocation) {
+    List<OrtTensor> results = binding.outputs();
+    try {
+      areKept = true;
+      for (int i = 0; i < results.size(); i++) {
+        OrtTensor result = results.get(i);
+        areKept &= result.data(forms.get(i)).address() == places.get(i).address();
+        HostOutput.place(names.get(i), result, invocation);
+      }
+      if (!areKept) {
+        refuse();
+      }
+    } finally {
+      results.forEach(OrtTensor::close);
+    }
+  }
+
+  /** Gives no places from now on: the outputs are not always alike. */
+  void refuse() {
+    areRefused = true;
+    forget();
+  }
+
+  /** Outputs have no places in the next run, and nothing is known of the one after it. */
+  void forget() {
+    if (!places.isEmpty()) {
+      binding.clearOutputs();
+      places = List.of();
+    }
+    forms = List.of();
+  }
+
+  /** A run without places has left outputs of these forms. */
+  void learn(List<String> wanted, List<Form> left) {
+    if (!areRefused && mayHavePlaces(left)) {
+      names = List.copyOf(wanted);
+      forms = List.copyOf(left);
+      areKept = false;
+    }
+  }
+
+  private static boolean mayHavePlaces(List<Form> forms) {
+    long bytes = 0;
+    for (Form form : forms) {
+      if (form.type() == TensorType.BYTES) {
+        return false;
+      }
+      bytes += bytesOf(form);
+    }
+    return bytes <= MOST_BYTES;
+  }
+}

@@ -1,0 +1,286 @@
+package io.pipelane.lanes.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnx.proto.OnnxMl.AttributeProto;
+import ai.onnx.proto.OnnxMl.GraphProto;
+import ai.onnx.proto.OnnxMl.ModelProto;
+import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.config.StatusException;
+import io.pipelane.config.value.Bandwidth;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.lanes.EphemeralRegion;
+import io.pipelane.lanes.PersistentMemory;
+import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.FloatInvocation;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.MemoryTarget;
+import io.pipelane.lanes.execution.ModelSession;
+import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.TestImports;
+import io.pipelane.lanes.execution.WeightArrivals;
+import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.runtime.IoBinding;
+import io.pipelane.runtime.OrtEnvironment;
+import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.OrtSession;
+import io.pipelane.runtime.OrtTensor;
+import io.pipelane.runtime.SessionSettings;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorType;
+import io.pipelane.runtime.TestModels;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class OutputPlacesTest {
+  private static final long MIB = 1 << 20;
+  private static final ByteSize PAGE = new ByteSize(64 << 10);
+  private static final Path LIBRARY =
+      OrtLibrary.locate(
+          Optional.empty(), Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test"));
+  private static final int BOOL = 9;
+
+  @TempDir Path folder;
+  private final CpuDevice device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
+  private final DeviceMemory memory = new DeviceMemory(device.persistent());
+  private final EphemeralRegion region = device.ephemeral(16 * MIB);
+  private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
+  private final SessionFactory sessions = new CpuSessionFactory(device, LIBRARY, memory, 1);
+
+  OutputPlacesTest() {
+    memory.add(region);
+    region.limit(MIB);
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    assertEquals(0, region.usedBytes());
+    assertEquals(0, device.persistent().usedBytes());
+    sessions.close();
+    device.close();
+  }
+
+  private ModelSession open(ModelProto proto) throws IOException {
+    ImportedModel model = TestImports.of(proto, "model", folder);
+    assertEquals(1, model.plan().segments().size());
+    return sessions.gated(model, 0, null, new MemoryTarget.Persistent(constants));
+  }
+
+  private float[] run(ModelSession session, float... x) {
+    return run(session, "y", x);
+  }
+
+  private float[] run(ModelSession session, String output, float... x) {
+    FloatInvocation invocation =
+        new FloatInvocation(x, Shape.of(x.length)) {
+          @Override
+          public List<String> outputs() {
+            return List.of(output);
+          }
+        };
+    session.run(invocation, region, _ -> false, WeightArrivals.PRESENT);
+    return invocation.output();
+  }
+
+  private static GraphProto.Builder taking(NodeProto.Builder... nodes) {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder().addInput(TestModels.value("x", TensorType.FP32, -1));
+    for (NodeProto.Builder node : nodes) {
+      graph.addNode(node);
+    }
+    return graph;
+  }
+
+  private static ModelProto answering(GraphProto.Builder graph, String... outputs) {
+    for (String output : outputs) {
+      graph.addOutput(TestModels.value(output, TensorType.FP32, -1));
+    }
+    return TestModels.model(graph);
+  }
+
+  private static ModelProto negative() {
+    return answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y");
+  }
+
+  /** As many elements as are not 0. */
+  private static ModelProto packed() {
+    AttributeProto.Builder type =
+        AttributeProto.newBuilder()
+            .setName("to")
+            .setType(AttributeProto.AttributeType.INT)
+            .setI(BOOL);
+    return answering(
+        taking(
+            TestModels.node("Cast", List.of("x"), "kept").addAttribute(type),
+            TestModels.node("Compress", List.of("x", "kept"), "y")),
+        "y");
+  }
+
+  @Test
+  void run_shapesChangeAndRepeat_answersEach() throws IOException {
+    try (ModelSession session = open(negative())) {
+      for (int round = 0; round < 4; round++) {
+        for (float[] x : new float[][] {{1, 2}, {3, 4}, {5, 6}, {7}, {8}, {}, {}, {}}) {
+          float[] expected = new float[x.length];
+          for (int i = 0; i < x.length; i++) {
+            expected[i] = -x[i];
+          }
+          assertArrayEquals(expected, run(session, x));
+        }
+      }
+    }
+  }
+
+  @Test
+  void run_shapeDependsOnValues_answersEach() throws IOException {
+    try (ModelSession session = open(packed())) {
+      for (int round = 0; round < 3; round++) {
+        assertArrayEquals(new float[] {1}, run(session, 1, 0, 0));
+        assertArrayEquals(new float[] {2}, run(session, 0, 2, 0));
+        assertArrayEquals(new float[] {1, 3}, run(session, 1, 0, 3));
+        assertArrayEquals(new float[] {}, run(session, 0, 0, 0));
+      }
+    }
+  }
+
+  @Test
+  void run_outputIsAnInput_answersIt() throws IOException {
+    ModelProto model = answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y", "x");
+    try (ModelSession session = open(model)) {
+      for (int round = 1; round < 5; round++) {
+        assertArrayEquals(new float[] {round, 2}, run(session, "x", round, 2));
+      }
+    }
+  }
+
+  @Test
+  void run_fails_saysWhyAndTheNextIsRight() throws IOException {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, -1))
+            .addInput(TestModels.value("i", TensorType.INT64, -1))
+            .addNode(TestModels.node("Gather", List.of("x", "i"), "y"));
+    try (ModelSession session = open(answering(graph, "y"))) {
+      for (int round = 0; round < 3; round++) {
+        assertArrayEquals(new float[] {6, 5}, gathered(session, 1, 0));
+        assertArrayEquals(new float[] {5, 5}, gathered(session, 0, 0));
+        StatusException failure =
+            assertThrows(StatusException.class, () -> gathered(session, 0, 2));
+        assertTrue(String.valueOf(failure.getMessage()).contains("indices"), failure::toString);
+      }
+    }
+  }
+
+  private float[] gathered(ModelSession session, long... indices) {
+    MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, indices);
+    FloatInvocation invocation =
+        new FloatInvocation(new float[] {5, 6}, Shape.of(2)) {
+          @Override
+          public List<InputTensor> inputs() {
+            return List.of(
+                super.inputs().getFirst(),
+                new InputTensor("i", TensorType.INT64, Shape.of(indices.length), data));
+          }
+        };
+    session.run(invocation, region, _ -> false, WeightArrivals.PRESENT);
+    return invocation.output();
+  }
+
+  @Test
+  void run_otherOutputsAreWanted_answersThose() throws IOException {
+    ModelProto model =
+        answering(
+            taking(
+                TestModels.node("Neg", List.of("x"), "y"),
+                TestModels.node("Abs", List.of("x"), "z")),
+            "y",
+            "z");
+    try (ModelSession session = open(model)) {
+      for (int round = 0; round < 3; round++) {
+        assertArrayEquals(new float[] {2}, run(session, "y", -2));
+        assertArrayEquals(new float[] {-3}, run(session, "y", 3));
+        assertArrayEquals(new float[] {3}, run(session, "z", 3));
+        assertArrayEquals(new float[] {3}, run(session, "z", -3));
+      }
+    }
+  }
+
+  @Test
+  void give_formsThatAreKnown_runWritesToThePlaces() throws IOException {
+    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    FloatInvocation wanted = new FloatInvocation(new float[] {1, 2}, Shape.of(2));
+    List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
+    try (Arena arena = Arena.ofConfined();
+        OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
+        OrtSession session = environment.open(file, SessionSettings.onDevice(1));
+        IoBinding binding = session.newBinding()) {
+      MemorySegment x = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2);
+      MemorySegment place = arena.allocate(8, 64);
+      binding.input("x", x.address(), 8, TensorType.FP32, Shape.of(2));
+      OutputPlaces places = new OutputPlaces(binding);
+      assertFalse(places.areKnown(wanted.outputs()));
+      places.learn(wanted.outputs(), forms);
+      for (int run = 1; run < 4; run++) {
+        x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, run);
+
+        assertTrue(places.areKnown(wanted.outputs()));
+        places.give((_, _) -> place.address());
+        binding.run(_ -> {});
+        places.take(wanted);
+
+        assertArrayEquals(new float[] {-run, -2}, place.toArray(ValueLayout.JAVA_FLOAT));
+        assertArrayEquals(new float[] {-run, -2}, wanted.output());
+      }
+    }
+  }
+
+  @Test
+  void areKnown_afterRefusal_neverAgain() throws IOException {
+    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
+    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
+        OrtSession session = environment.open(file, SessionSettings.onDevice(1));
+        IoBinding binding = session.newBinding()) {
+      OutputPlaces places = new OutputPlaces(binding);
+      places.learn(List.of("y"), forms);
+      assertFalse(places.areKnown(List.of("z")));
+      assertTrue(places.areKnown(List.of("y")));
+
+      places.refuse();
+      places.learn(List.of("y"), forms);
+
+      assertFalse(places.areKnown(List.of("y")));
+    }
+  }
+
+  @Test
+  void learn_stringsOrManyBytes_haveNoPlaces() throws IOException {
+    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
+        OrtSession session = environment.open(file, SessionSettings.onDevice(1));
+        IoBinding binding = session.newBinding()) {
+      OutputPlaces places = new OutputPlaces(binding);
+      Shape small = Shape.of(8, 1024);
+      Shape large = Shape.of(8, 1025);
+
+      places.learn(List.of("y"), List.of(new OrtTensor.Form(TensorType.BYTES, small)));
+      assertFalse(places.areKnown(List.of("y")));
+      places.learn(List.of("y"), List.of(new OrtTensor.Form(TensorType.INT64, large)));
+      assertFalse(places.areKnown(List.of("y")));
+      places.learn(List.of("y"), List.of(new OrtTensor.Form(TensorType.INT64, small)));
+      assertTrue(places.areKnown(List.of("y")));
+    }
+  }
+}
