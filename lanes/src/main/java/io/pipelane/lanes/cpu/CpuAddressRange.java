@@ -205,9 +205,19 @@ final class CpuAddressRange implements AddressRange {
     while (slot < end && isFreshFrom(slot, offset)) {
       slot++;
     }
-    int ready = file.readyFrom(fresh + shift, slot - fresh);
+    int ready = readyFrom(file, fresh, slot - fresh, shift);
     int shown = ready > 0 && show(file, fresh, ready, shift) ? fresh + ready : fresh;
     return shown == begin ? 0 : Math.min(bytes, shown * pageBytes - offset);
+  }
+
+  /**
+   * How many parts can be shown at once: asked where their tables are, which is sooner answered.
+   */
+  private int readyFrom(StandingFile file, int first, int count, int shift) {
+    return mappings.hasLeft(file, first, count, shift)
+            && file.isReadyAt(reservation.address() + first * pageBytes, first + shift, count)
+        ? count
+        : file.readyFrom(first + shift, count);
   }
 
   private boolean showsAlready(int slot, StandingFile file, int part) {
@@ -298,9 +308,10 @@ final class CpuAddressRange implements AddressRange {
     if (published != null) {
       published.remove(slot);
     } else if (!scratch && !unprepared.get(slot)) {
-      mappings.unmap(slot, page);
+      mappings.leave(slot, page);
+    } else if (scratch) {
+      mappings.note(slot, null);
     }
-    mappings.note(slot, null);
     unprepared.clear(slot);
     unzeroed.clear(slot);
     return slots.remove(slot);
@@ -347,6 +358,7 @@ final class CpuAddressRange implements AddressRange {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
     eachPreparedPage(mappings::unmap);
+    mappings.clear(0, slots.count());
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -432,6 +444,7 @@ final class CpuAddressRange implements AddressRange {
     if (slots.mapped() > 0) {
       throw new IllegalStateException(slots.mapped() + " pages are still mapped; unmap them first");
     }
+    mappings.clear(0, slots.count());
     reservation.close();
     if (published != null) {
       published.close();

@@ -41,6 +41,7 @@ final class CpuPagePool implements AutoCloseable {
   private final AtomicIntegerArray populated; // 1 for a page that is; read without a lock
   private final AtomicReferenceArray<@Nullable Shown> shown;
   private final AtomicInteger shownPages = new AtomicInteger();
+  private final AtomicInteger leftParts = new AtomicInteger();
 
   /** A part of a file that a page shows in place of memory of its own, this time. */
   static final class Shown {
@@ -182,6 +183,11 @@ final class CpuPagePool implements AutoCloseable {
   /** How many pages show something. */
   int shownPages() {
     return shownPages.get();
+  }
+
+  /** Counts the parts of files that lie under slots without a page; ranges write it. */
+  AtomicInteger leftParts() {
+    return leftParts;
   }
 
   /** Has a page, which shows nothing, show a part of a file until it is given back or owned. */

@@ -1,7 +1,6 @@
 package io.pipelane.lanes.cpu;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -51,6 +50,9 @@ public final class LibC {
   private static final int O_RDWR = 2;
   private static final int O_CLOEXEC = 0x80000;
   private static final int EINVAL = 22;
+
+  /** What mincore says of eight pages that are there; other bits mean nothing. */
+  private static final long ALL_THERE = 0x0101_0101_0101_0101L;
 
   private static final Linker LINKER = Linker.nativeLinker();
   private static final StructLayout CALL_STATE = Linker.Option.captureStateLayout();
@@ -305,12 +307,13 @@ public final class LibC {
     long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment state = arena.allocate(CALL_STATE);
-      MemorySegment there = arena.allocate(pages);
+      MemorySegment there = arena.allocate((pages + 7) & -8, 8);
       if ((int) MINCORE.invokeExact(state, address, bytes, there) != 0) {
         throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(state));
       }
-      for (long page = 0; page < pages; page++) {
-        if ((there.get(JAVA_BYTE, page) & 1) == 0) {
+      there.asSlice(pages).fill((byte) 1);
+      for (long page = 0; page < pages; page += 8) { // A byte is one page.
+        if ((there.get(JAVA_LONG, page) & ALL_THERE) != ALL_THERE) {
           return false;
         }
       }

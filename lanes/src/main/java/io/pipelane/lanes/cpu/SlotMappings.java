@@ -3,6 +3,7 @@ package io.pipelane.lanes.cpu;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cpu.CpuPagePool.Shown;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,11 +16,19 @@ final class SlotMappings {
    * shows by then. Two calls put it back to memory: first the file's tables move away, then the
    * memory's move there. Whoever reads between them faults the file in, so he reads the same all
    * along.
+   *
+   * Where a page goes that shows a file, the file is left under the slot; nobody reads there. If the
+   * slot is to show the same part again, as after an eviction, that takes no system call, and the
+   * processors keep what they know of the addresses. Whatever else is to lie there has the file's
+   * tables brought back first. While they are left under one range's slots another range that shows
+   * the same has its own written as memory is touched. No more parts are left than there are pages,
+   * as the system bounds the number of mappings.
    */
   private final CpuPagePool pages;
   private final long address;
   private final long pageBytes;
   private final @Nullable Shown[] shows; // what of a file lies under a slot
+  private final BitSet left = new BitSet(); // slots that have no page any more, but what it showed
 
   /** Nothing lies under slots from an address on. */
   SlotMappings(CpuPagePool pages, long address, int slots) {
@@ -29,9 +38,23 @@ final class SlotMappings {
     this.shows = new @Nullable Shown[slots];
   }
 
-  /** Whether a file lies under a slot. */
+  /** Whether a file lies under a slot for the page that is there. */
   boolean showsFile(int slot) {
-    return shows[slot] != null;
+    return shows[slot] != null && !left.get(slot);
+  }
+
+  /** Whether parts of a file lie under slots that other pages have left. */
+  boolean hasLeft(StandingFile file, int first, int count, int shift) {
+    if (left.nextClearBit(first) < first + count) {
+      return false;
+    }
+    for (int slot = first; slot < first + count; slot++) {
+      Shown part = shows[slot];
+      if (part == null || !part.file().equals(file) || part.part() != slot + shift) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Notes what of a file lies under a slot; the file stands as long as somebody has it there. */
@@ -53,6 +76,11 @@ final class SlotMappings {
    * @param shift from a slot's number to its part's
    */
   boolean show(StandingFile file, int first, int count, int shift) {
+    if (hasLeft(file, first, count, shift)) {
+      stays(first, count);
+      return true;
+    }
+    clear(first, count);
     try {
       file.showAt(addressOf(first), first + shift, count);
       return true;
@@ -63,8 +91,24 @@ final class SlotMappings {
     }
   }
 
+  /** What has been left under slots is there for the pages that have come. */
+  private void stays(int first, int count) {
+    left.clear(first, first + count);
+    pages.leftParts().addAndGet(-count);
+  }
+
+  /** Takes away what has been left under slots. */
+  void clear(int first, int count) {
+    int end = first + count;
+    for (int slot = left.nextSetBit(first); slot >= 0 && slot < end; slot = left.nextSetBit(slot)) {
+      hide(slot);
+      stays(slot, 1);
+    }
+  }
+
   /** Puts a page under a slot; false where the system refuses, when there is nothing under it. */
   boolean map(int slot, Page page) {
+    clear(slot, 1);
     Shown part = pages.shownBy(page);
     boolean lies = true;
     if (part == null) {
@@ -76,12 +120,30 @@ final class SlotMappings {
     return lies;
   }
 
-  /** Takes a page from under a slot. */
+  /** Takes a page from under a slot, where what it showed may be left. */
+  void leave(int slot, Page page) {
+    if (shows[slot] == null) {
+      pages.unmapAt(addressOf(slot), page);
+    } else if (pages.leftParts().incrementAndGet() <= pages.lent().total()) {
+      left.set(slot);
+    } else {
+      pages.leftParts().decrementAndGet();
+      hide(slot);
+    }
+  }
+
+  /** Takes a page from under a slot, where nothing is then. */
   void unmap(int slot, Page page) {
-    Shown part = shows[slot];
-    if (part == null) {
+    if (shows[slot] == null) {
       pages.unmapAt(addressOf(slot), page);
     } else {
+      hide(slot);
+    }
+  }
+
+  private void hide(int slot) {
+    Shown part = shows[slot];
+    if (part != null) {
       part.file().hideAt(addressOf(slot), part.part());
       note(slot, null); // Not before it is hidden: until then it is to be hidden once more.
     }

@@ -172,6 +172,13 @@ final class StandingFile implements AutoCloseable {
     return offset % partBytes == 0 ? writtenFrom((int) (offset / partBytes)) * partBytes : 0;
   }
 
+  /** Whether parts that lie at an address have their tables written and are all in memory. */
+  boolean isReadyAt(long address, int first, int count) {
+    return count > 0
+        && writtenFrom(first) >= count
+        && LibC.isInMemory(address, lengthOf(first, count));
+  }
+
   /** How many of them are all in memory; what is not has its tables written anew some time. */
   int readyFrom(int part, int limit) {
     int count = Math.min(limit, writtenFrom(part));

@@ -155,8 +155,10 @@ final class FetchOnDemand {
   private boolean bringIn(List<Residency> together, Turn turn, RunControl run) {
     together.forEach(FetchOnDemand::requireInService);
     memory.settleAll();
-    if (together.stream().anyMatch(Residency::hasFailed)) {
-      return false;
+    for (Residency residency : together) {
+      if (residency.hasFailed()) {
+        return false;
+      }
     }
     try (Claim claim = memory.claim(together)) {
       long missing = memory.missingBytes(together, claim);
@@ -169,9 +171,11 @@ final class FetchOnDemand {
         openLeases.makeWay(run, cleared -> memory.wouldHaveRoom(missing, spared, cleared));
       }
       if (fits) {
-        together.stream()
-            .filter(residency -> !residency.isComplete())
-            .forEach(residency -> transfers.start(residency, claim));
+        for (Residency residency : together) {
+          if (!residency.isComplete()) {
+            transfers.start(residency, claim);
+          }
+        }
       }
       return fits;
     }

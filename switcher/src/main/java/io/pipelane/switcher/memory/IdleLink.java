@@ -41,6 +41,9 @@ public final class IdleLink {
   /** Leases that are open. */
   private int runs;
 
+  /** Whether who fetches was to come again once nobody waits for memory. */
+  private boolean turnedAway;
+
   private volatile Runnable listener = () -> {};
 
   /**
@@ -86,11 +89,13 @@ public final class IdleLink {
   /**
    * A lease has been closed; under the daemon's lock.
    *
-   * @return whether the listener is to be told: it was the last, and something was held back
+   * @return whether the listener is to be told: it was the last, and something was held back, or
+   *     nobody waits any more for whom who fetches was turned away
    */
   boolean runEnds() {
     runs--;
-    return runs == 0 && pacing.hasHeldBack();
+    return (runs == 0 && pacing.hasHeldBack())
+        || (turnedAway && !fetchOnDemand.isAwaited(Priority.ONLINE));
   }
 
   /** Leases that are open; under the daemon's lock. */
@@ -156,7 +161,8 @@ public final class IdleLink {
       pacing.begin();
       long now = nanoClock.getAsLong();
       plan.ifPresent(fetchAhead::follow);
-      if (fetchOnDemand.isAwaited(Priority.ONLINE)) {
+      turnedAway = fetchOnDemand.isAwaited(Priority.ONLINE);
+      if (turnedAway) {
         return false; // Whoever waits for memory goes first.
       }
       List<Residency> upcoming =

@@ -24,7 +24,8 @@ final class Transfers {
    * Starts nothing yet.
    *
    * @param peers know where weights are nearest
-   * @param whenOver told a model when all copies of its transfer have ended, on any thread
+   * @param whenOver told a model when all copies of its transfer have ended, on any thread; not
+   *     where there were none
    */
   Transfers(
       CopyEngine copies,
@@ -61,8 +62,10 @@ final class Transfers {
         TransferEvent.begun(new SwitchEvent(residency.model.version(), resident, missing));
     try {
       long begin = resident + showWhatIsAtHand(residency, origin, claim, resident);
-      for (Group group : grouping.groups(residency.model.plan(), begin)) {
-        bringIn(residency, origin, group, claim);
+      if (begin < residency.model.plan().weightBytes()) {
+        for (Group group : grouping.groups(residency.model.plan(), begin)) {
+          bringIn(residency, origin, group, claim);
+        }
       }
     } finally {
       origin.closePeerAfter(residency.arrivals);
@@ -161,8 +164,15 @@ final class Transfers {
     residency.arrivals.add(new Arrival(begin, end, new FailedEvent(reason)));
   }
 
-  /** Not the last alone: after a failure to send for it, earlier groups are still on their way. */
+  /**
+   * Not the last alone: after a failure to send for it, earlier groups are still on their way.
+   * Where nothing was sent nobody has waited for the link, and nobody is told that it is free.
+   */
   private void whenAllDone(Residency residency, Runnable first) {
+    if (residency.arrivals.isEmpty()) {
+      first.run();
+      return;
+    }
     Arrival.whenAllDone(
         residency.arrivals,
         () -> {

@@ -118,8 +118,11 @@ final class WeightMemory {
 
   /** What models need beside what they have, and is claimed for them, in whole pages. */
   long missingBytes(Collection<Residency> models, Claim claim) {
-    long missing = models.stream().mapToLong(Residency::missingSlots).sum();
-    return (missing - claim.pages()) * pages.pageBytes();
+    long missing = -claim.pages();
+    for (Residency residency : models) {
+      missing += residency.missingSlots();
+    }
+    return missing * pages.pageBytes();
   }
 
   /** The same of a model alone, given what others have now. */

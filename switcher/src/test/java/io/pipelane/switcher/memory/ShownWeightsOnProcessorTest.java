@@ -26,6 +26,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -180,6 +181,51 @@ class ShownWeightsOnProcessorTest {
     run(one);
     assertEquals(copies + 1, daemon.counters().copies());
     assertEquals(4, device.shownPages());
+  }
+
+  @Test
+  void modelThatIsShown_tellsNobodyThatTheLinkIsFree() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    AtomicInteger told = new AtomicInteger();
+    daemon.idleLink().onFree(told::incrementAndGet);
+
+    run(one);
+
+    assertEquals(4, device.shownPages());
+    assertEquals(0, told.get());
+  }
+
+  @Test
+  void modelThatWasWaitedForIsShown_whoWasTurnedAwayIsToldAfterItsRun() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    ImportedModel two = model("two", "two", drawn());
+    ImportedModel three = model("three", "three", drawn());
+    Semaphore told = new Semaphore(0);
+    CompletableFuture<Lease> waiting;
+    try (Lease second = daemon.acquire(two.version());
+        Lease third = daemon.acquire(three.version())) {
+      second.awaitAll();
+      third.awaitAll();
+      waiting = CompletableFuture.supplyAsync(() -> daemon.acquire(one.version()));
+      daemon.idleLink().onFree(told::release);
+      while (daemon.counters().waits() < 5) { // Of each the first, and twice more of this one.
+        Thread.onSpinWait();
+      }
+      assertFalse(fetchAhead(), "it is waited for");
+    }
+
+    Lease lease = waiting.join();
+    assertEquals(4, device.shownPages());
+    int before = told.drainPermits();
+    lease.close();
+
+    assertEquals(1, told.availablePermits(), "told before: " + before);
   }
 
   private void later(int seconds) {

@@ -1,0 +1,168 @@
+package io.pipelane.lanes.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.pipelane.lanes.AddressRange;
+import io.pipelane.lanes.BytesSource;
+import io.pipelane.modelstore.MemorySource;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Parts of files that are left under slots whose pages have gone. */
+final class LeftPartsTest extends ShownWeightsFixture {
+  /** The system's, counted. */
+  private static final class Moves implements TableMoves {
+    private final AtomicInteger count = new AtomicInteger();
+
+    @Override
+    public boolean moveAt(long address, long bytes, long shared) {
+      count.incrementAndGet();
+      return SYSTEM.moveAt(address, bytes, shared);
+    }
+
+    @Override
+    public boolean canMove(long shared, long bytes) {
+      return SYSTEM.canMove(shared, bytes);
+    }
+  }
+
+  LeftPartsTest() {
+    super(new Moves());
+  }
+
+  private int moves() {
+    return ((Moves) moves).count.get();
+  }
+
+  private MemorySource shown(AddressRange range, String name, byte[] content) throws IOException {
+    return shown(range, name, content, arena);
+  }
+
+  /** A file is known by its lifetime. */
+  private MemorySource shown(AddressRange range, String name, byte[] content, Arena lifetime)
+      throws IOException {
+    MemorySource source = map(name, lifetime);
+    makeReady(range, source, content);
+    bringIn(range, source);
+    assertEquals(PAGES, device.shownPages());
+    return source;
+  }
+
+  @Test
+  void fileThatComesBack_isThereWithoutAMove() throws IOException {
+    byte[] content = write("weights", 1);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    int before = moves();
+
+    for (int i = 0; i < 3; i++) {
+      unmapPages(device, range);
+      assertEquals(0, device.shownPages());
+      mapPages(device, range);
+      assertTrue(device.copies().copy(source, 0, range, 0, BYTES).isDone());
+      assertEquals(PAGES, device.shownPages());
+      assertContent(content, range);
+    }
+
+    assertEquals(before, moves());
+    unmapPages(device, range);
+  }
+
+  @Test
+  void anotherFileOrACopy_takesThePlaceOfWhatWasLeft() throws IOException {
+    byte[] content = write("weights", 2);
+    byte[] others = write("others", 3);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+
+    try (Arena lifetime = Arena.ofShared()) {
+      MemorySource other = shown(range, "others", others, lifetime);
+      assertContent(others, range);
+      unmapPages(device, range);
+      bringIn(range, source);
+      assertContent(content, range);
+      unmapPages(device, range);
+      bringIn(range, other);
+      assertContent(others, range);
+      unmapPages(device, range);
+    }
+
+    BytesSource copied = BytesSource.random(BYTES, 4);
+    bringIn(range, copied);
+    assertContent(copied.bytes(), range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void partOfWhatWasLeft_isShownBesidePagesWithOtherWeights() throws IOException {
+    byte[] content = write("weights", 5);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+
+    BytesSource first = BytesSource.random(PAGE, 6);
+    mapPages(device, range);
+    device.copies().copy(first, 0, range, 0, PAGE).await();
+    assertTrue(device.copies().copy(source, PAGE, range, PAGE, BYTES - PAGE).isDone());
+
+    System.arraycopy(first.bytes(), 0, content, 0, PAGE);
+    assertContent(content, range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void sessionIsBuilt_whatWasLeftGoesAndComesAgain() throws IOException {
+    byte[] content = write("weights", 7);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+
+    try (SessionRanges.Scratch _ = device.sessionRanges().scratch(range.address())) {
+      range.memory().fill((byte) 9);
+      bringIn(range, source);
+      unmapPages(device, range);
+    }
+
+    bringIn(range, source);
+    assertContent(content, range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void rangeIsClosed_theTablesAreThereForAnother() throws IOException {
+    byte[] content = write("weights", 8);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+    range.close();
+
+    AddressRange next = device.reserve(BYTES);
+    bringIn(next, source);
+    assertEquals(PAGES, device.shownPages());
+    assertContent(content, next);
+    unmapPages(device, next);
+  }
+
+  @Test
+  void asManyPartsAreLeftAsThereArePages_othersAreTakenAway() throws IOException {
+    byte[] content = write("weights", 9);
+    List<AddressRange> ranges = new ArrayList<>();
+    for (int i = 0; i < 3; i++) { // Nine parts, and eight pages.
+      try (Arena lifetime = Arena.ofShared()) {
+        AddressRange range = device.reserve(BYTES);
+        ranges.add(range);
+        MemorySource _ = shown(range, "weights", content, lifetime);
+        int before = moves();
+        unmapPages(device, range);
+        assertEquals(i < 2 ? 0 : 1, moves() - before);
+      }
+    }
+    ranges.forEach(AddressRange::close);
+  }
+}
