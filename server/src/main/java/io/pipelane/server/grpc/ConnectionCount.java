@@ -35,6 +35,7 @@ final class ConnectionCount extends ChannelInboundHandlerAdapter {
     connection.closeFuture().addListener(_ -> open.decrementAndGet());
     UnheardReset.watch(connection);
     connection.pipeline().addLast(new AnswerPace(idleTimeout));
+    FrameBytes.gatherIn(connection);
     context.fireChannelRead(accepted);
   }
 }

@@ -115,7 +115,7 @@ final class Api {
    * caches, and so that this host's load counts the requests before this one.
    */
   private void answerOrForward(Exchange exchange, Route route) {
-    if (exchange.isAbandoned() || (route instanceof Route.Infer && exchange.hasNoClient())) {
+    if (route instanceof Route.Infer ? exchange.hasNoClient() : exchange.isAbandoned()) {
       return; // What it holds goes as the connection is found to be closed.
     }
     Hosts others = hosts;

@@ -4,8 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.hosts.BareHost.Received;
+import io.pipelane.server.hosts.LocalLoad;
+import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.Transport;
+import io.pipelane.switcher.ForwardingHandler;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceService;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -85,5 +96,51 @@ class ForwardingChoiceTest extends ForwardingFixture {
     HttpRequest.Builder wrong = request("/v2/models/far/versions/0/infer");
     assertEquals(404, ask(wrong.POST(BodyPublishers.ofString(ECHO))).statusCode());
     assertEquals(1, first.received.size() + second.received.size());
+  }
+
+  /** A service whose runs are said to have taken a second. */
+  private record Slow(EchoService echo) implements InferenceService {
+    @Override
+    public Ticket submit(InferenceRequest request, ResultHandler handler) {
+      return echo.submit(request, new SlowRun(handler));
+    }
+  }
+
+  private record SlowRun(ResultHandler handler) implements ForwardingHandler {
+    @Override
+    public void completed(InferenceTimings timings) {
+      handler.completed(new InferenceTimings(0, 0, Duration.ofSeconds(1).toNanos()));
+    }
+  }
+
+  /** Where the second is best answered is asked only once the first counts among what is here. */
+  @Test
+  void secondOfTwoThatComeTogether_isForwarded_asTheFirstHasTheLane() throws Exception {
+    server.close();
+    hosts = registry.hosts();
+    EchoService echo = EchoService.inline();
+    LocalLoad load = new LocalLoad(new Slow(echo), _ -> 0, () -> 1);
+    server = start(Transport.AUTO, load, Backends.of(catalog, load));
+    registry.has(first.url(), "echo", 2, false, Duration.ZERO);
+    assertEquals(200, ask(infer("echo", ECHO)).statusCode());
+    first.then("200 OK", OK);
+    echo.holds = true;
+    String length = "Content-Length: " + ECHO.length() + "\r\n";
+    String asking = Requests.head("POST /v2/models/echo/infer", length) + ECHO;
+    String last =
+        Requests.head("POST /v2/models/echo/infer", length + "Connection: close\r\n") + ECHO;
+    try (echo;
+        Socket client = new Socket(InetAddress.getLoopbackAddress(), server.address().getPort())) {
+      client.getOutputStream().write((asking + last).getBytes(StandardCharsets.US_ASCII));
+      while (echo.pending.size() + first.received.size() < 2) {
+        Thread.onSpinWait();
+      }
+      assertEquals(1, first.received.size(), "both are here");
+      echo.pending.removeFirst().complete();
+      String answers =
+          new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      int here = answers.indexOf("\"y_x\"");
+      assertTrue(here > 0 && answers.indexOf(OK) > here, answers);
+    }
   }
 }

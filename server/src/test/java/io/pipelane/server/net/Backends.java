@@ -79,25 +79,28 @@ public final class Backends {
             jobCounts,
             () -> PlacementCounts.NONE,
             () -> HostCounts.ALONE);
-    StateSource state =
-        new StateSource(
-            catalog,
-            statistics,
-            Map::of,
-            () -> WorkersOverview.NONE,
-            _ -> List.of(),
-            List::of,
-            InstantSource.system());
     return new Backend(
         catalog,
         service,
         statistics,
         metrics,
-        state,
+        state(catalog, statistics),
         access,
         jobs,
         observation(),
         SharedMemory.off());
+  }
+
+  /** What clients are told of models that no device has. */
+  public static StateSource state(ModelCatalog catalog, InferenceStatistics statistics) {
+    return new StateSource(
+        catalog,
+        statistics,
+        Map::of,
+        () -> WorkersOverview.NONE,
+        _ -> List.of(),
+        List::of,
+        InstantSource.system());
   }
 
   /** One whose clients may share memory. */

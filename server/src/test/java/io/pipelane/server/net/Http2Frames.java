@@ -19,6 +19,7 @@ public final class Http2Frames {
   public static final int PING = 6;
   public static final int CONTINUATION = 9;
 
+  private static final int ACK = 1;
   private static final int END_STREAM = 1;
   private static final int END_HEADERS = 4;
   private static final int PADDED = 8;
@@ -37,6 +38,16 @@ public final class Http2Frames {
   /** A client's settings, all of them standard. */
   public static byte[] settings() {
     return frame(SETTINGS, 0, 0, new byte[0]);
+  }
+
+  /** The word that the other side's settings hold from now on. */
+  public static byte[] settingsHeard() {
+    return frame(SETTINGS, ACK, 0, new byte[0]);
+  }
+
+  /** A part of a request's body, no longer than a frame may be. */
+  public static byte[] data(int stream, byte[] bytes) {
+    return frame(DATA, 0, stream, bytes);
   }
 
   /** Settings that allow so many bytes of each answer before the client has said more. */

@@ -10,16 +10,15 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.pipelane.config.Status;
-import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.http.FakeCatalog;
+import io.pipelane.server.net.Backends;
 import io.pipelane.server.state.ServerState;
 import io.pipelane.server.state.StateSource;
 import io.pipelane.server.statistics.InferenceStatistics;
 import java.nio.charset.StandardCharsets;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,15 +32,7 @@ class StateChangesTest {
 
   private final FakeCatalog catalog = FakeCatalog.usual();
   private final InferenceStatistics statistics = new InferenceStatistics();
-  private final StateSource source =
-      new StateSource(
-          catalog,
-          statistics,
-          Map::of,
-          () -> WorkersOverview.NONE,
-          _ -> List.of(),
-          List::of,
-          InstantSource.system());
+  private final StateSource source = Backends.state(catalog, statistics);
   private final StateChanges changes = new StateChanges();
 
   /** As clients do it. */
