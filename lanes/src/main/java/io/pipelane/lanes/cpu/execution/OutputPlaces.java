@@ -1,4 +1,4 @@
-package io.pipelane.lanes.cpu;
+package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.Invocation;
