@@ -102,6 +102,10 @@ class ArchitectureTest {
       slices().matching("io.pipelane.switcher.(**)").should().beFreeOfCycles();
 
   @ArchTest
+  static final ArchRule packagesOfTheRuntimeFormNoCycles =
+      slices().matching("io.pipelane.(runtime..)").should().beFreeOfCycles();
+
+  @ArchTest
   static final ArchRule packagesOfTheServerFormNoCycles =
       slices().matching("io.pipelane.(server..)").should().beFreeOfCycles();
 

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Counts a listening channel's open connections and closes those beyond a limit, before anything is
- * made for them; the others must take their answers at a pace. Stands before what takes connections
- * on.
+ * made for them; the others must take their answers at a pace, and their frames are gathered as
+ * {@link FrameBytes} does. Stands before what takes connections on.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // nothing follows from a close
 final class ConnectionCount extends ChannelInboundHandlerAdapter {
