@@ -71,6 +71,14 @@ public final class DeviceMemory implements DeviceAllocator {
     }
   }
 
+  /** The calling thread's work begins anew: what it was refused before is not why it fails. */
+  public void beginAnew() {
+    @Nullable Scope scope = CURRENT.get();
+    if (scope != null) {
+      scope.refused = 0;
+    }
+  }
+
   @Override
   public long allocate(long bytes) {
     @Nullable Scope scope = CURRENT.get();

@@ -208,7 +208,7 @@ final class LaneSpace implements AutoCloseable {
 
   /** The lane that an iteration has, perhaps with others; null while it waits for one. */
   @Nullable Lane laneOf(String iteration) {
-    return table.laneOf(iteration).map(open::get).orElse(null);
+    return table.laneOf(iteration).map(id -> Objects.requireNonNull(open.get(id))).orElse(null);
   }
 
   /** The iteration that is in a lane does not end, for a reason; no other comes to the lane. */

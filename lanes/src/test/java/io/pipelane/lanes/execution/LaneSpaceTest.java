@@ -103,6 +103,26 @@ class LaneSpaceTest {
   }
 
   @Test
+  void laneOf_laneOfTheTableWasNotOpened_isAnError() {
+    try (LaneSpace broken =
+        new LaneSpace(device, new DeviceMemory(device.persistent()), CAPACITY, 1, 0)) {
+      broken.arrive("first", CAPACITY, Set.of());
+      LaneSpace.@Nullable Lane first = broken.laneOf("first");
+      assertNotNull(first);
+      broken.limit(first);
+      broken.stuck(first, "the test says so");
+      broken.arrive("second", MIB, Set.of());
+      assertNull(broken.laneOf("second"));
+      long forgotten = first.region.allocate(2 * MIB);
+
+      assertThrows(IllegalArgumentException.class, () -> broken.finish("first"));
+      assertThrows(NullPointerException.class, () -> broken.laneOf("second"));
+
+      first.region.free(forgotten);
+    }
+  }
+
+  @Test
   void arbitraryChanges_keepTheSafetyCondition() {
     long seed = System.nanoTime();
     Random random = new Random(seed);

@@ -33,6 +33,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +54,7 @@ final class CpuSession implements ModelSession {
   private final int segments;
   private final @Nullable EndlessRuns endless;
   private final Deque<Bound> idleBindings = new ArrayDeque<>();
+  private final AtomicBoolean placesAreRefused = new AtomicBoolean();
 
   /** What runs are bound to, each for one at a time. */
   private record Bound(IoBinding binding, OutputPlaces outputs) {}
@@ -181,7 +183,7 @@ final class CpuSession implements ModelSession {
       for (InputTensor input : invocation.inputs()) {
         areAsBefore &= bind(bound.binding, input, region, copies);
       }
-      if (!areAsBefore || !runWithPlaces(bound, invocation, clock, weights, copies)) {
+      if (!areAsBefore || !runWithPlaces(bound, invocation, clock, weights)) {
         runWithoutPlaces(bound, invocation, clock, weights);
       }
     } finally {
@@ -191,15 +193,27 @@ final class CpuSession implements ModelSession {
 
   /** Runs with places for the outputs; false where there are none, or others than were needed. */
   private boolean runWithPlaces(
-      Bound bound,
-      Invocation invocation,
-      SegmentClock clock,
-      WeightArrivals weights,
-      List<Long> copies) {
+      Bound bound, Invocation invocation, SegmentClock clock, WeightArrivals weights) {
     if (segments > 1 || !bound.outputs.areKnown(invocation.outputs())) {
       return false;
     }
-    bound.outputs.give((name, bytes) -> allocate("output", name, bytes, copies));
+    List<Long> places = new ArrayList<>(invocation.outputs().size());
+    try {
+      boolean hasRun =
+          bound.outputs.give(bytes -> allocate(bytes, places))
+              && computeIntoPlaces(bound, clock, weights);
+      if (hasRun) {
+        bound.outputs.take(invocation);
+      } else {
+        memory.beginAnew();
+      }
+      return hasRun;
+    } finally {
+      places.forEach(memory::free);
+    }
+  }
+
+  private boolean computeIntoPlaces(Bound bound, SegmentClock clock, WeightArrivals weights) {
     clock.begin();
     try {
       EndableRun.compute(bound.binding, clock, weights, endless);
@@ -207,11 +221,10 @@ final class CpuSession implements ModelSession {
       if (bound.binding.isEnded()) {
         throw e;
       }
-      bound.outputs.refuse(); // Without places the run tells what is wrong, if anything is.
+      bound.outputs.fail(); // Without places the run tells what is wrong, if anything is.
       return false;
     }
     clock.end();
-    bound.outputs.take(invocation);
     return true;
   }
 
@@ -252,20 +265,23 @@ final class CpuSession implements ModelSession {
 
   private long copyToLane(InputTensor input, List<Long> copies) {
     long bytes = input.data().byteSize();
-    long address = allocate("input", input.name(), bytes, copies);
+    long address = allocate(bytes, copies);
+    if (address == 0) {
+      throw new StatusException(
+          Status.INSUFFICIENT_MEMORY,
+          "input \"" + input.name() + "\" of " + bytes + " bytes does not fit its lane");
+    }
     MemorySegment.ofAddress(address).reinterpret(bytes).copyFrom(input.data());
     return address;
   }
 
-  private long allocate(String kind, String name, long bytes, List<Long> blocks) {
+  /** Where a block of the lane is, which is noted; 0 where there is no room. */
+  private long allocate(long bytes, List<Long> blocks) {
     // An empty tensor needs an address too.
     long address = memory.allocate(Math.max(1, bytes));
-    if (address == 0) {
-      throw new StatusException(
-          Status.INSUFFICIENT_MEMORY,
-          kind + " \"" + name + "\" of " + bytes + " bytes does not fit its lane");
+    if (address != 0) {
+      blocks.add(address);
     }
-    blocks.add(address);
     return address;
   }
 
@@ -291,7 +307,7 @@ final class CpuSession implements ModelSession {
     }
     IoBinding binding = session.newBinding();
     weights.forEach(binding::input);
-    return new Bound(binding, new OutputPlaces(binding));
+    return new Bound(binding, new OutputPlaces(binding, placesAreRefused));
   }
 
   private void giveBack(Bound bound, boolean reusable) {

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu.execution;
 
+import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.HostOutput;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.runtime.IoBinding;
@@ -9,6 +10,8 @@ import io.pipelane.runtime.TensorType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongUnaryOperator;
 
 /**
  * Places for a binding's outputs, where what they were like in the last run says what they will be
@@ -22,7 +25,7 @@ final class OutputPlaces {
    * Two things may be different with places. A shape that depends on values: the run fails before
    * anything is written. And an output that is not written to its place, as it is one of the
    * inputs: the first run with places is asked where it has left them. After either no places are
-   * given any more.
+   * given any more in the whole session. A run that fails without places too says nothing of them.
    *
    * A place is taken from a run's beginning on, so only small outputs have places: the run's memory
    * stays about what it was.
@@ -30,42 +33,50 @@ final class OutputPlaces {
   private static final long MOST_BYTES = 64 << 10;
 
   private final IoBinding binding;
+  private final AtomicBoolean areRefused; // By any binding of the session.
   private List<String> names = List.of();
   private List<Form> forms = List.of(); // One for each name, or none.
   private List<MemorySegment> places = List.of();
+  private boolean areBound; // All of them, or some.
   private boolean areKept; // Whether a run has written to them.
-  private boolean areRefused;
+  private boolean haveFailed; // Whether the run under way has failed with them.
 
-  OutputPlaces(IoBinding binding) {
+  /**
+   * Knows of no outputs yet.
+   *
+   * @param areRefused whether no binding of the session gives places any more
+   */
+  OutputPlaces(IoBinding binding, AtomicBoolean areRefused) {
     this.binding = binding;
+    this.areRefused = areRefused;
   }
 
   /** Whether outputs can be given places in a run whose inputs are like those of the last. */
   boolean areKnown(List<String> wanted) {
-    return !forms.isEmpty() && names.equals(wanted);
+    return !forms.isEmpty() && names.equals(wanted) && !areRefused.get();
   }
 
   /**
-   * Gives the outputs places for the next run.
+   * Gives the outputs places for the next run; false when there is no room for all of them, which
+   * {@link #forget} is to follow.
    *
-   * @param allocator says where so many bytes are, until the run is over
+   * @param allocator says where so many bytes are until the run is over, or 0 where nowhere
    */
-  void give(Allocator allocator) {
+  boolean give(LongUnaryOperator allocator) {
+    areBound = true;
     List<MemorySegment> given = new ArrayList<>(forms.size());
     for (int i = 0; i < forms.size(); i++) {
       Form form = forms.get(i);
       long bytes = bytesOf(form);
-      long address = allocator.allocate(names.get(i), bytes);
+      long address = allocator.applyAsLong(bytes);
+      if (address == 0) {
+        return false;
+      }
       binding.output(names.get(i), address, bytes, form.type(), form.shape());
       given.add(MemorySegment.ofAddress(address).reinterpret(bytes));
     }
     places = given;
-  }
-
-  /** The way to memory for an output. */
-  @FunctionalInterface
-  interface Allocator {
-    long allocate(String output, long bytes);
+    return true;
   }
 
   private static long bytesOf(Form form) {
@@ -100,24 +111,33 @@ final class OutputPlaces {
     }
   }
 
-  /** Gives no places from now on: the outputs are not always alike. */
-  void refuse() {
-    areRefused = true;
+  /** The run has failed with places: if it does not without them, none are given any more. */
+  void fail() {
+    haveFailed = true;
+    forget();
+  }
+
+  private void refuse() {
+    areRefused.set(true);
     forget();
   }
 
   /** Outputs have no places in the next run, and nothing is known of the one after it. */
   void forget() {
-    if (!places.isEmpty()) {
+    if (areBound) {
       binding.clearOutputs();
-      places = List.of();
+      areBound = false;
     }
+    places = List.of();
     forms = List.of();
   }
 
   /** A run without places has left outputs of these forms. */
   void learn(List<String> wanted, List<Form> left) {
-    if (!areRefused && mayHavePlaces(left)) {
+    if (haveFailed) {
+      haveFailed = false;
+      refuse();
+    } else if (!areRefused.get() && mayHavePlaces(left)) {
       names = List.copyOf(wanted);
       forms = List.copyOf(left);
       areKept = false;
@@ -130,7 +150,7 @@ final class OutputPlaces {
       if (form.type() == TensorType.BYTES) {
         return false;
       }
-      bytes += bytesOf(form);
+      bytes += EphemeralRegion.align(Math.max(1, bytesOf(form)));
     }
     return bytes <= MOST_BYTES;
   }

@@ -3,6 +3,7 @@ package io.pipelane.lanes.cpu.execution;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,9 +11,11 @@ import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
+import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.cpu.CpuDevice;
@@ -39,8 +42,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -84,15 +93,45 @@ class OutputPlacesTest {
   }
 
   private float[] run(ModelSession session, String output, float... x) {
+    return run(session, List.of(output), WeightArrivals.PRESENT, x);
+  }
+
+  /** What the last of the outputs is. */
+  private float[] run(
+      ModelSession session, List<String> outputs, WeightArrivals weights, float... x) {
     FloatInvocation invocation =
         new FloatInvocation(x, Shape.of(x.length)) {
           @Override
           public List<String> outputs() {
-            return List.of(output);
+            return outputs;
           }
         };
-    session.run(invocation, region, _ -> false, WeightArrivals.PRESENT);
+    session.run(invocation, region, _ -> false, weights);
     return invocation.output();
+  }
+
+  /** How many bytes of the lane were taken when segments began, in each attempt at a run. */
+  private class Attempts implements WeightArrivals {
+    /** A block of the lane, as one small input or place takes. */
+    static final long BLOCK = EphemeralRegion.ALIGNMENT;
+
+    final List<Long> usedBytes = new ArrayList<>();
+
+    @Override
+    public void giveWay(int segment) {
+      usedBytes.add(region.usedBytes());
+    }
+
+    @Override
+    public void await(int segment) {}
+
+    @Override
+    public List<DeviceEvent> before(int segment) {
+      return List.of();
+    }
+
+    @Override
+    public void stalled(long nanos) {}
   }
 
   private static GraphProto.Builder taking(NodeProto.Builder... nodes) {
@@ -129,6 +168,16 @@ class OutputPlacesTest {
         "y");
   }
 
+  /** Those of {@code x} that {@code i} says. */
+  private static ModelProto gathering() {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, -1))
+            .addInput(TestModels.value("i", TensorType.INT64, -1))
+            .addNode(TestModels.node("Gather", List.of("x", "i"), "y"));
+    return answering(graph, "y", "x");
+  }
+
   @Test
   void run_shapesChangeAndRepeat_answersEach() throws IOException {
     try (ModelSession session = open(negative())) {
@@ -157,6 +206,121 @@ class OutputPlacesTest {
   }
 
   @Test
+  void run_inputsAreLikeThoseBefore_outputHasAPlace() throws IOException {
+    try (ModelSession session = open(negative())) {
+      for (int run = 1; run < 5; run++) {
+        Attempts attempts = new Attempts();
+        assertArrayEquals(new float[] {-run}, run(session, List.of("y"), attempts, run));
+        long blocks = run == 1 ? 1 : 2;
+        assertEquals(List.of(blocks * Attempts.BLOCK), attempts.usedBytes);
+      }
+    }
+  }
+
+  @Test
+  void run_severalSegments_outputHasNoPlace() throws IOException {
+    ModelProto model =
+        answering(
+            taking(
+                TestModels.node("Neg", List.of("x"), "n"),
+                TestModels.node("Abs", List.of("n"), "y")),
+            "y");
+    ImportedModel imported = TestImports.byTime(model, "model", folder);
+    assertEquals(2, imported.plan().segments().size());
+    try (ModelSession session =
+        sessions.gated(imported, 0, null, new MemoryTarget.Persistent(constants))) {
+      for (int run = 1; run < 5; run++) {
+        Attempts attempts = new Attempts();
+        assertArrayEquals(new float[] {run}, run(session, List.of("y"), attempts, run));
+        assertEquals(2, attempts.usedBytes.size());
+        assertEquals(Attempts.BLOCK, attempts.usedBytes.getFirst());
+      }
+    }
+  }
+
+  @Test
+  void run_isEnded_isNotMadeAnew() throws IOException {
+    StatusException why = new StatusException(Status.CANCELLED, "nobody wants it");
+    Attempts attempts =
+        new Attempts() {
+          @Override
+          public Here computesHere(Consumer<StatusException> end) {
+            end.accept(why);
+            return () -> {};
+          }
+        };
+    try (ModelSession session = open(negative())) {
+      run(session, 1);
+      run(session, 2);
+
+      assertSame(
+          why, assertThrows(StatusException.class, () -> run(session, List.of("y"), attempts, 3)));
+
+      assertEquals(List.of(2 * Attempts.BLOCK), attempts.usedBytes);
+      assertArrayEquals(new float[] {-4}, run(session, 4));
+    }
+  }
+
+  @Test
+  void run_shapeDependsOnValues_isMadeAnewOnceInASession() throws IOException {
+    try (ModelSession session = open(packed())) {
+      assertEquals(List.of(1, 1), attemptsInTwoBindings(session, 1, 2));
+      Attempts attempts = new Attempts();
+      assertArrayEquals(new float[] {3}, run(session, List.of("y"), attempts, 3, 0));
+      assertEquals(2, attempts.usedBytes.size());
+      assertEquals(List.of(1, 1), attemptsInTwoBindings(session, 0, 4));
+    }
+  }
+
+  /** Of two runs at a time, the second of which is made where the first is about to compute. */
+  private List<Integer> attemptsInTwoBindings(ModelSession session, float... x) {
+    Attempts second = new Attempts();
+    Attempts first =
+        new Attempts() {
+          @Override
+          public void giveWay(int segment) {
+            super.giveWay(segment);
+            run(session, List.of("y"), second, x);
+          }
+        };
+    run(session, List.of("y"), first, x);
+    return List.of(first.usedBytes.size(), second.usedBytes.size());
+  }
+
+  @Test
+  void run_laneHasRoomForOneAttempt_isMadeAnewInIt() throws IOException {
+    try (ModelSession session = open(packed())) {
+      float[] x = new float[8192];
+      Arrays.fill(x, 1);
+      region.resetPeak();
+      assertArrayEquals(x, run(session, x));
+      region.limit(region.peakBytes());
+      for (int kept = x.length - 1; kept > x.length - 12; kept--) {
+        x[kept] = 0;
+        assertArrayEquals(Arrays.copyOf(x, kept), run(session, x));
+      }
+    }
+  }
+
+  @Test
+  void run_placesDoNotFit_runsWithout() throws IOException {
+    GraphProto.Builder graph = taking(TestModels.node("Neg", List.of("x"), "y"));
+    try (ModelSession session = open(answering(graph, "y", "x"))) {
+      List<String> outputs = List.of("y", "x");
+      region.resetPeak();
+      float[] x = new float[1024];
+      run(session, outputs, WeightArrivals.PRESENT, x);
+      region.limit(region.peakBytes());
+      for (int run = 1; run < 4; run++) {
+        x[0] = run;
+        Attempts attempts = new Attempts();
+        assertArrayEquals(x, run(session, outputs, attempts, x));
+        assertEquals(List.of(4096L), attempts.usedBytes);
+      }
+    }
+  }
+
+  @Test
   void run_outputIsAnInput_answersIt() throws IOException {
     ModelProto model = answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y", "x");
     try (ModelSession session = open(model)) {
@@ -168,12 +332,7 @@ class OutputPlacesTest {
 
   @Test
   void run_fails_saysWhyAndTheNextIsRight() throws IOException {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1))
-            .addInput(TestModels.value("i", TensorType.INT64, -1))
-            .addNode(TestModels.node("Gather", List.of("x", "i"), "y"));
-    try (ModelSession session = open(answering(graph, "y"))) {
+    try (ModelSession session = open(gathering())) {
       for (int round = 0; round < 3; round++) {
         assertArrayEquals(new float[] {6, 5}, gathered(session, 1, 0));
         assertArrayEquals(new float[] {5, 5}, gathered(session, 0, 0));
@@ -184,10 +343,49 @@ class OutputPlacesTest {
     }
   }
 
+  @Test
+  void run_placesDoNotFitAndItFails_saysWhyItFails() throws IOException {
+    List<String> outputs = List.of("y", "x");
+    try (ModelSession session = open(gathering())) {
+      region.resetPeak();
+      gathered(session, outputs, WeightArrivals.PRESENT, 1, 0);
+      region.limit(region.peakBytes());
+      Attempts attempts = new Attempts();
+
+      StatusException failure =
+          assertThrows(StatusException.class, () -> gathered(session, outputs, attempts, 0, 2));
+
+      assertTrue(String.valueOf(failure.getMessage()).contains("indices"), failure::toString);
+      assertEquals(List.of(2 * Attempts.BLOCK), attempts.usedBytes);
+    }
+  }
+
+  @Test
+  void run_fails_othersHaveTheirPlacesAllTheSame() throws IOException {
+    try (ModelSession session = open(gathering())) {
+      gathered(session, 1, 0);
+      assertThrows(StatusException.class, () -> gathered(session, 0, 2));
+      gathered(session, 1, 0);
+      Attempts attempts = new Attempts();
+      assertArrayEquals(new float[] {5, 5}, gathered(session, List.of("y"), attempts, 0, 0));
+      assertEquals(List.of(3 * Attempts.BLOCK), attempts.usedBytes);
+    }
+  }
+
   private float[] gathered(ModelSession session, long... indices) {
+    return gathered(session, List.of("y"), WeightArrivals.PRESENT, indices);
+  }
+
+  private float[] gathered(
+      ModelSession session, List<String> outputs, WeightArrivals weights, long... indices) {
     MemorySegment data = Arena.ofAuto().allocateFrom(ValueLayout.JAVA_LONG, indices);
     FloatInvocation invocation =
         new FloatInvocation(new float[] {5, 6}, Shape.of(2)) {
+          @Override
+          public List<String> outputs() {
+            return outputs;
+          }
+
           @Override
           public List<InputTensor> inputs() {
             return List.of(
@@ -195,7 +393,7 @@ class OutputPlacesTest {
                 new InputTensor("i", TensorType.INT64, Shape.of(indices.length), data));
           }
         };
-    session.run(invocation, region, _ -> false, WeightArrivals.PRESENT);
+    session.run(invocation, region, _ -> false, weights);
     return invocation.output();
   }
 
@@ -230,14 +428,14 @@ class OutputPlacesTest {
       MemorySegment x = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2);
       MemorySegment place = arena.allocate(8, 64);
       binding.input("x", x.address(), 8, TensorType.FP32, Shape.of(2));
-      OutputPlaces places = new OutputPlaces(binding);
+      OutputPlaces places = new OutputPlaces(binding, new AtomicBoolean());
       assertFalse(places.areKnown(wanted.outputs()));
       places.learn(wanted.outputs(), forms);
       for (int run = 1; run < 4; run++) {
         x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, run);
 
         assertTrue(places.areKnown(wanted.outputs()));
-        places.give((_, _) -> place.address());
+        assertTrue(places.give(_ -> place.address()));
         binding.run(_ -> {});
         places.take(wanted);
 
@@ -248,21 +446,30 @@ class OutputPlacesTest {
   }
 
   @Test
-  void areKnown_afterRefusal_neverAgain() throws IOException {
+  void areKnown_failedOnlyWithPlaces_neverAgainInAnyBinding() throws IOException {
     Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
     List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
     try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
         OrtSession session = environment.open(file, SessionSettings.onDevice(1));
-        IoBinding binding = session.newBinding()) {
-      OutputPlaces places = new OutputPlaces(binding);
+        IoBinding binding = session.newBinding();
+        IoBinding other = session.newBinding()) {
+      AtomicBoolean areRefused = new AtomicBoolean();
+      OutputPlaces places = new OutputPlaces(binding, areRefused);
+      OutputPlaces others = new OutputPlaces(other, areRefused);
+      others.learn(List.of("y"), forms);
       places.learn(List.of("y"), forms);
       assertFalse(places.areKnown(List.of("z")));
       assertTrue(places.areKnown(List.of("y")));
 
-      places.refuse();
+      places.fail();
+      assertFalse(places.areKnown(List.of("y")));
+      assertTrue(others.areKnown(List.of("y")));
       places.learn(List.of("y"), forms);
 
       assertFalse(places.areKnown(List.of("y")));
+      assertFalse(others.areKnown(List.of("y")));
+      others.learn(List.of("y"), forms);
+      assertFalse(others.areKnown(List.of("y")));
     }
   }
 
@@ -272,7 +479,7 @@ class OutputPlacesTest {
     try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
         OrtSession session = environment.open(file, SessionSettings.onDevice(1));
         IoBinding binding = session.newBinding()) {
-      OutputPlaces places = new OutputPlaces(binding);
+      OutputPlaces places = new OutputPlaces(binding, new AtomicBoolean());
       Shape small = Shape.of(8, 1024);
       Shape large = Shape.of(8, 1025);
 
@@ -280,6 +487,10 @@ class OutputPlacesTest {
       assertFalse(places.areKnown(List.of("y")));
       places.learn(List.of("y"), List.of(new OrtTensor.Form(TensorType.INT64, large)));
       assertFalse(places.areKnown(List.of("y")));
+      OrtTensor.Form tiny = new OrtTensor.Form(TensorType.FP32, Shape.of(1));
+      List<String> many = IntStream.range(0, 257).mapToObj(i -> "y" + i).toList();
+      places.learn(many, Collections.nCopies(257, tiny)); // Each takes a block of 256 bytes.
+      assertFalse(places.areKnown(many));
       places.learn(List.of("y"), List.of(new OrtTensor.Form(TensorType.INT64, small)));
       assertTrue(places.areKnown(List.of("y")));
     }
