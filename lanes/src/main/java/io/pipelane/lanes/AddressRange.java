@@ -48,6 +48,17 @@ public interface AddressRange extends AutoCloseable {
   Page unmap(int slot);
 
   /**
+   * The same where the page is given back next, as a rule: a device may leave there what makes it
+   * cheap to have the same content under the slot again. Nobody touches the slot meanwhile.
+   *
+   * @return the page that was there
+   * @throws IllegalStateException as {@link #unmap}
+   */
+  default Page unmapToGiveBack(int slot) {
+    return unmap(slot);
+  }
+
+  /**
    * Happens once every page of the first slots lies where it was put so far; what runs on pages
    * that no copy has come for waits for it. Events asked for one after another happen in that
    * order.

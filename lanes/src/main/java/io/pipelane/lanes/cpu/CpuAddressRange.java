@@ -302,13 +302,22 @@ final class CpuAddressRange implements AddressRange {
   }
 
   @Override
-  public synchronized Page unmap(int slot) {
+  public Page unmap(int slot) {
+    return unmap(slot, mappings::unmap);
+  }
+
+  @Override
+  public Page unmapToGiveBack(int slot) {
+    return unmap(slot, mappings::leave);
+  }
+
+  private synchronized Page unmap(int slot, PageWork how) {
     requireOpen();
     Page page = slots.requireIdle(slot);
     if (published != null) {
       published.remove(slot);
     } else if (!scratch && !unprepared.get(slot)) {
-      mappings.leave(slot, page);
+      how.at(slot, page);
     } else if (scratch) {
       mappings.note(slot, null);
     }
@@ -357,8 +366,8 @@ final class CpuAddressRange implements AddressRange {
     if (scratch) {
       throw new IllegalStateException("the range has scratch memory already; close that first");
     }
-    eachPreparedPage(mappings::unmap);
     mappings.clear(0, slots.count());
+    eachPreparedPage(mappings::unmap);
     LibC.mapMemoryAt(reservation.address(), byteSize());
     scratch = true;
     return this::endScratch;
@@ -370,12 +379,18 @@ final class CpuAddressRange implements AddressRange {
       LibC.mapNothingAt(reservation.address(), byteSize());
       scratch = false;
       int before = unprepared.cardinality();
+      eachPreparedPage((slot, _) -> mappings.note(slot, null)); // What came meanwhile lies nowhere.
       eachPreparedPage(this::mapAt);
       refused = unprepared.cardinality() - before;
     }
     if (refused > 0) {
       prepare(0, slots.count());
     }
+  }
+
+  /** Takes away what has been left of files that nobody can show any more. */
+  synchronized void clearGone() {
+    mappings.clearGone();
   }
 
   private void eachPreparedPage(PageWork work) {

@@ -55,6 +55,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
 
   private final LinkThrottle throttle;
   private final @Nullable StandingFiles files;
+  private final Runnable clearGone;
   private final BlockingQueue<Runnable> pending = new ArrayBlockingQueue<>(MAXIMUM_PENDING);
   private final Object enqueueing = new Object();
   private final List<CpuCopyEngine> lenders = new CopyOnWriteArrayList<>();
@@ -69,8 +70,10 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
    * An engine that has not been started.
    *
    * @param files shown in place of being copied a second time; null where everything is copied
+   * @param clearGone has ranges take away what is left of files that nobody can show any more
    */
-  CpuCopyEngine(LinkThrottle throttle, @Nullable StandingFiles files) {
+  CpuCopyEngine(LinkThrottle throttle, @Nullable StandingFiles files, Runnable clearGone) {
+    this.clearGone = clearGone;
     this.throttle = throttle;
     this.files = files;
     this.thread = Thread.ofPlatform().daemon().name("pipelane-cpu-copies").unstarted(this::work);
@@ -215,6 +218,9 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private void keep(Copy copy) {
     if (files != null && copy.range.showsFiles()) {
       try {
+        if (files.hasGone()) {
+          clearGone.run();
+        }
         copy.source.memory().ifPresent(file -> files.copied(file, copy.sourceOffset, copy.bytes));
       } catch (RuntimeException | Error e) { // It is copied again, then.
         LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);

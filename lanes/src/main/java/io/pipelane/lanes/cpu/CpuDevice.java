@@ -66,7 +66,7 @@ public final class CpuDevice implements SharedDevice {
     this.files = files;
     this.name = name;
     this.pages = pages;
-    this.copies = new CpuCopyEngine(throttle, files).start();
+    this.copies = new CpuCopyEngine(throttle, files, this::clearGone).start();
     this.slotTable = slotTable;
     this.persistent = new OwnedMemory(slotTable == null ? new CpuHeap() : new ElsewhereHeap());
   }
@@ -226,6 +226,11 @@ public final class CpuDevice implements SharedDevice {
     return pages.shownPages();
   }
 
+  /** How many parts of files lie under slots without a page. */
+  int leftParts() {
+    return pages.leftParts().get();
+  }
+
   @Override
   public Optional<DeviceEvent> own(Page page) {
     requireOpen();
@@ -239,6 +244,10 @@ public final class CpuDevice implements SharedDevice {
   private Optional<OwnContent> content(Page page) {
     return Optional.ofNullable(pages.shownBy(page))
         .map(part -> new OwnContent(pages, page, part, () -> owned(page)));
+  }
+
+  private void clearGone() {
+    ranges.forEach(CpuAddressRange::clearGone);
   }
 
   private void owned(Page page) {

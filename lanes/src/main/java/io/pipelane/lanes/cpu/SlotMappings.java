@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.cpu.CpuPagePool.Shown;
 import java.util.BitSet;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,12 +18,13 @@ final class SlotMappings {
    * memory's move there. Whoever reads between them faults the file in, so he reads the same all
    * along.
    *
-   * Where a page goes that shows a file, the file is left under the slot; nobody reads there. If the
-   * slot is to show the same part again, as after an eviction, that takes no system call, and the
-   * processors keep what they know of the addresses. Whatever else is to lie there has the file's
-   * tables brought back first. While they are left under one range's slots another range that shows
-   * the same has its own written as memory is touched. No more parts are left than there are pages,
-   * as the system bounds the number of mappings.
+   * Where a page is given back that shows a file, the file is left under the slot; nobody reads
+   * there. If the slot is to show the same part again, as after an eviction, that takes no system
+   * call, and the processors keep what they know of the addresses. Whatever else is to lie there has
+   * the file's tables brought back first. While they are left under one range's slots another range
+   * that shows the same has its own written as memory is touched. No more parts are left than there
+   * are pages, and none of files whose parts never become one mapping again, as the system bounds
+   * the number of mappings.
    */
   private final CpuPagePool pages;
   private final long address;
@@ -80,12 +82,13 @@ final class SlotMappings {
       stays(first, count);
       return true;
     }
-    clear(first, count);
     try {
+      clear(first, count);
       file.showAt(addressOf(first), first + shift, count);
       return true;
     } catch (StatusException e) {
       LibC.mapNothingAt(addressOf(first), count * pageBytes);
+      eachLeft(first, count, slot -> note(slot, null));
       file.refuse(e);
       return false;
     }
@@ -99,19 +102,33 @@ final class SlotMappings {
 
   /** Takes away what has been left under slots. */
   void clear(int first, int count) {
+    eachLeft(first, count, this::hide);
+  }
+
+  /** The same of files that nobody can show any more. */
+  void clearGone() {
+    for (int slot = left.nextSetBit(0); slot >= 0; slot = left.nextSetBit(slot + 1)) {
+      Shown part = shows[slot];
+      if (part == null || part.file().isGone()) {
+        clear(slot, 1);
+      }
+    }
+  }
+
+  private void eachLeft(int first, int count, IntConsumer work) {
     int end = first + count;
     for (int slot = left.nextSetBit(first); slot >= 0 && slot < end; slot = left.nextSetBit(slot)) {
-      hide(slot);
+      work.accept(slot);
       stays(slot, 1);
     }
   }
 
   /** Puts a page under a slot; false where the system refuses, when there is nothing under it. */
   boolean map(int slot, Page page) {
-    clear(slot, 1);
     Shown part = pages.shownBy(page);
     boolean lies = true;
     if (part == null) {
+      clear(slot, 1);
       pages.mapAt(addressOf(slot), page);
     } else {
       lies = show(part.file(), slot, 1, part.part() - slot);
@@ -122,8 +139,9 @@ final class SlotMappings {
 
   /** Takes a page from under a slot, where what it showed may be left. */
   void leave(int slot, Page page) {
-    if (shows[slot] == null) {
-      pages.unmapAt(addressOf(slot), page);
+    Shown part = shows[slot];
+    if (part == null || !part.file().movesTogether()) {
+      unmap(slot, page);
     } else if (pages.leftParts().incrementAndGet() <= pages.lent().total()) {
       left.set(slot);
     } else {

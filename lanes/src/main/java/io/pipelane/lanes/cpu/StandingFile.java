@@ -62,7 +62,17 @@ final class StandingFile implements AutoCloseable {
 
   /** Whether the mapping that this was made of is gone, and nobody shows a part of it. */
   synchronized boolean isLeft() {
-    return users == 0 && !scope.isAlive();
+    return users == 0 && isGone();
+  }
+
+  /** Whether the mapping that this was made of is gone, so that nobody finds this any more. */
+  boolean isGone() {
+    return !scope.isAlive();
+  }
+
+  /** Whether several parts can be moved as one, once they have come back one by one. */
+  boolean movesTogether() {
+    return movesTogether;
   }
 
   /** Counts somebody who shows a part. */

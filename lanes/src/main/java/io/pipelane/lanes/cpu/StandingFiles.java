@@ -69,6 +69,11 @@ final class StandingFiles implements AutoCloseable {
     }
   }
 
+  /** Whether any stands that nobody finds any more. */
+  synchronized boolean hasGone() {
+    return files.values().stream().anyMatch(StandingFile::isGone);
+  }
+
   private void dropLeft() {
     copied.keySet().removeIf(scope -> !scope.isAlive());
     List<StandingFile> left = files.values().stream().filter(StandingFile::isLeft).toList();

@@ -18,6 +18,7 @@ final class LeftPartsTest extends ShownWeightsFixture {
   /** The system's, counted. */
   private static final class Moves implements TableMoves {
     private final AtomicInteger count = new AtomicInteger();
+    private volatile boolean separate;
 
     @Override
     public boolean moveAt(long address, long bytes, long shared) {
@@ -27,7 +28,7 @@ final class LeftPartsTest extends ShownWeightsFixture {
 
     @Override
     public boolean canMove(long shared, long bytes) {
-      return SYSTEM.canMove(shared, bytes);
+      return !separate && SYSTEM.canMove(shared, bytes);
     }
   }
 
@@ -135,7 +136,117 @@ final class LeftPartsTest extends ShownWeightsFixture {
   }
 
   @Test
-  void rangeIsClosed_theTablesAreThereForAnother() throws IOException {
+  void sessionIsBuiltAndNothingShownMeanwhile_whatWasLeftIsGone() throws IOException {
+    byte[] content = write("weights", 10);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+    int before = moves();
+
+    try (SessionRanges.Scratch _ = device.sessionRanges().scratch(range.address())) {
+      range.memory().fill((byte) 9);
+    }
+    assertEquals(PAGES, moves() - before);
+
+    bringIn(range, source);
+    assertEquals(PAGES, device.shownPages());
+    assertContent(content, range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void rangeIsClosed_nothingIsLeft() throws IOException {
+    byte[] content = write("weights", 11);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource _ = shown(range, "weights", content);
+    unmapPages(device, range);
+    assertEquals(PAGES, device.leftParts());
+    int before = moves();
+
+    range.close();
+
+    assertEquals(PAGES, moves() - before);
+    assertEquals(0, device.leftParts());
+  }
+
+  @Test
+  void otherPageLiesWhereAPartWasLeft_itIsReadAndTheFileIsShownAgain() throws IOException {
+    byte[] content = write("weights", 12);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+    unmapPages(device, range);
+    int before = moves();
+
+    BytesSource copied = BytesSource.random(BYTES, 13);
+    bringIn(range, copied);
+    assertEquals(PAGES, moves() - before);
+    assertEquals(0, device.leftParts());
+    assertContent(copied.bytes(), range);
+    unmapPages(device, range);
+
+    bringIn(range, source);
+    assertEquals(PAGES, device.shownPages());
+    assertContent(content, range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void pageThatIsKept_takesItsTablesWithIt() throws IOException {
+    byte[] content = write("weights", 14);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource _ = shown(range, "weights", content);
+    AddressRange other = device.reserve(BYTES);
+    int before = moves();
+
+    for (int slot = 0; slot < PAGES; slot++) {
+      other.map(slot, range.unmap(slot));
+    }
+    other.settled(PAGES).await();
+
+    assertEquals(2 * PAGES, moves() - before, "back, and to the other range");
+    assertEquals(0, device.leftParts());
+    assertContent(content, other);
+    unmapPages(device, other);
+  }
+
+  @Test
+  void fileThatNobodyCanShow_isNotLeftOnceAnotherIsCopied() throws IOException {
+    byte[] content = write("weights", 15);
+    byte[] others = write("others", 16);
+    AddressRange range = device.reserve(BYTES);
+    AddressRange elsewhere = device.reserve(BYTES);
+    try (Arena lifetime = Arena.ofShared()) {
+      MemorySource _ = shown(range, "weights", content, lifetime);
+      unmapPages(device, range);
+      copyTwice(elsewhere, map("others", arena), others);
+      assertEquals(PAGES, device.leftParts(), "it can be shown still");
+    }
+
+    BytesSource copied = BytesSource.random(BYTES, 17);
+    bringIn(elsewhere, copied);
+
+    assertEquals(0, device.leftParts());
+    assertContent(copied.bytes(), elsewhere);
+    unmapPages(device, elsewhere);
+  }
+
+  @Test
+  void partsThatMoveOneByOne_areNotLeft() throws IOException {
+    ((Moves) moves).separate = true;
+    byte[] content = write("weights", 18);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource source = shown(range, "weights", content);
+
+    unmapPages(device, range);
+    assertEquals(0, device.leftParts());
+
+    bringIn(range, source);
+    assertContent(content, range);
+    unmapPages(device, range);
+  }
+
+  @Test
+  void rangeIsClosed_thetheTablesAreThereForAnother() throws IOException {
     byte[] content = write("weights", 8);
     AddressRange range = device.reserve(BYTES);
     MemorySource source = shown(range, "weights", content);
@@ -153,16 +264,19 @@ final class LeftPartsTest extends ShownWeightsFixture {
   void asManyPartsAreLeftAsThereArePages_othersAreTakenAway() throws IOException {
     byte[] content = write("weights", 9);
     List<AddressRange> ranges = new ArrayList<>();
+    List<Arena> lifetimes = new ArrayList<>();
     for (int i = 0; i < 3; i++) { // Nine parts, and eight pages.
-      try (Arena lifetime = Arena.ofShared()) {
-        AddressRange range = device.reserve(BYTES);
-        ranges.add(range);
-        MemorySource _ = shown(range, "weights", content, lifetime);
-        int before = moves();
-        unmapPages(device, range);
-        assertEquals(i < 2 ? 0 : 1, moves() - before);
-      }
+      lifetimes.add(Arena.ofShared());
+      AddressRange range = device.reserve(BYTES);
+      ranges.add(range);
+      MemorySource _ = shown(range, "weights", content, lifetimes.getLast());
+      int before = moves();
+      unmapPages(device, range);
+      assertEquals(i < 2 ? 0 : 1, moves() - before);
     }
+    assertEquals(8, device.leftParts());
     ranges.forEach(AddressRange::close);
+    assertEquals(0, device.leftParts());
+    lifetimes.forEach(Arena::close);
   }
 }

@@ -79,7 +79,7 @@ abstract class ShownWeightsFixture {
 
   static void unmapPages(CpuDevice device, AddressRange range) {
     for (int slot = 0; slot < PAGES; slot++) {
-      Page page = range.unmap(slot);
+      Page page = range.unmapToGiveBack(slot);
       device.pages().giveBack(page);
     }
   }

@@ -44,6 +44,7 @@ final class FetchAhead {
   private final TablesAhead tables;
   private final StayingPages staying;
   private final LongSupplier nanoClock;
+  private boolean lacksRoom;
 
   /**
    * Fetches nothing yet.
@@ -85,6 +86,7 @@ final class FetchAhead {
    * @return whether any is on its way now
    */
   boolean next(List<Residency> queued, int runs, boolean offlineWaits, long nowNanos) {
+    lacksRoom = false;
     boolean isLinkIdle = isLinkIdle();
     if (memory.copiesUnderWay.get() > 0 || ahead.isFull()) {
       return !isLinkIdle;
@@ -197,10 +199,17 @@ final class FetchAhead {
   private boolean fetchFirst(List<Residency> wanted, Set<Residency> spared) {
     for (Residency residency : wanted) {
       if (lacksAPage(residency)) {
-        return fetchWanted(residency, spared);
+        boolean sent = fetchWanted(residency, spared);
+        lacksRoom |= !sent && residency.canGain(nanoClock.getAsLong());
+        return sent;
       }
     }
     return false;
+  }
+
+  /** Whether what is asked for or wished was not sent for the last time, as there was no room. */
+  boolean lacksRoom() {
+    return lacksRoom;
   }
 
   private boolean fetchWanted(Residency residency, Set<Residency> spared) {

@@ -41,7 +41,10 @@ public final class IdleLink {
   /** Leases that are open. */
   private int runs;
 
-  /** Whether who fetches was to come again once nobody waits for memory. */
+  /**
+   * Whether who fetches was to come again once nobody waits for memory, or found no room for what
+   * is asked for or wished.
+   */
   private boolean turnedAway;
 
   private volatile Runnable listener = () -> {};
@@ -90,12 +93,20 @@ public final class IdleLink {
    * A lease has been closed; under the daemon's lock.
    *
    * @return whether the listener is to be told: it was the last, and something was held back, or
-   *     nobody waits any more for whom who fetches was turned away
+   *     who fetches was turned away, and nobody waits any more
    */
   boolean runEnds() {
     runs--;
     return (runs == 0 && pacing.hasHeldBack())
         || (turnedAway && !fetchOnDemand.isAwaited(Priority.ONLINE));
+  }
+
+  /**
+   * Whether who fetches is to come again, as others go before or there was no room; under the
+   * daemon's lock.
+   */
+  boolean hasTurnedAway() {
+    return turnedAway;
   }
 
   /** Leases that are open; under the daemon's lock. */
@@ -167,7 +178,10 @@ public final class IdleLink {
       }
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
-      return fetchAhead.next(upcoming, runs, fetchOnDemand.isAwaited(Priority.OFFLINE), now);
+      boolean offlineWaits = fetchOnDemand.isAwaited(Priority.OFFLINE);
+      boolean underWay = fetchAhead.next(upcoming, runs, offlineWaits, now);
+      turnedAway = fetchAhead.lacksRoom();
+      return underWay;
     } finally {
       lock.unlock();
     }

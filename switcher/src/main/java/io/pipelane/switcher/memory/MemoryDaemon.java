@@ -155,7 +155,7 @@ public final class MemoryDaemon implements AutoCloseable {
             changed,
             memory,
             structures,
-            new Transfers(copies, memory, peers, grouping, this::transferOver),
+            new Transfers(copies, memory, peers, grouping, this::transferOver, this::nothingSent),
             fetchAhead,
             quota,
             openLeases,
@@ -485,6 +485,13 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
       signal(); // Whatever went wrong here, others may wait for the link.
+    }
+  }
+
+  /** Room may have been made for what had none. */
+  private void nothingSent() {
+    if (idleLink.hasTurnedAway()) {
+      idleLink.tell();
     }
   }
 

@@ -19,6 +19,7 @@ final class Transfers {
   private final PeerMemory peers;
   private final Grouping grouping;
   private final Consumer<Residency> whenOver;
+  private final Runnable whenNothingSent;
 
   /**
    * Starts nothing yet.
@@ -26,18 +27,21 @@ final class Transfers {
    * @param peers know where weights are nearest
    * @param whenOver told a model when all copies of its transfer have ended, on any thread; not
    *     where there were none
+   * @param whenNothingSent told where there were none, under the lock
    */
   Transfers(
       CopyEngine copies,
       WeightMemory memory,
       PeerMemory peers,
       Grouping grouping,
-      Consumer<Residency> whenOver) {
+      Consumer<Residency> whenOver,
+      Runnable whenNothingSent) {
     this.copies = copies;
     this.memory = memory;
     this.peers = peers;
     this.grouping = grouping;
     this.whenOver = whenOver;
+    this.whenNothingSent = whenNothingSent;
   }
 
   /**
@@ -166,11 +170,12 @@ final class Transfers {
 
   /**
    * Not the last alone: after a failure to send for it, earlier groups are still on their way.
-   * Where nothing was sent nobody has waited for the link, and nobody is told that it is free.
+   * Where nothing was sent nobody has waited for the link, but others may have given way.
    */
   private void whenAllDone(Residency residency, Runnable first) {
     if (residency.arrivals.isEmpty()) {
       first.run();
+      whenNothingSent.run();
       return;
     }
     Arrival.whenAllDone(

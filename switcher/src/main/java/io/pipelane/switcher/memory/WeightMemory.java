@@ -328,7 +328,7 @@ final class WeightMemory {
     try {
       for (int i = 0; i < count; i++) {
         if (residency.isMounted()) {
-          residency.range().addresses.unmap(residency.pages.size() - 1);
+          residency.range().addresses.unmapToGiveBack(residency.pages.size() - 1);
         }
         Page page = residency.pages.removeLast();
         shared.letGo(page);

@@ -228,6 +228,35 @@ class ShownWeightsOnProcessorTest {
     assertEquals(1, told.availablePermits(), "told before: " + before);
   }
 
+  @Test
+  void modelThatIsShownMakesRoom_whoFoundNoneIsToldThenAndAfterItsRun() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    ImportedModel four = model("four", "four", drawn());
+    run(four);
+    daemon.evictions().evict(four.version(), 2L * PAGE);
+    ImportedModel two = model("two", "two", drawn());
+    ImportedModel three = model("three", "three", drawn());
+    run(three);
+    AtomicInteger told = new AtomicInteger();
+    try (Lease second = daemon.acquire(two.version())) {
+      second.awaitAll();
+      assertEquals(10L * PAGE, daemon.ledger().lentBytes());
+      assertFalse(daemon.idleLink().fetchAhead(List.of(four.version(), three.version())));
+      daemon.idleLink().onFree(told::incrementAndGet);
+
+      try (Lease lease = daemon.acquire(one.version())) {
+        lease.awaitAll();
+        assertEquals(4, device.shownPages());
+        assertEquals(1, told.get());
+      }
+
+      assertEquals(2, told.get());
+    }
+  }
+
   private void later(int seconds) {
     nanos.addAndGet(Duration.ofSeconds(seconds).toNanos());
   }
