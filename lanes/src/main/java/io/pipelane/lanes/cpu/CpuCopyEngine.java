@@ -184,6 +184,7 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
       try {
         @Nullable Runnable next = pending.poll();
         if (next == null && !writesTables()) {
+          dropGone();
           next = pending.take();
         }
         if (next != null) {
@@ -218,9 +219,6 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
   private void keep(Copy copy) {
     if (files != null && copy.range.showsFiles()) {
       try {
-        if (files.hasGone()) {
-          clearGone.run();
-        }
         copy.source.memory().ifPresent(file -> files.copied(file, copy.sourceOffset, copy.bytes));
       } catch (RuntimeException | Error e) { // It is copied again, then.
         LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
@@ -235,6 +233,18 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     } catch (RuntimeException | Error e) { // The thread must live on: it makes all copies.
       LOG.log(Level.WARNING, "weights cannot be shown where they lie", e);
       return true;
+    }
+  }
+
+  /** Has nothing be kept of files that nobody can show any more, while there is nothing to copy. */
+  private void dropGone() {
+    try {
+      if (files != null && files.hasGone()) {
+        clearGone.run();
+        files.dropGone();
+      }
+    } catch (RuntimeException | Error e) { // It is tried again when there is nothing to copy.
+      LOG.log(Level.WARNING, "a weights file that nobody needs is kept", e);
     }
   }
 

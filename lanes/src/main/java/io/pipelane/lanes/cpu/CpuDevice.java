@@ -247,7 +247,9 @@ public final class CpuDevice implements SharedDevice {
   }
 
   private void clearGone() {
-    ranges.forEach(CpuAddressRange::clearGone);
+    if (leftParts() > 0) {
+      ranges.forEach(CpuAddressRange::clearGone);
+    }
   }
 
   private void owned(Page page) {

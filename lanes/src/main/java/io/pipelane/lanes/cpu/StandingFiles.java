@@ -74,6 +74,11 @@ final class StandingFiles implements AutoCloseable {
     return files.values().stream().anyMatch(StandingFile::isGone);
   }
 
+  /** Lets go of those that nobody finds and nobody shows any more. */
+  synchronized void dropGone() {
+    dropLeft();
+  }
+
   private void dropLeft() {
     copied.keySet().removeIf(scope -> !scope.isAlive());
     List<StandingFile> left = files.values().stream().filter(StandingFile::isLeft).toList();

@@ -41,11 +41,11 @@ public final class IdleLink {
   /** Leases that are open. */
   private int runs;
 
-  /**
-   * Whether who fetches was to come again once nobody waits for memory, or found no room for what
-   * is asked for or wished.
-   */
+  /** Whether who fetches was to come again once nobody waits for memory. */
   private boolean turnedAway;
+
+  /** Whether who fetches found no room for what is asked for or wished, and has not been told. */
+  private boolean lacksRoom;
 
   private volatile Runnable listener = () -> {};
 
@@ -92,21 +92,25 @@ public final class IdleLink {
   /**
    * A lease has been closed; under the daemon's lock.
    *
-   * @return whether the listener is to be told: it was the last, and something was held back, or
-   *     who fetches was turned away, and nobody waits any more
+   * @param lastOfModel whether what it held may give way now
+   * @return whether the listener is to be told: it was the last of all, and something was held
+   *     back, or who fetches was turned away or found no room, and nobody waits any more
    */
-  boolean runEnds() {
+  boolean runEnds(boolean lastOfModel) {
     runs--;
-    return (runs == 0 && pacing.hasHeldBack())
-        || (turnedAway && !fetchOnDemand.isAwaited(Priority.ONLINE));
+    boolean isFree =
+        (turnedAway || (lacksRoom && lastOfModel)) && !fetchOnDemand.isAwaited(Priority.ONLINE);
+    return (runs == 0 && pacing.hasHeldBack()) || (isFree && isToCome());
   }
 
   /**
-   * Whether who fetches is to come again, as others go before or there was no room; under the
-   * daemon's lock.
+   * Whether who fetches is to come again, as others went before or there was no room, and is told
+   * so; under the daemon's lock.
    */
-  boolean hasTurnedAway() {
-    return turnedAway;
+  boolean isToCome() {
+    boolean isToCome = turnedAway || lacksRoom;
+    lacksRoom = false;
+    return isToCome;
   }
 
   /** Leases that are open; under the daemon's lock. */
@@ -180,7 +184,7 @@ public final class IdleLink {
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
       boolean offlineWaits = fetchOnDemand.isAwaited(Priority.OFFLINE);
       boolean underWay = fetchAhead.next(upcoming, runs, offlineWaits, now);
-      turnedAway = fetchAhead.lacksRoom();
+      lacksRoom = fetchAhead.lacksRoom();
       return underWay;
     } finally {
       lock.unlock();

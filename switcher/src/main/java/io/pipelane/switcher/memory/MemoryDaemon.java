@@ -343,7 +343,7 @@ public final class MemoryDaemon implements AutoCloseable {
       openLeases.remove(lease);
       stuck.remove(lease);
       residency.leases--;
-      linkIsFree = idleLink.runEnds();
+      linkIsFree = idleLink.runEnds(residency.leases == 0);
       changed.signalAll();
       takeWhatGoes(residency);
     } finally {
@@ -490,7 +490,7 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /** Room may have been made for what had none. */
   private void nothingSent() {
-    if (idleLink.hasTurnedAway()) {
+    if (idleLink.isToCome()) {
       idleLink.tell();
     }
   }
