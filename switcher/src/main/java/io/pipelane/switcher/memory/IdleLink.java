@@ -44,7 +44,7 @@ public final class IdleLink {
   /** Whether who fetches was to come again once nobody waits for memory. */
   private boolean turnedAway;
 
-  /** Whether who fetches found no room for what is asked for or wished, and has not been told. */
+  /** Whether who fetches found no room for what is asked for or wished. */
   private boolean lacksRoom;
 
   private volatile Runnable listener = () -> {};
@@ -98,19 +98,17 @@ public final class IdleLink {
    */
   boolean runEnds(boolean lastOfModel) {
     runs--;
-    boolean isFree =
-        (turnedAway || (lacksRoom && lastOfModel)) && !fetchOnDemand.isAwaited(Priority.ONLINE);
-    return (runs == 0 && pacing.hasHeldBack()) || (isFree && isToCome());
+    boolean isToCome = turnedAway || (lacksRoom && lastOfModel);
+    return (runs == 0 && pacing.hasHeldBack())
+        || (isToCome && !fetchOnDemand.isAwaited(Priority.ONLINE));
   }
 
   /**
-   * Whether who fetches is to come again, as others went before or there was no room, and is told
-   * so; under the daemon's lock.
+   * Whether who fetches is to come again, as others went before or there was no room; under the
+   * daemon's lock.
    */
-  boolean isToCome() {
-    boolean isToCome = turnedAway || lacksRoom;
-    lacksRoom = false;
-    return isToCome;
+  boolean hasTurnedAway() {
+    return turnedAway || lacksRoom;
   }
 
   /** Leases that are open; under the daemon's lock. */

@@ -490,7 +490,7 @@ public final class MemoryDaemon implements AutoCloseable {
 
   /** Room may have been made for what had none. */
   private void nothingSent() {
-    if (idleLink.isToCome()) {
+    if (idleLink.hasTurnedAway()) {
       idleLink.tell();
     }
   }
