@@ -84,18 +84,18 @@ public record SwitcherSettings(
 
   /** The same with so much host memory for states. */
   public SwitcherSettings withHostStateBytes(long hostStateBytes) {
-    Memory of =
+    Memory changed =
         new Memory(memory.weightBytes, memory.workingBytes, hostStateBytes, memory.keptBytes);
     return new SwitcherSettings(
-        of, lanes, queue, grouping, profiles, residency, scheduling, sharing);
+        changed, lanes, queue, grouping, profiles, residency, scheduling, sharing);
   }
 
   /** The same where tensors may take so much between two runs. */
   public SwitcherSettings withKeptBytes(long keptBytes) {
-    Memory of =
+    Memory changed =
         new Memory(memory.weightBytes, memory.workingBytes, memory.hostStateBytes, keptBytes);
     return new SwitcherSettings(
-        of, lanes, queue, grouping, profiles, residency, scheduling, sharing);
+        changed, lanes, queue, grouping, profiles, residency, scheduling, sharing);
   }
 
   /** The same with others who are told how long segments compute. */

@@ -79,7 +79,7 @@ final class SlotMappings {
    */
   boolean show(StandingFile file, int first, int count, int shift) {
     if (hasLeft(file, first, count, shift)) {
-      stays(first, count);
+      isLeftNoMore(first, count);
       return true;
     }
     try {
@@ -94,8 +94,8 @@ final class SlotMappings {
     }
   }
 
-  /** What has been left under slots is there for the pages that have come. */
-  private void stays(int first, int count) {
+  /** Counts what lies under slots as left no more: a page has come for it, or it is gone. */
+  private void isLeftNoMore(int first, int count) {
     left.clear(first, first + count);
     pages.leftParts().addAndGet(-count);
   }
@@ -119,7 +119,7 @@ final class SlotMappings {
     int end = first + count;
     for (int slot = left.nextSetBit(first); slot >= 0 && slot < end; slot = left.nextSetBit(slot)) {
       work.accept(slot);
-      stays(slot, 1);
+      isLeftNoMore(slot, 1);
     }
   }
 

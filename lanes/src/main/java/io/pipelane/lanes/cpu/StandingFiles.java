@@ -53,7 +53,7 @@ final class StandingFiles implements AutoCloseable {
     if (!canBeShown(memory) || bytes == 0) {
       return;
     }
-    dropLeft();
+    dropGone();
     BitSet before = copied.computeIfAbsent(memory.scope(), _ -> new BitSet());
     int first = (int) Math.ceilDiv(offset, partBytes);
     int end = (int) Math.ceilDiv(offset + bytes, partBytes);
@@ -76,10 +76,6 @@ final class StandingFiles implements AutoCloseable {
 
   /** Lets go of those that nobody finds and nobody shows any more. */
   synchronized void dropGone() {
-    dropLeft();
-  }
-
-  private void dropLeft() {
     copied.keySet().removeIf(scope -> !scope.isAlive());
     List<StandingFile> left = files.values().stream().filter(StandingFile::isLeft).toList();
     unwritten.removeIf(part -> left.contains(part.file));

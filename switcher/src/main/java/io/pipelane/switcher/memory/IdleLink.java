@@ -44,9 +44,6 @@ public final class IdleLink {
   /** Whether who fetches was to come again once nobody waits for memory. */
   private boolean turnedAway;
 
-  /** Whether who fetches found no room for what is asked for or wished. */
-  private boolean lacksRoom;
-
   private volatile Runnable listener = () -> {};
 
   /**
@@ -98,7 +95,7 @@ public final class IdleLink {
    */
   boolean runEnds(boolean lastOfModel) {
     runs--;
-    boolean isToCome = turnedAway || (lacksRoom && lastOfModel);
+    boolean isToCome = turnedAway || (fetchAhead.lacksRoom() && lastOfModel);
     return (runs == 0 && pacing.hasHeldBack())
         || (isToCome && !fetchOnDemand.isAwaited(Priority.ONLINE));
   }
@@ -108,7 +105,7 @@ public final class IdleLink {
    * daemon's lock.
    */
   boolean hasTurnedAway() {
-    return turnedAway || lacksRoom;
+    return turnedAway || fetchAhead.lacksRoom();
   }
 
   /** Leases that are open; under the daemon's lock. */
@@ -181,9 +178,7 @@ public final class IdleLink {
       List<Residency> upcoming =
           queued.stream().map(memory.residencies::get).filter(Objects::nonNull).toList();
       boolean offlineWaits = fetchOnDemand.isAwaited(Priority.OFFLINE);
-      boolean underWay = fetchAhead.next(upcoming, runs, offlineWaits, now);
-      lacksRoom = fetchAhead.lacksRoom();
-      return underWay;
+      return fetchAhead.next(upcoming, runs, offlineWaits, now);
     } finally {
       lock.unlock();
     }
