@@ -79,7 +79,7 @@ final class SlotMappings {
    */
   boolean show(StandingFile file, int first, int count, int shift) {
     if (hasLeft(file, first, count, shift)) {
-      isLeftNoMore(first, count);
+      countLeftNoMore(first, count);
       return true;
     }
     try {
@@ -95,7 +95,7 @@ final class SlotMappings {
   }
 
   /** Counts what lies under slots as left no more: a page has come for it, or it is gone. */
-  private void isLeftNoMore(int first, int count) {
+  private void countLeftNoMore(int first, int count) {
     left.clear(first, first + count);
     pages.leftParts().addAndGet(-count);
   }
@@ -119,7 +119,7 @@ final class SlotMappings {
     int end = first + count;
     for (int slot = left.nextSetBit(first); slot >= 0 && slot < end; slot = left.nextSetBit(slot)) {
       work.accept(slot);
-      isLeftNoMore(slot, 1);
+      countLeftNoMore(slot, 1);
     }
   }
 
