@@ -114,9 +114,12 @@ public interface Device extends AutoCloseable {
     return Optional.empty();
   }
 
-  /** Whether copies take processors and memory bandwidth from what runs, as on the processor. */
-  default boolean copiesSlowRuns() {
-    return false;
+  /**
+   * How many times as long as it took the link rests behind a copy that nobody waits for, while
+   * something runs; 0 where copies take nothing from runs.
+   */
+  default int restBehindCopies() {
+    return 0;
   }
 
   /** Memory that outlives an iteration: session constants. */

@@ -151,7 +151,7 @@ final class CostProbe {
     results.add("a page's copy", MODELLED, copy / 1e6);
     return new Friction(
         new Contention(computingLost, copyingLost),
-        scene.accelerator().device().copiesSlowRuns(),
+        scene.accelerator().device().restBehindCopies(),
         Math.max(0, Math.round(page) - copy),
         heldNanos,
         scene.accelerator().captures(), // Such a device waits by itself, and maps later.

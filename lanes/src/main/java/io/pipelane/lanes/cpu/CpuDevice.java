@@ -335,9 +335,10 @@ public final class CpuDevice implements SharedDevice {
         : Optional.empty();
   }
 
+  /** A copy takes a processor and memory bandwidth from a run, which is slowed to a third or so. */
   @Override
-  public boolean copiesSlowRuns() {
-    return true;
+  public int restBehindCopies() {
+    return 16;
   }
 
   @Override

@@ -226,6 +226,12 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     }
   }
 
+  /** A copy takes of a run's memory bandwidth, and inputs pass the same link behind it. */
+  @Override
+  public int restBehindCopies() {
+    return 1;
+  }
+
   @Override
   public Optional<PeerPages> readsPagesOf(Device other) {
     requireOpen();

@@ -33,6 +33,11 @@ final class WorkerMember {
     return state != WorkerState.RETIRING && recycling == null;
   }
 
+  /** Whether it has a post and stays. */
+  boolean isSettled() {
+    return stays() && state.isPost();
+  }
+
   boolean isToBeReplaced() {
     return recycling != null;
   }

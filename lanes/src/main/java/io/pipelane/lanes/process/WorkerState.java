@@ -11,5 +11,10 @@ public enum WorkerState {
   /** It runs offline work and nothing else. */
   OFFLINE,
   /** It finishes what it runs, and ends. */
-  RETIRING
+  RETIRING;
+
+  /** Whether it is a post: who has it runs what comes. */
+  boolean isPost() {
+    return this == ACTIVE || this == OFFLINE;
+  }
 }

@@ -191,7 +191,7 @@ final class WorkerSupervisor implements AutoCloseable {
       case WorkerCommand.Stuck(WorkerProcess worker) -> member(worker).ifPresent(this::stuck);
       case WorkerCommand.Gone(WorkerProcess worker) -> member(worker).ifPresent(this::gone);
       case WorkerCommand.Switch(WorkerProcess worker) ->
-          member(worker).filter(WorkerSupervisor::isSettled).ifPresent(this::leave);
+          member(worker).filter(WorkerMember::isSettled).ifPresent(this::leave);
       case WorkerCommand.Recycle(int id, CompletableFuture<Void> done) ->
           members.stream()
               .filter(member -> member.worker.id() == id)
@@ -212,7 +212,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private void recycle(WorkerMember member, CompletableFuture<Void> done) {
-    if (isSettled(member)) {
+    if (member.isSettled()) {
       vacate(member, "worker %d is replaced".formatted(member.worker.id()), System.nanoTime());
     }
     member.replace(done, System.nanoTime());
@@ -270,7 +270,7 @@ final class WorkerSupervisor implements AutoCloseable {
     String loss = member.worker.description();
     noteLoss(loss);
     onLoss.run();
-    if (isSettled(member)) {
+    if (member.isSettled()) {
       vacate(member, loss, sinceNanos);
     }
     boolean wasStarting = member.is(WorkerState.STARTING);
@@ -324,7 +324,7 @@ final class WorkerSupervisor implements AutoCloseable {
     publish(); // Nobody is sent to those that go now.
     members.stream()
         .filter(WorkerMember::isToBeReplaced)
-        .filter(member -> !isPost(member.state()) || isFilled(member.state()))
+        .filter(member -> !member.state().isPost() || isFilled(member.state()))
         .forEach(this::letGo);
     members.stream()
         .filter(member -> member.isToBeReplaced() && !member.is(WorkerState.RETIRING))
@@ -363,7 +363,7 @@ final class WorkerSupervisor implements AutoCloseable {
   }
 
   private boolean isFilled(WorkerState post) {
-    return members.stream().anyMatch(member -> member.is(post) && isSettled(member));
+    return members.stream().anyMatch(member -> member.is(post) && member.isSettled());
   }
 
   private void takeOver(WorkerMember successor, WorkerState post) {
@@ -389,17 +389,9 @@ final class WorkerSupervisor implements AutoCloseable {
     }
   }
 
-  private static boolean isPost(WorkerState state) {
-    return state == WorkerState.ACTIVE || state == WorkerState.OFFLINE;
-  }
-
-  private static boolean isSettled(WorkerMember member) {
-    return member.stays() && isPost(member.state());
-  }
-
   /** It has a successor, where it needs one. */
   private void letGo(WorkerMember member) {
-    if (isPost(member.state())) {
+    if (member.state().isPost()) {
       departures.relieve(member, WorkerProcess::retireAtGates, System.nanoTime());
     } else if (!member.is(WorkerState.RETIRING)) {
       departures.retire(member);

@@ -134,7 +134,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.appraisal =
         new Appraisal(lock, memory, holdings, peers, quota, pages.pageBytes(), nanoClock);
     this.structures = new Structures(device, memory, roomForRange, this::transferOver, nanoClock);
-    Pacing pacing = new Pacing(config.pacing() && device.copiesSlowRuns());
+    Pacing pacing = new Pacing(config.pacing() ? device.restBehindCopies() : 0);
     this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);
     this.pagesAhead =
         new PagesAhead(device, memory, peers, staged, pagesFromDisk, this::transferOver, nanoClock);

@@ -1,16 +1,12 @@
 package io.pipelane.switcher.residency;
 
 /**
- * The brake on copies that nobody waits for yet, on a device whose copies take processors and
- * memory from runs. While something runs, one page is sent in {@value #SHARE} times the time that
- * it takes. Not safe for several threads: the memory daemon's lock guards it, or a simulator's only
- * thread.
+ * The brake on copies that nobody waits for yet, on a device whose copies take something from runs.
+ * While something runs, each page is followed by a rest as many times as long as it took. Not safe
+ * for several threads: the memory daemon's lock guards it, or a simulator's only thread.
  */
 public final class Pacing {
-  /** A run is slowed down to a third or so by copies beside it: all in all by an eighth or less. */
-  private static final int SHARE = 16;
-
-  private final boolean copiesSlowRuns;
+  private final int restFactor;
   private boolean underWay;
   private long sentNanos;
   private long restUntilNanos;
@@ -19,10 +15,10 @@ public final class Pacing {
   /**
    * Holds nothing back.
    *
-   * @param copiesSlowRuns whether it ever does
+   * @param restFactor how many times as long as a page took the rest behind it is; 0 for none
    */
-  public Pacing(boolean copiesSlowRuns) {
-    this.copiesSlowRuns = copiesSlowRuns;
+  public Pacing(int restFactor) {
+    this.restFactor = restFactor;
   }
 
   /** Somebody asks for the next page; so far nothing is held back. */
@@ -40,7 +36,7 @@ public final class Pacing {
   public void arrived(long nowNanos) {
     if (underWay) {
       underWay = false;
-      restUntilNanos = nowNanos + SHARE * (nowNanos - sentNanos);
+      restUntilNanos = nowNanos + restFactor * (nowNanos - sentNanos);
     }
   }
 
@@ -50,7 +46,7 @@ public final class Pacing {
    * @param runs under way
    */
   public boolean holdsBack(int runs, long nowNanos) {
-    heldBack = copiesSlowRuns && runs > 0 && nowNanos - restUntilNanos < 0;
+    heldBack = restFactor > 0 && runs > 0 && nowNanos - restUntilNanos < 0;
     return heldBack;
   }
 

@@ -6,8 +6,8 @@ import io.pipelane.switcher.grouping.Contention;
  * The cost of copies and runs to each other on a device, beside what each takes alone.
  *
  * @param contention while a run and copies are beside each other
- * @param holdsBack whether copies that nobody waits for are held back while something runs, see
- *     {@link io.pipelane.lanes.Device#copiesSlowRuns}
+ * @param restFactor how much longer than it took the link rests behind a copy that nobody waits
+ *     for, while something runs, see {@link io.pipelane.lanes.Device#restBehindCopies}
  * @param aheadNanos what a page that is fetched ahead takes beside its copy: threads wake up, it is
  *     mapped; not one that is sent for behind another
  * @param heldNanos how long such a page, from when it is sent for, keeps a variant from being put
@@ -19,10 +19,10 @@ import io.pipelane.switcher.grouping.Contention;
  */
 public record Friction(
     Contention contention,
-    boolean holdsBack,
+    int restFactor,
     long aheadNanos,
     long heldNanos,
     boolean stallIsExcess,
     boolean mapsAmongCopies) {
-  public static final Friction NONE = new Friction(Contention.NONE, false, 0, 0, false, false);
+  public static final Friction NONE = new Friction(Contention.NONE, 0, 0, 0, false, false);
 }

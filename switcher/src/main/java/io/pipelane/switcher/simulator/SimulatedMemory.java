@@ -81,7 +81,7 @@ final class SimulatedMemory {
   SimulatedMemory(SimulatorSettings settings, List<SimulatedModel> models) {
     this.settings = settings;
     this.freePages = settings.capacityPages();
-    this.pacing = new Pacing(settings.residency().pacing() && settings.friction().holdsBack());
+    this.pacing = new Pacing(settings.residency().pacing() ? settings.friction().restFactor() : 0);
     holdings =
         new Holdings(
             Policies.of(settings.residency().policy(), 0), settings.residency().halfLife());

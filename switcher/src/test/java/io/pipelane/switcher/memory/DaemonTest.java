@@ -33,7 +33,7 @@ abstract class DaemonTest {
 
   final AtomicLong clock = new AtomicLong();
   final FakeModels models = new FakeModels();
-  final FakeDevice device = new FakeDevice(PAGES, copiesSlowRuns());
+  final FakeDevice device = new FakeDevice(PAGES, restBehindCopies());
   final Map<ModelVersion, FakeDevice.Range> rangeOf = new ConcurrentHashMap<>();
   volatile boolean roomForRange;
   final MemoryDaemon daemon =
@@ -66,8 +66,8 @@ abstract class DaemonTest {
     return ResidencyConfig.Policy.EXPECTED_STALL;
   }
 
-  boolean copiesSlowRuns() {
-    return false;
+  int restBehindCopies() {
+    return 0;
   }
 
   ResidencySettings residency() {

@@ -36,7 +36,7 @@ final class FakeDevice implements Device {
 
   private final byte[] memory;
   private final int totalPages;
-  private final boolean copiesSlowRuns;
+  private final int restBehindCopies;
   private final BitSet lent = new BitSet();
   private final Deque<FakeCopy> pending = new ArrayDeque<>();
   private int maximumLent;
@@ -54,13 +54,13 @@ final class FakeDevice implements Device {
   final FakeMapping mapping = new FakeMapping();
 
   FakeDevice(int pages) {
-    this(pages, false);
+    this(pages, 0);
   }
 
   /** Says of itself whether copies slow runs down. */
-  FakeDevice(int pages, boolean copiesSlowRuns) {
+  FakeDevice(int pages, int restBehindCopies) {
     this.totalPages = pages;
-    this.copiesSlowRuns = copiesSlowRuns;
+    this.restBehindCopies = restBehindCopies;
     this.memory = new byte[pages * PAGE_BYTES];
   }
 
@@ -185,8 +185,8 @@ final class FakeDevice implements Device {
   }
 
   @Override
-  public boolean copiesSlowRuns() {
-    return copiesSlowRuns;
+  public int restBehindCopies() {
+    return restBehindCopies;
   }
 
   @Override

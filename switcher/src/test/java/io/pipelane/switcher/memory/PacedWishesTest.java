@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 /** Wishes on a device whose copies slow runs down. */
 class PacedWishesTest extends DaemonTest {
   @Override
-  boolean copiesSlowRuns() {
-    return true;
+  int restBehindCopies() {
+    return 16;
   }
 
   private boolean fetch(ImportedModel... queued) {

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 /** Wishes on a device whose copies slow runs down, and that is told not to mind. */
 class UnpacedWishesTest extends DaemonTest {
   @Override
-  boolean copiesSlowRuns() {
-    return true;
+  int restBehindCopies() {
+    return 16;
   }
 
   @Override

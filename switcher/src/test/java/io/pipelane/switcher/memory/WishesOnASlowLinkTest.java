@@ -21,8 +21,8 @@ class WishesOnASlowLinkTest extends DaemonTest {
   private static final long PAGE_NANOS = Duration.ofSeconds(1).toNanos();
 
   @Override
-  boolean copiesSlowRuns() {
-    return true;
+  int restBehindCopies() {
+    return 16;
   }
 
   @Override

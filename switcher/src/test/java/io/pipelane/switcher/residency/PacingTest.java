@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.Test;
 
 class PacingTest {
-  private final Pacing pacing = new Pacing(true);
+  private final Pacing pacing = new Pacing(16);
 
   @Test
   void holdsBack_whileSomethingRuns_sixteenTimesAsLongAsAPageTook() {
@@ -29,7 +29,7 @@ class PacingTest {
 
   @Test
   void holdsBack_copiesDoNotSlowRunsDown_never() {
-    Pacing other = new Pacing(false);
+    Pacing other = new Pacing(0);
     other.sent(1_000);
     other.arrived(1_100);
     assertFalse(other.holdsBack(2, 1_100));

@@ -114,7 +114,7 @@ class SimulatorTest {
     Contention contention = new Contention(0.25, 0);
     Replay slowed =
         replay(
-            with(new Friction(contention, true, 0, 0, false, false), undisturbed), models, trace);
+            with(new Friction(contention, 16, 0, 0, false, false), undisturbed), models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS; // Its own first one it waits for.
     assertEquals(alone.latencyNanos()[0] + copies / 4, slowed.latencyNanos()[0]);
     assertEquals(alone.latencyNanos()[1] + copies / 4, slowed.latencyNanos()[1], "it has waited");
@@ -127,7 +127,7 @@ class SimulatorTest {
   void replay_runThatWaits_stallIsAllThatItTakesBeyondAWarmOne() {
     List<SimulatedModel> models = List.of(model("a", 2, 10_000), model("b", 4, 10));
     List<TracedUse> trace = List.of(new TracedUse(0, 0), new TracedUse(1, 1));
-    Friction friction = new Friction(new Contention(0.25, 0), false, 0, 0, true, false);
+    Friction friction = new Friction(new Contention(0.25, 0), 0, 0, 0, true, false);
     SimulatorSettings settings = with(friction, settings(6, Policy.EXPECTED_STALL, true));
     Replay replay = replay(settings, models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS;
@@ -146,7 +146,7 @@ class SimulatorTest {
   }
 
   private static Friction ahead(double copyingLost, long aheadNanos) {
-    return new Friction(new Contention(0, copyingLost), false, aheadNanos, 0, false, false);
+    return new Friction(new Contention(0, copyingLost), 0, aheadNanos, 0, false, false);
   }
 
   private static long queued(
@@ -165,7 +165,7 @@ class SimulatorTest {
     trace.add(new TracedUse(5_000_000, 0)); // Until 5,002,100.
     trace.add(new TracedUse(5_001_000, 1));
     trace.add(new TracedUse(5_001_800, 2));
-    Friction friction = new Friction(Contention.NONE, false, 0, heldNanos, false, false);
+    Friction friction = new Friction(Contention.NONE, 0, 0, heldNanos, false, false);
     SimulatorSettings settings = with(friction, settings(3, Policy.EXPECTED_STALL, true));
     Replay replay = replay(settings, models, trace);
     assertEquals(PAGE, replay.bytes().get(CopyReason.QUEUED));
@@ -182,7 +182,7 @@ class SimulatorTest {
     List<TracedUse> trace = inTurns(2, 3, Duration.ofMillis(1));
     SimulatorSettings settings = settings(6, Policy.EXPECTED_STALL, false);
     Replay behind = replay(settings, models, trace);
-    Friction among = new Friction(Contention.NONE, false, 0, 0, false, true);
+    Friction among = new Friction(Contention.NONE, 0, 0, 0, false, true);
     Replay between = replay(with(among, settings), models, trace);
     assertEquals(2 * PAGE, behind.missedBytes()[2]);
     assertEquals(2 * PAGE, between.missedBytes()[2]);
