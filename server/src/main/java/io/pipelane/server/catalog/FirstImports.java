@@ -67,7 +67,7 @@ final class FirstImports {
     for (Registered found : all) {
       CompletableFuture<Boolean> look =
           threads
-              .importKnown(() -> bringInUnlessNew(found))
+              .importKnown(found.version().model(), () -> bringInUnlessNew(found))
               .handle((_, _) -> isStillNew(found, progress)); // What failed, its import tells.
       looks.add(look.thenAccept(_ -> {}));
       imports.add(
