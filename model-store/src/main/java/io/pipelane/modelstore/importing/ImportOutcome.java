@@ -7,6 +7,7 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.OptionalInt;
 
 /** The reason why an import process has failed: by the model, by a limit, or by the machine. */
@@ -17,6 +18,7 @@ final class ImportOutcome {
   private static final String FILE_LIMIT = "File too large";
 
   private static final String DISK_FULL = "No space left on device";
+  private static final double SHARE_OF_A_LOOP = 0.9;
   private static final int OF_SIGNAL = 128;
   private static final int SIGKILL = 9;
   private static final int SIGTERM = 15;
@@ -59,6 +61,34 @@ final class ImportOutcome {
         Status.INVALID_ARGUMENT,
         "import ended with code %d (import.memory %s, import.max-file-size %s): %s"
             .formatted(exit, settings.memoryLimit(), settings.modelSizeLimit(), output));
+  }
+
+  /**
+   * Whether another import of the same file would fail alike: the process said what is wrong with
+   * the model, and no word of that is about the machine. A process that crashed may have met with
+   * bad memory or a file that went away; and words do not tell a limit of memory from the machine's
+   * end of it.
+   */
+  static boolean isLasting(int exit, Path folder, StatusException failure) {
+    boolean isOfTheModel =
+        switch (failure.status()) {
+          case INVALID_ARGUMENT, TOO_LARGE, UNIMPLEMENTED -> true;
+          default -> false;
+        };
+    return isOfTheModel
+        && exit == ImportMain.REFUSED
+        && Files.isRegularFile(folder.resolve(ImportMain.REFUSAL))
+        && !MachineFault.isNamedIn(String.valueOf(failure.getMessage()));
+  }
+
+  /**
+   * Whether another import of the same file would run into its time limit alike: it computed nearly
+   * all the time, and did not wait for a processor or a disk. Import computes on one thread.
+   *
+   * @param computed processor time that it took
+   */
+  static boolean isLastingTimeout(Duration computed, Duration limit) {
+    return computed.toNanos() >= limit.toNanos() * SHARE_OF_A_LOOP;
   }
 
   /** ONNX Runtime says no more of a lack of memory than the C++ exception's name. */

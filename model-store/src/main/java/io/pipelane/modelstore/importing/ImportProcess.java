@@ -6,7 +6,9 @@ import io.pipelane.modelstore.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -29,19 +31,30 @@ final class ImportProcess {
 
   private ImportProcess() {}
 
-  /** Imports a model into an empty folder, blocking; refusals come as {@link StatusException}. */
-  static void run(Path modelFile, Path folder, ImportSettings settings) throws IOException {
+  /**
+   * Imports a model into an empty folder, blocking.
+   *
+   * @return why the model is refused, where every import of it within these limits would refuse it
+   * @throws StatusException why it is not imported this time
+   */
+  static Optional<StatusException> run(Path modelFile, Path folder, ImportSettings settings)
+      throws IOException {
     Path log = folder.resolve(LOG);
     Process process = program(modelFile, folder, settings).redirectOutput(log.toFile()).start();
     try {
       if (!process.waitFor(settings.timeLimit().toNanos(), TimeUnit.NANOSECONDS)) {
-        throw new StatusException(
-            Status.INVALID_ARGUMENT,
-            "import was ended after the time limit of %s; raise import.timeout to import this model"
-                .formatted(settings.timeLimit()));
+        Duration computed = process.info().totalCpuDuration().orElse(Duration.ZERO);
+        return lastingOrThrown(
+            new StatusException(
+                Status.INVALID_ARGUMENT,
+                "import was ended after the time limit of %s; raise import.timeout to import this model"
+                    .formatted(settings.timeLimit())),
+            ImportOutcome.isLastingTimeout(computed, settings.timeLimit()));
       }
-      if (process.exitValue() != 0) {
-        throw ImportOutcome.failure(process.exitValue(), folder, log, settings);
+      int exit = process.exitValue();
+      if (exit != 0) {
+        StatusException failure = ImportOutcome.failure(exit, folder, log, settings);
+        return lastingOrThrown(failure, ImportOutcome.isLasting(exit, folder, failure));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -52,6 +65,15 @@ final class ImportProcess {
       process.onExit().join(); // Until then it may write into the folder, which is deleted next.
     }
     Files.deleteIfExists(log);
+    return Optional.empty();
+  }
+
+  private static Optional<StatusException> lastingOrThrown(
+      StatusException failure, boolean isLasting) {
+    if (isLasting) {
+      return Optional.of(failure);
+    }
+    throw failure;
   }
 
   private static ProcessBuilder program(Path modelFile, Path folder, ImportSettings settings) {

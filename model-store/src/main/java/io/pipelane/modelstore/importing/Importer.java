@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -24,10 +25,20 @@ import java.util.function.Supplier;
  * made by a process of its own. Safe for any thread; blocks, so not for event loops.
  */
 public final class Importer {
-  /** Raised whenever derived files change their form or meaning. */
+  /**
+   * Raised whenever derived files change their form or meaning, or import takes what it has
+   * refused.
+   */
   static final int FORMAT = 18;
 
+  /** How many refusals are remembered; a file of some hundred bytes for each, 20 KiB at most. */
+  private static final int MOST_REFUSALS = 2000;
+
+  private static final String REMEMBERED =
+      " (remembered of an earlier import of the same files; load the model by name to try again)";
+
   private final ImportCache cache;
+  private final Refusals refusals;
   private final ContentHashes hashes;
   private final Supplier<ImportSettings> settingsNow;
 
@@ -35,10 +46,12 @@ public final class Importer {
 
   private Importer(
       ImportCache cache,
+      Refusals refusals,
       ContentHashes hashes,
       Supplier<ImportSettings> settings,
       ImportTurns turns) {
     this.cache = cache;
+    this.refusals = refusals;
     this.hashes = hashes;
     this.settingsNow = settings;
     this.turns = turns;
@@ -59,18 +72,31 @@ public final class Importer {
   public static Importer open(Path cacheFolder, Supplier<ImportSettings> settings, int atOnce)
       throws IOException {
     ImportCache cache = ImportCache.open(cacheFolder);
-    Path index = cacheFolder.resolve("hashes.json");
+    Clock clock = Clock.systemUTC();
     return new Importer(
-        cache, ContentHashes.open(index, Clock.systemUTC()), settings, new ImportTurns(atOnce));
+        cache,
+        Refusals.open(cacheFolder.resolve("refusals"), MOST_REFUSALS, clock),
+        ContentHashes.open(cacheFolder.resolve("hashes.json"), clock),
+        settings,
+        new ImportTurns(atOnce));
+  }
+
+  /** What the refusal of an earlier import is worth. */
+  public enum EarlierRefusal {
+    /** The model is refused with the same reason. */
+    HOLDS,
+
+    /** The model is imported again, as its owner has ordered that by name. */
+    IS_TRIED_AGAIN
   }
 
   /** Imports one model file of whose shapes nobody has declared anything. */
   public ImportedModel importModel(Path modelFile, ModelVersion version) {
-    return importModel(modelFile, version, Map.of());
+    return importModel(modelFile, version, Map.of(), EarlierRefusal.HOLDS);
   }
 
   /**
-   * Imports one model file, or finds that it has been.
+   * Imports one model file, or finds that it has been, or has been refused.
    *
    * @param declared shapes of inputs and outputs by name, which count for those that the file gives
    *     no shape at all
@@ -81,7 +107,7 @@ public final class Importer {
    *     process was ended from outside, so that the next attempt may succeed
    */
   public ImportedModel importModel(
-      Path modelFile, ModelVersion version, Map<String, Shape> declared) {
+      Path modelFile, ModelVersion version, Map<String, Shape> declared, EarlierRefusal earlier) {
     ImportSettings settings = settingsNow.get();
     try {
       ModelFolder files = checkedFolder(modelFile, settings);
@@ -89,17 +115,23 @@ public final class Importer {
       String content = hashes.ofModel(modelFile, files);
       DeclaredShapes shapes = DeclaredShapes.of(modelFile, declared);
       String key = key(content, settings, shapes);
+      String refusalKey = refusalKey(key, settings);
       Path folder =
           cache.obtain(
               key,
               draft -> {
+                if (earlier == EarlierRefusal.HOLDS) {
+                  refuseAsBefore(refusalKey);
+                }
                 shapes.write(draft);
                 turns.take(
                     () -> { // Since then a device may be lost, and a file changed.
                       checkUnchanged(modelFile, state, content);
-                      ImportProcess.run(modelFile, draft, settingsNow.get());
+                      Optional<StatusException> refusal =
+                          ImportProcess.run(modelFile, draft, settingsNow.get());
+                      checkUnchanged(modelFile, state, content);
+                      keep(refusalKey, refusal);
                     });
-                checkUnchanged(modelFile, state, content);
               });
       Plan plan = PlanFile.read(folder.resolve(ImportJob.PLAN));
       return new ImportedModel(
@@ -114,12 +146,29 @@ public final class Importer {
     }
   }
 
+  private void refuseAsBefore(String refusalKey) {
+    Optional<StatusException> before = refusals.find(refusalKey);
+    if (before.isPresent()) {
+      throw before.get().saying(before.get().getMessage() + REMEMBERED);
+    }
+  }
+
+  /** Remembers why a model is refused, and refuses it; what came of it before holds no more. */
+  private void keep(String refusalKey, Optional<StatusException> refusal) throws IOException {
+    if (refusal.isEmpty()) {
+      refusals.forget(refusalKey);
+      return;
+    }
+    refusals.remember(refusalKey, refusal.get());
+    throw refusal.get();
+  }
+
   /**
-   * Whether what is derived of a model file is known to be there already, so that its import takes
-   * no process. Reads no model: false for files that have changed or were never hashed, and for one
-   * that cannot be read, as its import is to say why.
+   * Whether what comes of a model file is known already, derived files or a refusal, so that its
+   * import takes no process. Reads no model: false for files that have changed or were never
+   * hashed, and for one that cannot be read, as its import is to say why.
    */
-  public boolean hasImported(Path modelFile, Map<String, Shape> declared) {
+  public boolean knows(Path modelFile, Map<String, Shape> declared) {
     ImportSettings settings = settingsNow.get();
     try {
       ModelFolder folder = checkedFolder(modelFile, settings);
@@ -128,7 +177,8 @@ public final class Importer {
       }
       String content = hashes.ofModel(modelFile, folder);
       DeclaredShapes shapes = DeclaredShapes.of(modelFile, declared);
-      return cache.find(key(content, settings, shapes)).isPresent();
+      String key = key(content, settings, shapes);
+      return cache.find(key).isPresent() || refusals.find(refusalKey(key, settings)).isPresent();
     } catch (StatusException | IOException | UncheckedIOException e) {
       return false;
     }
@@ -176,5 +226,20 @@ public final class Importer {
             "optimization " + settings.optimization(),
             "cuts " + settings.cuts(),
             settings.target().key() + (shapes.isEmpty() ? "" : "\nshapes " + shapes.text())));
+  }
+
+  /**
+   * Refusals end with the limits that they were made under, and with the release that made them.
+   */
+  private static String refusalKey(String key, ImportSettings settings) {
+    return ContentHashes.ofText(
+        String.join(
+            "\n",
+            "refused " + key,
+            "release " + Importer.class.getPackage().getImplementationVersion(),
+            "time " + settings.timeLimit(),
+            "memory " + settings.memoryLimit(),
+            "heap " + settings.heapLimit(),
+            "file size " + settings.modelSizeLimit()));
   }
 }

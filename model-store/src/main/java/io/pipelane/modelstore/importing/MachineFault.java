@@ -15,7 +15,23 @@ final class MachineFault {
           "bad_alloc|Failed to allocate memory|OutOfMemoryError|Map failed|(?i:out of memory)"
               + "|Could not (reserve|allocate)|insufficient memory|Cannot allocate memory");
 
+  /**
+   * The words of the kernel where files, disks or processes fail, and the libraries of a GPU; ONNX
+   * Runtime repeats them among others.
+   */
+  private static final Pattern MACHINE =
+      Pattern.compile(
+          "(?i)input/output error|no space left|quota exceeded|file too large|read-only file system"
+              + "|permission denied|operation not permitted|no such file|stale file handle"
+              + "|too many open files|resource temporarily unavailable|interrupted system call"
+              + "|bus error|cuda|cudnn|cublas|cufft|nvrtc");
+
   private MachineFault() {}
+
+  /** Whether a reason has a word of the machine; a name in a model may be such a word too. */
+  static boolean isNamedIn(String reason) {
+    return saysNoMemory(reason) || MACHINE.matcher(reason).find();
+  }
 
   /** Whether words say that memory was lacking. */
   static boolean saysNoMemory(String text) {

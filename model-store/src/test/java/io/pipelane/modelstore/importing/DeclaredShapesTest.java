@@ -12,6 +12,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.SharedCache;
@@ -64,7 +65,7 @@ class DeclaredShapesTest {
   void importModel_unshaped_isWhatItIsWithTheShapesInItsFile() throws IOException {
     ImportedModel shaped = importer.importModel(TestModels.write(CHAIN, file("s")), VERSION);
     Path file = TestModels.write(UnshapedModels.of(CHAIN), file("u"));
-    ImportedModel declared = importer.importModel(file, VERSION, SHAPES);
+    ImportedModel declared = importer.importModel(file, VERSION, SHAPES, EarlierRefusal.HOLDS);
     assertEquals(shaped.plan().inputs(), declared.plan().inputs());
     assertEquals(shaped.plan().outputs(), declared.plan().outputs());
     assertEquals(shaped.plan().batching(), declared.plan().batching());
@@ -77,13 +78,17 @@ class DeclaredShapesTest {
   void importModel_shapesInItsFile_isFoundWhateverIsDeclared() throws IOException {
     Path file = TestModels.write(CHAIN, file("s"));
     Path gated = importer.importModel(file, VERSION).gatedModel();
-    assertEquals(gated, importer.importModel(file, VERSION, SHAPES).gatedModel());
+    assertEquals(
+        gated, importer.importModel(file, VERSION, SHAPES, EarlierRefusal.HOLDS).gatedModel());
     Path unshaped = TestModels.write(UnshapedModels.of(CHAIN), file("u"));
     Path scalar = importer.importModel(unshaped, VERSION).gatedModel();
-    Path declared = importer.importModel(unshaped, VERSION, SHAPES).gatedModel();
+    Path declared =
+        importer.importModel(unshaped, VERSION, SHAPES, EarlierRefusal.HOLDS).gatedModel();
     assertNotEquals(scalar, declared);
     assertEquals(scalar, importer.importModel(unshaped, VERSION).gatedModel());
-    assertEquals(declared, importer.importModel(unshaped, VERSION, SHAPES).gatedModel());
+    assertEquals(
+        declared,
+        importer.importModel(unshaped, VERSION, SHAPES, EarlierRefusal.HOLDS).gatedModel());
   }
 
   @Test
@@ -104,7 +109,7 @@ class DeclaredShapesTest {
                         .setKey("location")
                         .setValue("deep/weights.bin")));
     Path file = TestModels.write(model.build(), file("e"));
-    ImportedModel imported = importer.importModel(file, VERSION, SHAPES);
+    ImportedModel imported = importer.importModel(file, VERSION, SHAPES, EarlierRefusal.HOLDS);
     ImportedModel inline = importer.importModel(TestModels.write(CHAIN, file("s")), VERSION);
     assertEquals(inline.plan().weightChecksum(), imported.plan().weightChecksum());
     assertTrue(
@@ -119,7 +124,9 @@ class DeclaredShapesTest {
     StatusException refused =
         assertThrows(
             StatusException.class,
-            () -> importer.importModel(file, VERSION, Map.of("x", Shape.of(1, 31))));
+            () ->
+                importer.importModel(
+                    file, VERSION, Map.of("x", Shape.of(1, 31)), EarlierRefusal.HOLDS));
     assertEquals(Status.INVALID_ARGUMENT, refused.status());
     assertTrue(
         String.valueOf(refused.getMessage()).contains("gives them by dims: {\"x\":[1,31]}"),

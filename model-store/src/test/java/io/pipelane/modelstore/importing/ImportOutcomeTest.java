@@ -1,6 +1,7 @@
 package io.pipelane.modelstore.importing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -56,6 +57,47 @@ class ImportOutcomeTest {
   void failure_isThatOfTheMachineOrTheModel(int exit, String output, Status status) {
     StatusException error = ImportOutcome.failure(exit, output, SETTINGS);
     assertEquals(status, error.status(), error.getMessage());
+  }
+
+  /** What would not be said of the model again, on the same machine, is not remembered. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "3 | INVALID_ARGUMENT | it has no outputs | true",
+        "3 | UNIMPLEMENTED | no kernel for it | true",
+        "3 | INTERNAL | custom:Op(-1) is not a registered function/op | true",
+        "3 | INTERNAL | gated answers differ from plain ones by 0.1 | true",
+        "3 | INTERNAL | open file weights.data failed: Input/output error | false",
+        "3 | INTERNAL | write failed: File too large | false",
+        "3 | INTERNAL | pthread_create failed: Resource temporarily unavailable | false",
+        "3 | INTERNAL | CUDNN_STATUS_EXECUTION_FAILED | false",
+        "3 | INTERNAL | No space left on device | false",
+        "3 | INTERNAL | std::bad_alloc | false",
+        "3 | NOT_FOUND | File doesn't exist | false",
+        "3 | INSUFFICIENT_MEMORY | no memory | false",
+        "3 | DEVICE_FAILURE | it fell off the bus | false",
+        "134 | INVALID_ARGUMENT | written before a crash | false",
+        "137 | INVALID_ARGUMENT | written before it was killed | false",
+      })
+  void isLasting_whatTheProcessSaidOfTheModel(
+      int exit, String status, String reason, boolean isLasting) throws IOException {
+    Path log = Files.writeString(folder.resolve("import.log"), reason);
+    Files.writeString(folder.resolve(ImportMain.REFUSAL), status + "\n" + reason);
+    StatusException failure = ImportOutcome.failure(exit, folder, log, SETTINGS);
+    assertEquals(isLasting, ImportOutcome.isLasting(exit, folder, failure), failure.getMessage());
+    Files.delete(folder.resolve(ImportMain.REFUSAL));
+    StatusException speechless = ImportOutcome.failure(exit, folder, log, SETTINGS);
+    assertFalse(ImportOutcome.isLasting(exit, folder, speechless), "said nothing of the model");
+  }
+
+  @Test
+  void isLastingTimeout_whatComputedAllTheTime() {
+    Duration limit = Duration.ofMinutes(15);
+    assertTrue(ImportOutcome.isLastingTimeout(limit, limit));
+    assertTrue(ImportOutcome.isLastingTimeout(Duration.ofMinutes(14), limit));
+    assertFalse(ImportOutcome.isLastingTimeout(Duration.ofMinutes(13), limit));
+    assertFalse(ImportOutcome.isLastingTimeout(Duration.ZERO, limit));
   }
 
   @Test

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.joining;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ModelName;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.CarriedModel;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -109,7 +110,7 @@ final class CatalogLoads {
       ModelName.require(name);
       throw CatalogModels.unknown(name);
     }
-    Outcome outcome = update(model, found, problems);
+    Outcome outcome = update(model, found, problems, EarlierRefusal.IS_TRIED_AGAIN);
     if (outcome.cameIn || outcome.refusal.isEmpty()) {
       carried.keep(name, files);
     }
@@ -143,7 +144,7 @@ final class CatalogLoads {
       return;
     }
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
-    update(model, scan.registered(), problems).orThrow();
+    update(model, scan.registered(), problems, EarlierRefusal.HOLDS).orThrow();
     if (model.versions().isEmpty()) {
       model.problem(""); // Its folder is gone, so there is nothing to tell of it.
     }
@@ -163,12 +164,13 @@ final class CatalogLoads {
     }
   }
 
-  private Outcome update(CatalogModel model, List<Registered> found, List<String> problems) {
+  private Outcome update(
+      CatalogModel model, List<Registered> found, List<String> problems, EarlierRefusal earlier) {
     model.problem(String.join("; ", problems));
     IgnoredKeys.warn(found);
     List<StatusException> refused = new ArrayList<>();
     for (Registered version : found) {
-      versions.bringIn(model, version, devices::register).ifPresent(refused::add);
+      versions.bringIn(model, version, devices::register, earlier).ifPresent(refused::add);
     }
     boolean cameIn = refused.size() < found.size();
     if (!problems.isEmpty()) {

@@ -16,8 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -36,6 +38,9 @@ final class CatalogModel {
 
   /** Held during every operation that changes the model, blocking ones included. */
   final ReentrantLock operation = new ReentrantLock();
+
+  /** Told once {@link #operation} is free: the work that has left it to others. */
+  final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
 
   private final String name;
   private final Function<ModelVersion, List<String>> runNotes;

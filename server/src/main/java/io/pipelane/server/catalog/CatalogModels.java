@@ -99,10 +99,49 @@ final class CatalogModels {
           action.accept(model);
         }
       } finally {
-        if (model.isEmpty()) {
-          models.remove(name, model);
+        release(name, model);
+      }
+    }
+  }
+
+  /**
+   * Does something unless another thread is doing something with a model, and never waits for that.
+   *
+   * @param action does with the model what it does {@link #exclusively}
+   * @param later called instead, once, when that is over, on whichever thread; must not block
+   */
+  void unlessBusy(String name, Runnable action, Runnable later) {
+    boolean done = false;
+    while (!done) {
+      CatalogModel model = models.computeIfAbsent(name, making);
+      if (!model.operation.tryLock()) {
+        model.waiting.add(later);
+        if (model.operation.tryLock()) { // Else whoever has it now sees what was added.
+          release(name, model);
         }
-        model.operation.unlock();
+        return;
+      }
+      try {
+        if (models.get(name) == model) {
+          done = true;
+          action.run();
+        }
+      } finally {
+        release(name, model);
+      }
+    }
+  }
+
+  /** Also tells those that wait for that, if it is free now. */
+  private void release(String name, CatalogModel model) {
+    boolean isLast = model.operation.getHoldCount() == 1;
+    if (isLast && model.isEmpty()) {
+      models.remove(name, model);
+    }
+    model.operation.unlock();
+    if (isLast) {
+      for (Runnable next = model.waiting.poll(); next != null; next = model.waiting.poll()) {
+        next.run();
       }
     }
   }

@@ -11,18 +11,21 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
  * The threads of a catalogue's work. Imports that nobody has ordered by name, those of the first
  * scan and of changes found in the repository, run on a few threads of their own, in the order of
- * their {@link ImportLine}. Loads, unloads and deletions have a thread each, so that none of them
- * waits behind other models' imports. Safe for any thread.
+ * their {@link ImportLine}; whatever is in line for a model that a load is busy with gives its turn
+ * on, and joins the line again after that. Loads, unloads and deletions have a thread each, so that
+ * none of them waits behind other models' imports. Safe for any thread.
  */
 final class CatalogThreads {
   private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
   private static final Duration NOTES = Duration.ofMinutes(1);
 
+  private final CatalogModels models;
   private final ImportLine line = new ImportLine();
 
   /** Has as many turns at the line as there is work in it. */
@@ -38,7 +41,8 @@ final class CatalogThreads {
   /**
    * @param concurrency imports at a time that nobody has ordered by name
    */
-  CatalogThreads(int concurrency) {
+  CatalogThreads(CatalogModels models, int concurrency) {
+    this.models = models;
     this.concurrency = concurrency;
     // Sessions are built on these threads, and ONNX Runtime belongs on platform threads.
     ThreadFactory importThreads = Thread.ofPlatform().name("import-", 0).daemon().factory();
@@ -49,18 +53,19 @@ final class CatalogThreads {
   }
 
   /** Has a model follow a change of its folder; completes as well when all stops before that. */
-  CompletableFuture<Void> importChange(Runnable work) {
-    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addChange(task)));
+  CompletableFuture<Void> importChange(String model, Runnable work) {
+    return CompletableFuture.runAsync(work, task -> inLine(model, task, line::addChange));
   }
 
   /** Has brought in what the start has found, if the cache has it; the same. */
-  CompletableFuture<Void> importKnown(Runnable work) {
-    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addKnown(task)));
+  CompletableFuture<Void> importKnown(String model, Runnable work) {
+    return CompletableFuture.runAsync(work, task -> inLine(model, task, line::addKnown));
   }
 
   /** Has a version's first import done, which is not in line; the same. */
   CompletableFuture<Void> importNew(ModelVersion version, Runnable work) {
-    return CompletableFuture.runAsync(work, task -> inLine(() -> line.addNew(version, task)));
+    return CompletableFuture.runAsync(
+        work, task -> inLine(version.model(), task, turn -> line.addNew(version, turn)));
   }
 
   /** Somebody waits for a version, whose first import goes before those of others. */
@@ -68,8 +73,9 @@ final class CatalogThreads {
     line.ask(version);
   }
 
-  private void inLine(Runnable joins) {
-    joins.run();
+  /** Has a task done in its turn, be it the next one after another thread's work with its model. */
+  private void inLine(String model, Runnable task, Consumer<Runnable> joins) {
+    joins.accept(() -> models.unlessBusy(model, task, () -> inLine(model, task, joins)));
     try {
       imports.execute(this::takeTurn);
     } catch (RejectedExecutionException e) {

@@ -1,6 +1,7 @@
 package io.pipelane.server.catalog;
 
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.server.catalog.VersionEntry.Importing;
 import io.pipelane.server.catalog.VersionEntry.Ready;
@@ -66,7 +67,7 @@ final class FirstImports {
     for (Registered found : all) {
       CompletableFuture<Boolean> look =
           threads
-              .importKnown(() -> bringInUnlessNew(found))
+              .importKnown(found.version().model(), () -> bringInUnlessNew(found))
               .handle((_, _) -> isStillNew(found, progress)); // What failed, its import tells.
       looks.add(look.thenAccept(_ -> {}));
       imports.add(
@@ -123,7 +124,8 @@ final class FirstImports {
         model -> {
           if (model.versions().get(found.version().version()) instanceof Importing) {
             Optional<StatusException> _ =
-                versions.bringIn(model, found, registration); // The index tells.
+                versions.bringIn(
+                    model, found, registration, EarlierRefusal.HOLDS); // The index tells.
           }
         });
   }

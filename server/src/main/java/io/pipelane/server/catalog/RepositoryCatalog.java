@@ -87,10 +87,10 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.choices = choices;
     this.writer = writer;
     this.devices = devices;
-    this.threads = new CatalogThreads(concurrency);
     this.models =
         new CatalogModels(
             name -> new CatalogModel(name, choices.of(name), devices::notes, devices::quarantine));
+    this.threads = new CatalogThreads(models, concurrency);
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
     this.builds =
@@ -303,7 +303,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> reload(String name) {
-    return threads.importChange(() -> loads.reload(name));
+    return threads.importChange(name, () -> loads.reload(name));
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.VersionChoice;
@@ -54,9 +55,11 @@ final class VersionLifecycle {
   /**
    * Imports a version, or finds that it has been, and puts it in service, unless it is refused. One
    * that is in service answers until its new content can, and goes on where that is refused.
+   *
+   * @param earlier what it is worth that an earlier import of the same content was refused
    */
   Optional<StatusException> bringIn(
-      CatalogModel model, Registered found, Registration registration) {
+      CatalogModel model, Registered found, Registration registration, EarlierRefusal earlier) {
     ModelVersion version = found.version();
     VersionEntry before = model.versions().get(version.version());
     try {
@@ -68,7 +71,7 @@ final class VersionLifecycle {
       }
       ImportedModel imported =
           importer
-              .importModel(found.modelFile(), version, found.declared().shapes())
+              .importModel(found.modelFile(), version, found.declared().shapes(), earlier)
               .withBuckets(found.options().buckets())
               .ofTenant(found.options().tenant());
       found.declared().check(imported.plan().inputs(), imported.plan().outputs());
@@ -88,7 +91,7 @@ final class VersionLifecycle {
 
   /** Whether bringing a version in begins with a process that imports it. */
   boolean isNew(Registered found) {
-    return !importer.hasImported(found.modelFile(), found.declared().shapes());
+    return !importer.knows(found.modelFile(), found.declared().shapes());
   }
 
   /** Its options may have changed, its content too; other state is kept by another edition. */
@@ -240,7 +243,7 @@ final class VersionLifecycle {
         long number = version.version().version();
         boolean isNamed = isOfAll || !news.uses(number).isEmpty();
         if (isNamed && !(model.versions().get(number) instanceof Ready)) {
-          bringIn(model, version, devices::register)
+          bringIn(model, version, devices::register, EarlierRefusal.IS_TRIED_AGAIN)
               .ifPresent(
                   refused -> {
                     throw notChosen(refused);

@@ -7,6 +7,7 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.importing.ImportTarget;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
@@ -43,7 +44,9 @@ final class ImportCommand implements Subcommand {
   @Parameters(
       paramLabel = "MODEL",
       arity = "0..*",
-      description = "Models to import; all of the repository by default.")
+      description =
+          "Models to import, also those that an earlier import refused; all of the repository by"
+              + " default.")
   private List<String> names = new ArrayList<>();
 
   @Override
@@ -105,11 +108,13 @@ final class ImportCommand implements Subcommand {
     return names.isEmpty() || names.contains(model);
   }
 
-  private static boolean report(Importer importer, Registered found, PrintWriter out) {
+  private boolean report(Importer importer, Registered found, PrintWriter out) {
+    EarlierRefusal earlier = names.isEmpty() ? EarlierRefusal.HOLDS : EarlierRefusal.IS_TRIED_AGAIN;
     long begin = System.nanoTime();
     try {
       ImportedModel imported =
-          importer.importModel(found.modelFile(), found.version(), found.declared().shapes());
+          importer.importModel(
+              found.modelFile(), found.version(), found.declared().shapes(), earlier);
       Plan plan = imported.plan();
       out.printf(
           Locale.ROOT,

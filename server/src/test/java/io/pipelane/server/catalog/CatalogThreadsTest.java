@@ -1,15 +1,18 @@
 package io.pipelane.server.catalog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.VersionChoice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
@@ -18,7 +21,11 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class CatalogThreadsTest {
-  private final CatalogThreads threads = new CatalogThreads(1);
+  private final CatalogModels models =
+      new CatalogModels(
+          name ->
+              new CatalogModel(name, VersionChoice.NONE, _ -> List.of(), _ -> Optional.empty()));
+  private final CatalogThreads threads = new CatalogThreads(models, 1);
   private final List<String> done = Collections.synchronizedList(new ArrayList<>());
   private final CountDownLatch begun = new CountDownLatch(1);
   private final CountDownLatch goOn = new CountDownLatch(1);
@@ -62,7 +69,7 @@ class CatalogThreadsTest {
     for (int i = 0; i < 300; i++) {
       all.add(importNew("new-" + i));
     }
-    CompletableFuture<Void> changed = threads.importChange(() -> work("changed"));
+    CompletableFuture<Void> changed = threads.importChange("changed", () -> work("changed"));
     threads.ask(version("new-299"));
     threads.operate(() -> work("loaded")).join(); // Nothing that runs or waits is in its way.
     goOn.countDown();
@@ -73,10 +80,63 @@ class CatalogThreadsTest {
     assertEquals(303, done.size());
   }
 
+  /** An owner's load may wait for its turn for minutes. */
+  @Test
+  void modelThatIsBeingLoaded_keepsNoOtherWaiting() throws Exception {
+    CompletableFuture<Void> loading = threads.operate(() -> models.exclusively("m", this::load));
+    begun.await();
+    CompletableFuture<Void> ofLoaded =
+        CompletableFuture.allOf(
+            threads.importChange("m", () -> exclusiveWork("m changed")),
+            threads.importKnown("m", () -> exclusiveWork("m known")),
+            threads.importNew(version("m"), () -> exclusiveWork("m new")));
+    CompletableFuture.allOf(
+            threads.importChange("other", () -> work("other changed")), importNew("other new"))
+        .get();
+    assertEquals(List.of("other changed", "other new"), done);
+    assertFalse(ofLoaded.isDone());
+    goOn.countDown();
+    loading.get();
+    ofLoaded.get();
+    assertEquals(List.of("loaded", "m changed", "m known", "m new"), done.subList(2, done.size()));
+  }
+
+  private void load(CatalogModel model) {
+    begun.countDown();
+    try {
+      goOn.await();
+      done.add("loaded");
+    } catch (InterruptedException e) {
+      done.add("interrupted");
+    }
+  }
+
+  private void exclusiveWork(String name) {
+    if (!threads.isStopping()) {
+      models.exclusively("m", _ -> work(name));
+    }
+  }
+
+  @Test
+  void stop_completesWhatWaitsForALoad() throws Exception {
+    CompletableFuture<Void> loading = threads.operate(() -> models.exclusively("m", this::load));
+    begun.await();
+    CompletableFuture<Void> ofLoaded =
+        CompletableFuture.allOf(
+            threads.importChange("m", () -> exclusiveWork("m changed")),
+            threads.importNew(version("m"), () -> exclusiveWork("m new")));
+    importNew("other").get(); // So those before it have given their turns on.
+    threads.stop();
+    CompletableFuture<Void> later = threads.importChange("m", () -> exclusiveWork("m later"));
+    CompletableFuture.allOf(loading, ofLoaded, later).get();
+    assertEquals(List.of("other", "interrupted"), done);
+  }
+
   @Test
   void change_thatIsRefused_says() {
     CompletableFuture<Void> refused =
         threads.importChange(
+            "changed",
             () -> {
               throw new IllegalStateException("refused");
             });
@@ -88,7 +148,7 @@ class CatalogThreadsTest {
   void stop_completesWhatWaits_andWhatComesLater() throws Exception {
     CompletableFuture<Void> first = importThatTakesLong();
     CompletableFuture<Void> waits = importNew("waits");
-    CompletableFuture<Void> changed = threads.importChange(() -> work("changed"));
+    CompletableFuture<Void> changed = threads.importChange("changed", () -> work("changed"));
     threads.stop();
     CompletableFuture<Void> later = importNew("later");
     CompletableFuture.allOf(first, waits, changed, later).join();

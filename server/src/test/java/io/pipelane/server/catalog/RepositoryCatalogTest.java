@@ -390,6 +390,30 @@ class RepositoryCatalogTest {
     }
   }
 
+  /** A start imports nothing that cannot come of it; an owner who loads it wants to know. */
+  @Test
+  void start_whatWasRefusedEarlier_isNotTried_untilItIsLoaded() throws Exception {
+    Files.writeString(Files.createDirectories(file("bad").getParent()).resolve("model.onnx"), "x");
+    String reason;
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      reason = entry(server, "bad").reason();
+      assertFalse(reason.contains("remembered"), reason);
+    }
+    try (PipelaneServer server = start()) {
+      server.imports().join();
+      assertEquals(
+          reason
+              + " (remembered of an earlier import of the same files; load the model by name to try"
+              + " again)",
+          entry(server, "bad").reason());
+      server.catalog().reload("bad").exceptionally(_ -> null).join();
+      assertTrue(entry(server, "bad").reason().contains("remembered"));
+      assertEquals("bad/1: " + reason, failure(server.catalog().load("bad")).getMessage());
+      assertEquals(reason, entry(server, "bad").reason());
+    }
+  }
+
   private static void ask(PipelaneServer server, String model, int times) {
     for (int i = 0; i < times; i++) {
       server.devices().warmUp(new ModelVersion(model, 1));
