@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
@@ -113,6 +114,11 @@ public record ServedModel(
           case NONE -> objective;
         };
     return nanos == 0 ? OptionalLong.empty() : OptionalLong.of(System.nanoTime() + nanos);
+  }
+
+  /** Whether the owner lets each request say how long it may take, whatever that is. */
+  public boolean heedsTimeouts() {
+    return options.limits().ownTimes() == OwnTimes.ANY;
   }
 
   /**

@@ -52,6 +52,7 @@ final class ForwardedCall implements ForwardingAttempts.End {
   private final Elsewhere elsewhere;
   private final String model;
   private final HttpHeaders headers;
+  private final Forward.Patience patience;
   private final InferenceParts parts;
   private final EventLoop loop;
   private final End end;
@@ -81,6 +82,7 @@ final class ForwardedCall implements ForwardingAttempts.End {
     this.elsewhere = elsewhere;
     this.model = message.getModelName();
     this.headers = headers(metadata);
+    this.patience = new Forward.Patience(System.nanoTime(), timeoutMicros(message));
     this.parts = parts;
     this.loop = (EventLoop) parts.loop();
     this.end = end;
@@ -142,12 +144,21 @@ final class ForwardedCall implements ForwardingAttempts.End {
       return;
     }
     body = bytes;
-    attempts = elsewhere.begin(loop, HttpMethod.POST, target(model), headers, bytes, this);
+    attempts =
+        elsewhere.begin(loop, HttpMethod.POST, target(model), headers, bytes, patience, this);
   }
 
   private static String target(String model) {
     String name = URLEncoder.encode(model, StandardCharsets.UTF_8).replace("+", "%20");
     return "/v2/models/" + name + "/infer";
+  }
+
+  private static long timeoutMicros(ModelInferRequest message) {
+    try {
+      return InferMessageReader.timeoutMicros(message.getParametersMap());
+    } catch (StatusException e) {
+      return 0; // The other host says what is wrong with it.
+    }
   }
 
   private static HttpHeaders headers(Metadata metadata) {

@@ -61,6 +61,9 @@ final class GrpcInferRun implements ResultHandler {
     /** The request's id, also of a message of which nothing more could be read. */
     default void parsed(String id) {}
 
+    /** What runs requests has taken it, whatever comes of that; before its end, on any thread. */
+    default void taken() {}
+
     /** What names the request's span, where it is traced; before its end. */
     default void traced(String traceparent) {}
 
@@ -287,6 +290,7 @@ final class GrpcInferRun implements ResultHandler {
 
   @Override
   public void completed(InferenceTimings timings) {
+    receiver.taken();
     if (account != null) {
       account.ran(timings);
     }
@@ -316,6 +320,7 @@ final class GrpcInferRun implements ResultHandler {
 
   @Override
   public void failed(StatusException error) {
+    receiver.taken();
     onLoop(error);
   }
 

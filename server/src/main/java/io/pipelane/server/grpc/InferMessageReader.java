@@ -120,7 +120,7 @@ final class InferMessageReader {
             model.version(),
             readInputs(raw),
             readOutputs(),
-            model.deadlineNanos(timeoutMicros()),
+            model.deadlineNanos(timeoutMicros(parameters)),
             model.priority(priority()),
             sequence());
     boolean answersRaw = raw || sent == 0 || mustBeRaw(request);
@@ -178,8 +178,9 @@ final class InferMessageReader {
   }
 
   /** How long the caller waits, as the parameter {@code timeout} says; 0 where it does not. */
-  private long timeoutMicros() {
-    InferParameter timeout = parameter("timeout");
+  static long timeoutMicros(Map<String, InferParameter> parameters) {
+    InferParameter timeout =
+        parameters.getOrDefault("timeout", InferParameter.getDefaultInstance());
     long micros =
         switch (timeout.getParameterChoiceCase()) {
           case PARAMETERCHOICE_NOT_SET -> 0;

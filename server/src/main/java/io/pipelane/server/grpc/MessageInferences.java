@@ -51,6 +51,9 @@ public final class MessageInferences {
 
   /** The receiver of an inference's end, told once, on its event loop or a codec thread. */
   public interface End {
+    /** What runs requests has taken it, whatever comes of that; before its end, on any thread. */
+    void taken();
+
     /**
      * It was answered.
      *
@@ -87,6 +90,11 @@ public final class MessageInferences {
   }
 
   private record Serializing(ByteBufAllocator allocator, End end) implements GrpcInferRun.Receiver {
+    @Override
+    public void taken() {
+      end.taken();
+    }
+
     @Override
     public void answered(ModelInferResponse message, AnswerHeaders headers) {
       end.answered(

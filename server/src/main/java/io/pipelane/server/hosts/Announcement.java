@@ -38,7 +38,7 @@ record Announcement(
     List<ModelVersion> coming) {
   /*
    * {"url":"http://10.0.0.5:8000","instance":"5f2a","lanes":8,"wait_us":0,"run_us":1536,
-   *  "models":[["bert",1,0,"#9f2c01d4ab37"],["lstm",3,24576,"state","#0b7e5530c1aa"]],
+   *  "models":[["bert",1,0,"#9f2c01d4ab37"],["lstm",3,24576,"state","own-timeout","#0b7e5530c1aa"]],
    *  "coming":[["bert",2]]}
    *
    * Times are coarse, so that a host whose load hardly changes has nothing new to say. Members that
@@ -49,6 +49,9 @@ record Announcement(
   static final int MOST_MODELS = 4096;
 
   private static final String CONTENT = "#";
+
+  /** Says of a model that its owner, not a request, says how long an answer may take. */
+  private static final String OWN_TIMEOUT = "own-timeout";
 
   /** As much as etcd takes: so many models whose names are as long as a folder's may be. */
   private static final int LONGEST_TEXT = 3 << 19;
@@ -109,6 +112,9 @@ record Announcement(
         json.writeNumber(model.stallMicros());
         if (model.keepsState()) {
           json.writeString("state");
+        }
+        if (!model.heedsTimeouts()) {
+          json.writeString(OWN_TIMEOUT);
         }
         if (!model.content().isEmpty()) {
           json.writeString(CONTENT + model.content());
@@ -200,14 +206,16 @@ record Announcement(
         json.nextToken();
         long stall = micros(json);
         boolean keepsState = false;
+        boolean heedsTimeouts = true;
         String content = "";
         while (json.nextToken() != JsonToken.END_ARRAY) {
           expect(json.currentToken() != null, "it breaks off");
           String text = json.getText();
           keepsState |= text.equals("state");
+          heedsTimeouts &= !text.equals(OWN_TIMEOUT);
           content = text.startsWith(CONTENT) ? text.substring(CONTENT.length()) : content;
         }
-        models.add(new OfferedModel(name, version, keepsState, stall, content));
+        models.add(new OfferedModel(name, version, keepsState, stall, content, heedsTimeouts));
       }
     }
 

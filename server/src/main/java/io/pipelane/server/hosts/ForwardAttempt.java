@@ -44,7 +44,10 @@ final class ForwardAttempt {
   void begin() {
     given = host.give(this::hostGone);
     long patience = forwarder.settings().answerTimeout().toNanos();
-    deadline = request.loop().schedule(() -> fail(Failure.LATE), patience, TimeUnit.NANOSECONDS);
+    long left = request.leftNanos();
+    Failure end = left < patience ? Failure.OVERDUE : Failure.LATE;
+    deadline =
+        request.loop().schedule(() -> fail(end), Math.min(left, patience), TimeUnit.NANOSECONDS);
     Channel kept = request.once() ? null : forwarder.takeKept(request.loop(), host.address);
     if (kept == null) {
       connect();
@@ -177,6 +180,7 @@ final class ForwardAttempt {
     return switch (failure) {
       case UNREACHED, BROKEN -> Outcome.LOST;
       case LATE -> Outcome.LATE;
+      case OVERDUE -> Outcome.OVERDUE;
       case TOO_LARGE -> Outcome.TOO_LARGE;
     };
   }
@@ -191,7 +195,11 @@ final class ForwardAttempt {
 
   private void end(Outcome outcome) {
     ended = true;
-    Objects.requireNonNull(given).end(outcome);
+    if (outcome == Outcome.OVERDUE) {
+      Objects.requireNonNull(given).endOverdue(forwarder.settings().answerTimeout());
+    } else {
+      Objects.requireNonNull(given).end(outcome);
+    }
     Objects.requireNonNull(deadline).cancel(false);
   }
 

@@ -22,6 +22,12 @@ public final class ForwardedHeaders {
    */
   static final String WAITED = "Pipelane-Waited-Us";
 
+  /**
+   * Says of an error that no run of the request has begun, so that another host may be asked. Only
+   * hosts are told it.
+   */
+  public static final String NOT_RUN = "Pipelane-Not-Run";
+
   private static final Pattern MICROS = Pattern.compile("[0-9]{1,15}");
   private static final String HTTP2_EXTENSIONS = "x-http2-";
 

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * does. Belongs to the request's event loop.
  */
 public final class ForwardingAttempts implements Forward.Receiver {
+  private static final String IN_TIME =
+      " within the request's timeout; raise that, or send it when there is less to do";
+
   private final Elsewhere elsewhere;
   private final Hosts hosts;
   private final boolean once;
@@ -58,6 +61,11 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
+    if (request.leftNanos() == 0) {
+      attempt = null;
+      endOverdue();
+      return;
+    }
     for (host = left.poll(); host != null; host = left.poll()) {
       if (isPutOff(host)) {
         if (!canComeBack) {
@@ -84,7 +92,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
     if (canComeBack) {
       release(last);
       end.here();
-    } else if (last != null && (!hasLost || last.isOfHostThatHasTheModel())) {
+    } else if (last != null && (!hasLost || last.isForTheMoment())) {
       end.answered(last);
     } else { // A host that was lost may have it, whatever others say.
       release(last);
@@ -112,7 +120,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   @Override
   public void answered(Answer answer) {
-    boolean isFinal = once || !answer.isRefusal();
+    boolean isFinal = once ? !answer.isOfHostWithoutTheModel() : !answer.isRefusal();
     if (!isFinal && refusal != null && refusal.tellsMoreThan(answer)) {
       answer.release();
       next();
@@ -141,6 +149,8 @@ public final class ForwardingAttempts implements Forward.Receiver {
               + " has given a larger answer than may pass through here, which are 2 GiB, or than the memory"
               + " outside Java's heap has room for (-XX:MaxDirectMemorySize); ask for less, or ask it"
               + " directly");
+    } else if (failure == Failure.OVERDUE) {
+      end(asked + " has not answered" + IN_TIME + (once ? "; it may do the step still" : ""));
     } else if (failure == Failure.LATE) {
       end(asked + " has not answered in time; the request may still run there");
     } else if (failure == Failure.BROKEN && once) {
@@ -154,6 +164,20 @@ public final class ForwardingAttempts implements Forward.Receiver {
     release(refusal);
     refusal = null;
     end.failed(unavailable("host " + message));
+  }
+
+  /**
+   * There is no time to ask anybody else, this host included; who may answer later has said why.
+   */
+  private void endOverdue() {
+    Answer last = refusal;
+    refusal = null;
+    if (last != null && last.isForTheMoment()) {
+      end.answered(last);
+    } else {
+      release(last);
+      end.failed(unavailable("no host has answered" + IN_TIME));
+    }
   }
 
   /** Gives the request up; nobody is told anything any more. */

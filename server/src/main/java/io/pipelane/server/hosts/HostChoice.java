@@ -56,10 +56,11 @@ final class HostChoice {
    * @param hosts in this order, before this one
    * @param keepsState whether the request must not be sent twice
    * @param known whether any other host has the model, be it one that is left out at present
+   * @param heedTimeouts whether a request's own timeout counts on all that have it
    */
-  record Plan(List<RemoteHost> hosts, boolean keepsState, boolean known) {
+  record Plan(List<RemoteHost> hosts, boolean keepsState, boolean known, boolean heedTimeouts) {
     /** Of a host that knows no other. */
-    static final Plan NOBODY = new Plan(List.of(), false, false);
+    static final Plan NOBODY = new Plan(List.of(), false, false, false);
 
     Plan {
       hosts = List.copyOf(hosts);
@@ -95,7 +96,8 @@ final class HostChoice {
             .limit(MOST_TRIED)
             .map(Candidate::host)
             .toList();
-    return new Plan(hosts, keepsState, !having.isEmpty());
+    boolean heedTimeouts = having.stream().allMatch(candidate -> candidate.model.heedsTimeouts());
+    return new Plan(hosts, keepsState, !having.isEmpty(), heedTimeouts);
   }
 
   private static Optional<Candidate> candidate(RemoteHost host, String model, long version) {

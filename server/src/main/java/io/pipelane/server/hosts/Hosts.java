@@ -24,6 +24,7 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -130,7 +131,7 @@ public final class Hosts implements AutoCloseable {
     }
     if (now == null) { // Others may have it, nobody knows yet; what is known here is refused here.
       return refusalHere.get().isEmpty()
-          ? Optional.of(new Elsewhere(this, Plan.NOBODY, version, false, refusalHere))
+          ? Optional.of(new Elsewhere(this, Plan.NOBODY, version, false, false, refusalHere))
           : Optional.empty();
     }
     boolean keepsState = here != null && here.keepsState();
@@ -152,10 +153,11 @@ public final class Hosts implements AutoCloseable {
                 || !(plan.known()
                     || now.view.mayComeBack(model, wanted)
                     || (here == null && awaitsFirstWord && refusalHere.get().isEmpty())));
+    boolean heedsTimeouts = here != null ? here.heedsTimeouts() : plan.heedTimeouts();
     String named = here != null ? Long.toString(wanted) : version;
     return stays
         ? Optional.empty()
-        : Optional.of(new Elsewhere(this, plan, named, usable != null, refusalHere));
+        : Optional.of(new Elsewhere(this, plan, named, heedsTimeouts, usable != null, refusalHere));
   }
 
   private boolean awaitsFirstWord() {
@@ -182,10 +184,17 @@ public final class Hosts implements AutoCloseable {
    * The decision where a request goes, before it goes.
    *
    * @param version that it is to name there; empty for none
+   * @param heedsTimeouts whether the request's own timeout counts
+   * @param canComeBack whether this host can answer
    * @param refusalHere says why a model that is known here does not answer; else empty
    */
   public record Elsewhere(
-      Hosts hosts, Plan plan, String version, boolean canComeBack, Supplier<String> refusalHere) {
+      Hosts hosts,
+      Plan plan,
+      String version,
+      boolean heedsTimeouts,
+      boolean canComeBack,
+      Supplier<String> refusalHere) {
     /**
      * Sends the request; on its event loop.
      *
@@ -199,13 +208,29 @@ public final class Hosts implements AutoCloseable {
         String target,
         HttpHeaders headers,
         ByteBuf body,
+        Forward.Patience patience,
         ForwardingAttempts.End end) {
       Forward.Request request =
           new Forward.Request(
-              loop, method, target, headers, body, plan.keepsState(), System.nanoTime());
+              loop,
+              method,
+              target,
+              headers,
+              body,
+              plan.keepsState(),
+              patience.cameNanos(),
+              deadlineNanos(patience));
       ForwardingAttempts attempts = new ForwardingAttempts(this, request, end);
       attempts.next();
       return attempts;
+    }
+
+    /** When nobody waits for an answer any more, where the model's owner leaves that to clients. */
+    private OptionalLong deadlineNanos(Forward.Patience patience) {
+      return heedsTimeouts && patience.timeoutMicros() > 0
+          ? OptionalLong.of(
+              patience.cameNanos() + TimeUnit.MICROSECONDS.toNanos(patience.timeoutMicros()))
+          : OptionalLong.empty();
     }
 
     /** What the client is told where nobody has answered. */

@@ -84,7 +84,8 @@ final class LocalAnnouncement implements Supplier<String> {
                 version.version(),
                 model.keepsState(),
                 coarseMicros(load.stallNanos(version)),
-                model.content()));
+                model.content(),
+                model.heedsTimeouts()));
       } catch (StatusException e) {
         // It has left since.
       }

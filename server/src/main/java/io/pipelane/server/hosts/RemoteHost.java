@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,12 +29,14 @@ final class RemoteHost {
   enum Outcome {
     /** With the host's answer. */
     ANSWERED,
-    /** With an answer by which another host could do better: 401, 403, 404 or 503. */
+    /** With an answer by which another host could do better: 401, 403, 404, 503 or 507. */
     REFUSED,
     /** The connection did not come about, or broke. */
     LOST,
-    /** No answer came in time. */
+    /** No answer came while a host may take for one. */
     LATE,
+    /** No answer came before the request's deadline. */
+    OVERDUE,
     /** The answer was larger than any may be, or found no room here. */
     TOO_LARGE,
     /** The client had gone. */
@@ -69,6 +72,9 @@ final class RemoteHost {
 
   /** Counts its answers and its starts. */
   private final AtomicInteger signsOfLife = new AtomicInteger();
+
+  /** How long requests have waited until their deadlines since it answered one. */
+  private final AtomicLong vainNanos = new AtomicLong();
 
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
   private volatile InetSocketAddress socket;
@@ -181,6 +187,7 @@ final class RemoteHost {
 
   private void showsLife() {
     signsOfLife.incrementAndGet();
+    vainNanos.set(0);
     late.set(false);
   }
 
@@ -190,7 +197,7 @@ final class RemoteHost {
     if (!late.getAndSet(true)) {
       LOG.log(
           Level.WARNING,
-          "host {0} has not answered within hosts.answer-timeout; others are asked before it for {1}",
+          "host {0} has not answered for hosts.answer-timeout; others are asked before it for {1}",
           address,
           Duration.ofNanos(lateNanos));
     }
@@ -317,6 +324,7 @@ final class RemoteHost {
   final class Given {
     private final AtomicInteger since;
     private final Runnable whenGone;
+    private final long givenNanos = nanoClock.getAsLong();
     private final int lifeBefore = signsOfLife.get();
     private final boolean tries =
         late.get() && !isLate(nanoClock.getAsLong()) && trying.compareAndSet(false, true);
@@ -332,6 +340,17 @@ final class RemoteHost {
       }
     }
 
+    /**
+     * It has ended with its deadline, which says nothing of the host: it may be short. But it is
+     * late where requests have waited as long for nothing, together, as one may wait for an answer.
+     *
+     * @param answerTimeout how long that is
+     */
+    void endOverdue(Duration answerTimeout) {
+      long vain = vainNanos.addAndGet(nanoClock.getAsLong() - givenNanos);
+      end(vain >= answerTimeout.toNanos() ? Outcome.LATE : Outcome.OVERDUE);
+    }
+
     /** It has ended; called once. */
     void end(Outcome outcome) {
       watchers.remove(whenGone);
@@ -343,7 +362,7 @@ final class RemoteHost {
       switch (outcome) {
         case ANSWERED, REFUSED, TOO_LARGE -> showsLife();
         case LATE -> late();
-        case LOST, CANCELLED -> {}
+        case OVERDUE, LOST, CANCELLED -> {}
       }
       if (tries) {
         trying.set(false);

@@ -6,8 +6,10 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.util.concurrent.EventExecutor;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.access.Caller;
+import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.http.message.BodyLimit;
 import io.pipelane.server.http.message.Compression;
 import io.pipelane.server.http.message.RequestBody;
@@ -46,6 +48,7 @@ final class Exchange {
   private @Nullable String traceparent;
   private @Nullable UploadRun upload;
   private volatile boolean abandoned; // read on codec threads
+  private volatile boolean taken; // written by lanes
   private @Nullable Response response;
   private @Nullable Runnable whenAbandoned;
   private @Nullable Consumer<Channel> stream;
@@ -205,7 +208,22 @@ final class Exchange {
   }
 
   void answer(StatusException error) {
-    answer(Response.error(error, allocator()));
+    answer(refusal(error));
+  }
+
+  /** The answer of an error, which tells another host where no run has begun. */
+  Response refusal(StatusException error) {
+    Response response = Response.error(error, allocator());
+    boolean mayRunElsewhere =
+        error.status() == Status.INSUFFICIENT_MEMORY
+            && !taken
+            && headers.contains(ForwardedHeaders.MARK);
+    return mayRunElsewhere ? response.withField(ForwardedHeaders.NOT_RUN + ": 1") : response;
+  }
+
+  /** Notes that what runs requests has taken this one, whatever comes of it; on any thread. */
+  void setTaken() {
+    taken = true;
   }
 
   /** What to do when the client goes away before it is answered. */

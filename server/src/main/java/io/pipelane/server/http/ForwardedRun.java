@@ -20,6 +20,7 @@ import io.pipelane.server.http.message.Route;
 import io.pipelane.server.http.message.UriPath;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.protocol.inference.RequestTimeout;
 import io.pipelane.server.shared.SharedMemory;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,10 +44,12 @@ final class ForwardedRun implements ForwardingAttempts.End {
   private final Exchange exchange;
   private final ByteBuf body;
   private final Consumer<ByteBuf> here;
-  private final long cameNanos = System.nanoTime();
+  private final Forward.Patience patience;
 
-  private ForwardedRun(Exchange exchange, ByteBuf body, Consumer<ByteBuf> here) {
+  private ForwardedRun(
+      Exchange exchange, ByteBuf body, long timeoutMicros, Consumer<ByteBuf> here) {
     this.exchange = exchange;
+    this.patience = new Forward.Patience(System.nanoTime(), timeoutMicros);
     this.body = body;
     this.here = here;
   }
@@ -90,7 +93,8 @@ final class ForwardedRun implements ForwardingAttempts.End {
     ByteBuf body = exchange.takeBody();
     String target =
         model == null ? exchange.target() : naming(elsewhere.get().version(), exchange.target());
-    new ForwardedRun(exchange, body, here).begin(elsewhere.get(), target);
+    long timeoutMicros = asked.runs ? timeoutMicros(exchange, body) : 0;
+    new ForwardedRun(exchange, body, timeoutMicros, here).begin(elsewhere.get(), target);
     return true;
   }
 
@@ -131,6 +135,21 @@ final class ForwardedRun implements ForwardingAttempts.End {
     }
   }
 
+  /** How long the client waits; 0 where he has not said, or the request would take long to read. */
+  private static long timeoutMicros(Exchange exchange, ByteBuf body) {
+    if (exchange.compression() != null) {
+      return 0;
+    }
+    try {
+      int json = InferenceHeader.jsonLength(exchange.headers(), body.readableBytes());
+      return json > CodecThreads.LARGEST_ON_LOOP
+          ? 0
+          : RequestTimeout.microsIn(body.slice(body.readerIndex(), json));
+    } catch (StatusException e) {
+      return 0; // The other host says what is wrong with it.
+    }
+  }
+
   private void begin(Elsewhere elsewhere, String target) {
     HttpMethod method = exchange.isHeadOnly() ? HttpMethod.GET : exchange.method();
     @Nullable ForwardingAttempts[] attempts = new ForwardingAttempts[1];
@@ -143,7 +162,7 @@ final class ForwardedRun implements ForwardingAttempts.End {
         });
     attempts[0] =
         elsewhere.begin(
-            (EventLoop) exchange.loop(), method, target, exchange.headers(), body, this);
+            (EventLoop) exchange.loop(), method, target, exchange.headers(), body, patience, this);
   }
 
   @Override
@@ -156,7 +175,7 @@ final class ForwardedRun implements ForwardingAttempts.End {
   @Override
   public void here() {
     exchange.whenAbandoned(() -> {});
-    exchange.setWaited(System.nanoTime() - cameNanos);
+    exchange.setWaited(System.nanoTime() - patience.cameNanos());
     here.accept(body);
   }
 

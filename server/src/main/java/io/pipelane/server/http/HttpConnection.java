@@ -264,7 +264,7 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
       add(exchange, content.content());
     } catch (StatusException e) {
       receiving = exchange;
-      refuse(Response.error(e, allocator()));
+      refuse(exchange.refusal(e));
       return;
     }
     Route route = receivingRoute;

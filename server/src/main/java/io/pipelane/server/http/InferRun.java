@@ -109,6 +109,7 @@ final class InferRun implements ResultHandler {
 
   @Override
   public void completed(InferenceTimings timings) {
+    exchange.setTaken();
     account.ran(timings);
     StatusException error = deliver();
     hop(exchange, () -> end(error), this::releaseAll);
@@ -116,6 +117,7 @@ final class InferRun implements ResultHandler {
 
   @Override
   public void failed(StatusException error) {
+    exchange.setTaken();
     hop(exchange, () -> end(error), this::releaseAll);
   }
 

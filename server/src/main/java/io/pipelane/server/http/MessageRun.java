@@ -52,6 +52,11 @@ final class MessageRun implements MessageInferences.End {
   }
 
   @Override
+  public void taken() {
+    exchange.setTaken();
+  }
+
+  @Override
   public void answered(ByteBuf message, long stallMicros, @Nullable String traceparent) {
     Response response =
         new Response(

@@ -266,6 +266,21 @@ class ForwardedCallTest extends ForwardedCallsFixture {
   }
 
   @Test
+  void hostThatDoesNotAnswerInTime_isGivenUp_andNobodyElseIsAsked() throws Exception {
+    bothHave("far", false);
+    CountDownLatch closed = new CountDownLatch(1);
+    first.then(BareHost.silent(new CountDownLatch(1), closed));
+    InferParameter timeout = InferParameter.newBuilder().setInt64Param(500_000).build();
+    ModelInferRequest timed = far().toBuilder().putParameters("timeout", timeout).build();
+    StatusRuntimeException refusal = refused(timed);
+    assertEquals(Code.UNAVAILABLE, refusal.getStatus().getCode());
+    assertTrue(description(refusal).contains("within the request's timeout"), description(refusal));
+    closed.await();
+    assertEquals(1, counted(first, "overdue"));
+    assertEquals(0, second.received.size());
+  }
+
+  @Test
   void markedCall_andOneThatNamesSharedMemory_stayHere() {
     bothHave("far", false);
     Metadata mark = new Metadata();

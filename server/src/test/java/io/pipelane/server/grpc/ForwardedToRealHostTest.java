@@ -1,15 +1,18 @@
 package io.pipelane.server.grpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Metadata;
+import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.allocation.TransferMemory;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.InferTensorContents;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
@@ -37,6 +40,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -76,6 +81,27 @@ class ForwardedToRealHostTest extends ForwardedCallsFixture {
       second.then("200 OK", bytes(answer("two")), MESSAGE);
       assertEquals("two", infer(Inferences.raw("echo", 1, 2, 3, 4)).getId());
       assertEquals(1, counted(url, "refused"));
+    }
+  }
+
+  @Test
+  void hostWithoutMemoryToBegin_isReplaced_andOneThatMayHaveRunItIsNot() throws Exception {
+    EchoService full = EchoService.holding();
+    LocalLoad load = new LocalLoad(full, _ -> 0, () -> 1);
+    try (HttpServer other = realHost(Backends.of(FakeCatalog.usual(), load))) {
+      stallNanos = 1_000_000_000;
+      registry.has(URI.create(other.url()), "echo", 2, false, Duration.ZERO);
+      ModelInferRequest request = Inferences.raw("echo", 1, 2, 3, 4);
+      Future<ModelInferResponse> run =
+          GRPCInferenceServiceGrpc.newFutureStub(conversation.channel).modelInfer(request);
+      while (full.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      full.pending.getFirst().fail();
+      ExecutionException failure = assertThrows(ExecutionException.class, run::get);
+      assertEquals(Code.RESOURCE_EXHAUSTED, io.grpc.Status.fromThrowable(failure).getCode());
+      full.refusal = new StatusException(Status.INSUFFICIENT_MEMORY, "there is less");
+      assertEquals("echo", infer(request).getModelName());
     }
   }
 

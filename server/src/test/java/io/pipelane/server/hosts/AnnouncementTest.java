@@ -29,7 +29,7 @@ class AnnouncementTest {
             List.of(
                 new OfferedModel("bert base", 1, false, 0),
                 new OfferedModel("l\"stm", 3, true, 24_576),
-                new OfferedModel("new", 1, true, 0, "9f2c01d4ab37aaaa")));
+                new OfferedModel("new", 1, true, 0, "9f2c01d4ab37aaaa", false)));
     Announcement leaving = new Announcement(ADDRESS, "x", true, 1, 0, 0, List.of());
     Announcement importing =
         new Announcement(
@@ -40,7 +40,7 @@ class AnnouncementTest {
     assertEquals(
         "{\"url\":\"http://10.0.0.5:8000\",\"instance\":\"5f2a\",\"lanes\":8,\"wait_us\":12,"
             + "\"run_us\":1536,\"models\":[[\"bert base\",1,0],[\"l\\\"stm\",3,24576,\"state\"],"
-            + "[\"new\",1,0,\"state\",\"#9f2c01d4ab37\"]]}",
+            + "[\"new\",1,0,\"state\",\"own-timeout\",\"#9f2c01d4ab37\"]]}",
         busy.write());
   }
 

@@ -98,15 +98,18 @@ public final class FakeRegistry implements HostRegistry {
   /** The same of a model with a content. */
   public void has(
       URI url, String model, long version, boolean keepsState, Duration before, String content) {
+    has(url, before, new OfferedModel(model, version, keepsState, 0, content));
+  }
+
+  /** A host says that it has a model whose owner says how long its answers may take. */
+  public void hasWithOwnTimeout(URI url, String model) {
+    has(url, Duration.ZERO, new OfferedModel(model, 1, false, 0, "", false));
+  }
+
+  private void has(URI url, Duration before, OfferedModel offered) {
     Announcement announcement =
         new Announcement(
-            HostAddress.of(url),
-            "first",
-            false,
-            1,
-            before.toNanos() / 1000,
-            0,
-            List.of(new OfferedModel(model, version, keepsState, 0, content)));
+            HostAddress.of(url), "first", false, 1, before.toNanos() / 1000, 0, List.of(offered));
     listener().said(HostAddress.of(url).toString(), announcement.write());
   }
 

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -79,7 +80,8 @@ class ForwardConnectionTest {
             new DefaultHttpHeaders(),
             Unpooled.EMPTY_BUFFER,
             false,
-            System.nanoTime());
+            System.nanoTime(),
+            OptionalLong.empty());
     ForwardAttempt _ =
         forwarder.send(
             host,

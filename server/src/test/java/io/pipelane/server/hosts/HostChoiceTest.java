@@ -185,6 +185,26 @@ class HostChoiceTest {
   }
 
   @Test
+  void hostThatAnswersNobodyUntilTheirDeadlines_isLateOnceTheyHaveWaitedLongEnoughTogether() {
+    RemoteHost host = host("host", 0, model(1, 0));
+    Duration answerTimeout = Duration.ofNanos(100);
+    for (int i = 0; i < 3; i++) {
+      RemoteHost.Given given = host.give(() -> {});
+      now += 40;
+      assertFalse(host.isLate(now));
+      if (i == 1) {
+        end(host, Outcome.ANSWERED);
+      }
+      given.endOverdue(answerTimeout);
+    }
+    assertFalse(host.isLate(now), "it has answered meanwhile");
+    RemoteHost.Given given = host.give(() -> {});
+    now += 20;
+    given.endOverdue(answerTimeout);
+    assertTrue(host.isLate(now));
+  }
+
+  @Test
   void hostThatWasLate_isTriedByOneRequestAtATime_howeverThatEnds() {
     RemoteHost host = host("host", 0, model(1, 0));
     end(host, Outcome.LATE);

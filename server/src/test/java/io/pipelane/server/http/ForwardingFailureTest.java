@@ -63,6 +63,60 @@ class ForwardingFailureTest extends ForwardingFixture {
   }
 
   @Test
+  void sequenceWhoseOwnerHasNotTheModelAnyMore_goesToTheNext_andToNobodyElseWhileItHas()
+      throws Exception {
+    bothHave("far", true);
+    for (BareHost each : List.of(first, second)) {
+      each.then("404 Not Found", "{}").then("503 Busy", "{}");
+    }
+    assertEquals(404, ask("far").statusCode());
+    assertEquals(List.of(1, 1), List.of(first.received.size(), second.received.size()));
+    assertEquals(503, ask("far").statusCode());
+    assertEquals(3, first.received.size() + second.received.size());
+  }
+
+  @Test
+  void requestThatOneHostHasNoMemoryToBegin_isTakenToAnother() throws Exception {
+    bothHave("far", false);
+    first.then("507 I", "{\"error\":\"one\"}", "Pipelane-Not-Run: 1");
+    second.then("200 OK", OK);
+    assertEquals(OK, ask("far").body());
+    first.then("507 I", "{\"error\":\"two\"}", "Pipelane-Not-Run: 1");
+    second.then("404 N", "{\"error\":\"three\"}");
+    HttpResponse<String> answer = ask("far");
+    assertEquals("{\"error\":\"two\"}", answer.body());
+    assertTrue(answer.headers().firstValue("Pipelane-Not-Run").isEmpty());
+    assertEquals(2, counted(first, "refused"));
+  }
+
+  @Test
+  void hostWithoutMemoryForARequest_saysToHostsAloneThatItHasNotBegun() throws Exception {
+    EchoService full = EchoService.holding();
+    Backend backend = Backends.of(catalog, new LocalLoad(full, _ -> 0, () -> 1));
+    TransferMemory transfers = new TransferMemory(Arena.ofAuto().allocate(1 << 20));
+    try (HttpServer other = HttpServer.start(settings(Transport.AUTO), backend, transfers)) {
+      URI url = URI.create(other.url());
+      stallNanos = 1_000_000_000;
+      registry.has(url, "echo", 2, false, Duration.ZERO);
+      CompletableFuture<HttpResponse<String>> run =
+          client.sendAsync(infer("echo", ECHO).build(), BodyHandlers.ofString());
+      while (full.pending.isEmpty()) {
+        Thread.onSpinWait();
+      }
+      full.pending.getFirst().fail();
+      assertEquals(507, run.get().statusCode(), "it may have run");
+      full.refusal = new StatusException(Status.INSUFFICIENT_MEMORY, "there is less");
+      assertEquals(200, ask(infer("echo", ECHO)).statusCode());
+      HttpResponse<String> direct =
+          ask(
+              HttpRequest.newBuilder(url.resolve("/v2/models/echo/infer"))
+                  .POST(BodyPublishers.ofString(ECHO)));
+      assertEquals(507, direct.statusCode());
+      assertTrue(direct.headers().firstValue("Pipelane-Not-Run").isEmpty());
+    }
+  }
+
+  @Test
   void hostThatIsLost_mayHaveTheModelThatAnotherHasNot() throws Exception {
     bothHave("far", false);
     String text = BareHost.text("200 OK", "{}", "Content-Type: application/json");

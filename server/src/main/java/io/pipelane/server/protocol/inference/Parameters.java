@@ -32,7 +32,7 @@ final class Parameters {
   static final String OF_INPUT = "binary_data_size";
 
   /** Says for how many microseconds the caller waits for the answer of a request. */
-  private static final String TIMEOUT = "timeout";
+  static final String TIMEOUT = "timeout";
 
   /** Says which class a request waits in. */
   private static final String PRIORITY = "priority";
