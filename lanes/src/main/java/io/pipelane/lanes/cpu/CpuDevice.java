@@ -246,6 +246,11 @@ public final class CpuDevice implements SharedDevice {
         .map(part -> new OwnContent(pages, page, part, () -> owned(page)));
   }
 
+  @Override
+  public void dropGone() {
+    copies.lookForGone();
+  }
+
   private void clearGone() {
     if (leftParts() > 0) {
       ranges.forEach(CpuAddressRange::clearGone);
