@@ -163,6 +163,16 @@ public final class LibC {
     mmap(address, bytes, PROT_NONE, flags, -1, 0);
   }
 
+  /** Reserves these addresses, unless something is mapped there; whether it has. */
+  static boolean mapNothingIfFree(long address, long bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    long mapped = mmap(address, bytes, PROT_NONE, flags, -1, 0); // Elsewhere if it is not free.
+    if (mapped != address) {
+      munmap(mapped, bytes);
+    }
+    return mapped == address;
+  }
+
   /** Maps private zeroed memory that is taken as it is touched. */
   static long mapMemory(long bytes) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
