@@ -47,6 +47,7 @@ import org.junit.jupiter.api.Test;
 
 class OutputPlacesTest extends CpuSessionFixture {
   private int refused; // How often the lane was not allowed to grow.
+  private int mostRefused = Integer.MAX_VALUE;
 
   private ModelSession open(ModelProto proto) throws IOException {
     ImportedModel model = TestImports.of(proto, "model", folder);
@@ -72,11 +73,15 @@ class OutputPlacesTest extends CpuSessionFixture {
             return outputs;
           }
         };
-    session.run(invocation, region, this::refuseToGrow, weights);
+    session.run(invocation, region, this::grow, weights);
     return invocation.output();
   }
 
-  private boolean refuseToGrow(long bytes) {
+  private boolean grow(long bytes) {
+    if (refused == mostRefused) {
+      region.limit(MIB);
+      return true;
+    }
     refused++;
     return false;
   }
@@ -359,6 +364,30 @@ class OutputPlacesTest extends CpuSessionFixture {
         assertEquals(List.of(4096L), attempts.usedBytes);
       }
       assertEquals(1, refused);
+    }
+  }
+
+  @Test
+  void run_hasNoRoomBesideItsPlace_runsWithoutAndNoOtherTriesIt() throws IOException {
+    ModelProto model =
+        answering(
+            taking(
+                TestModels.node("Concat", List.of("x", "x"), "twice")
+                    .addAttribute(TestModels.integer("axis", 0)),
+                TestModels.node("ReduceMin", List.of("twice"), "least"),
+                TestModels.node("Add", List.of("x", "least"), "y")),
+            "y");
+    try (ModelSession session = open(model)) {
+      float[] x = new float[1024];
+      run(session, x);
+      region.limit(2 * 4096 + Attempts.BLOCK); // For the input and the output's place.
+      mostRefused = 1;
+      Attempts attempts = new Attempts();
+      for (int run = 1; run < 4; run++) {
+        x[0] = run;
+        assertArrayEquals(x, run(session, List.of("y"), attempts, x));
+      }
+      assertEquals(List.of(8192L, 4096L, 4096L, 4096L), attempts.usedBytes);
     }
   }
 
