@@ -55,6 +55,12 @@ public interface Device extends AutoCloseable {
   }
 
   /**
+   * Lets go of what is kept of files whose weights nobody can bring in any more, as soon as nothing
+   * is to be copied; asked once in a while, on any thread, and returns at once.
+   */
+  default void dropGone() {}
+
+  /**
    * Reserves a range of addresses, a whole number of pages long and without memory; it never moves.
    *
    * @param bytes rounded up to whole pages

@@ -2,6 +2,7 @@ package io.pipelane.runtime;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -24,6 +25,9 @@ public final class IoBinding implements AutoCloseable {
   private final Map<String, Long> names = new HashMap<>();
   private final Map<String, Stretch> stretches = new HashMap<>();
   private final Map<String, Stretch> outputStretches = new HashMap<>();
+
+  /** Stands behind all names in ONNX Runtime's message, which says in words alone what is wrong. */
+  private static final String OTHER_SHAPE = "but the computed output shape for this run is";
 
   /** Memory that is bound as an input or an output. */
   private record Stretch(long address, long byteSize, TensorType type, Shape shape) {}
@@ -90,7 +94,8 @@ public final class IoBinding implements AutoCloseable {
 
   /**
    * Wants an output written to memory, for as long as nothing else is wanted of it; at once where
-   * the same is bound already. A run in which the output has another shape fails.
+   * the same is bound already. A run in which the output has another shape {@linkplain
+   * #isOfAnotherShape fails} before it writes to it.
    *
    * @param address of {@code byteSize} bytes of device memory, there until the run has ended
    */
@@ -107,10 +112,18 @@ public final class IoBinding implements AutoCloseable {
   }
 
   /**
+   * Whether a run has failed as an output has another shape than the memory that is bound to it.
+   */
+  public static boolean isOfAnotherShape(StatusException failure) {
+    String message = failure.getMessage();
+    return message != null && message.contains(OTHER_SHAPE);
+  }
+
+  /**
    * Runs the session on the calling thread, and returns when its outputs are there.
    *
    * @param listener told at every gate
-   * @throws io.pipelane.config.StatusException when the run fails
+   * @throws StatusException when the run fails
    */
   public void run(GateListener listener) {
     run(listener, runOptions);

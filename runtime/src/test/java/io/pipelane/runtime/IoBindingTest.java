@@ -2,7 +2,9 @@ package io.pipelane.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import io.pipelane.config.StatusException;
@@ -152,11 +154,46 @@ class IoBindingTest {
       bind(binding, floats(1, 2), 2);
       wantIn(binding, place, 3);
 
-      assertThrows(StatusException.class, () -> binding.run(_ -> {}));
+      StatusException failure = assertThrows(StatusException.class, () -> binding.run(_ -> {}));
 
+      assertTrue(IoBinding.isOfAnotherShape(failure), failure::toString);
       assertArrayEquals(new float[] {0, 0, 0}, place.toArray(ValueLayout.JAVA_FLOAT));
       binding.clearOutputs();
       assertArrayEquals(new float[] {1, 2}, run(binding));
+    }
+  }
+
+  @Test
+  void isOfAnotherShape_longNames_isSeenAllTheSame() {
+    String name = "n".repeat(100_000);
+    try (OrtSession session =
+            runtime.open(
+                TestModels.model(
+                    GraphProto.newBuilder()
+                        .addInput(TestModels.value("x", TensorType.FP32, OPEN.toArray()))
+                        .addNode(TestModels.node("Identity", List.of("x"), name))
+                        .addOutput(TestModels.value(name, TensorType.FP32, OPEN.toArray()))));
+        IoBinding binding = session.newBinding()) {
+      bind(binding, floats(1, 2), 2);
+      binding.output(name, floats(0, 0, 0).address(), 12, TensorType.FP32, Shape.of(3));
+
+      StatusException failure = assertThrows(StatusException.class, () -> binding.run(_ -> {}));
+
+      assertTrue(IoBinding.isOfAnotherShape(failure), failure::toString);
+    }
+  }
+
+  @Test
+  void isOfAnotherShape_inputOfAnotherRank_isFalse() {
+    MemorySegment input = floats(1, 2);
+    try (OrtSession session = identity();
+        IoBinding binding = session.newBinding()) {
+      binding.input("x", input.address(), 8, TensorType.FP32, Shape.of(1, 2));
+      wantIn(binding, floats(0, 0), 2);
+
+      StatusException failure = assertThrows(StatusException.class, () -> binding.run(_ -> {}));
+
+      assertFalse(IoBinding.isOfAnotherShape(failure), failure::toString);
     }
   }
 }

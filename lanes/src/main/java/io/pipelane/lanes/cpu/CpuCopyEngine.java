@@ -236,6 +236,13 @@ final class CpuCopyEngine implements CopyEngine, AutoCloseable {
     }
   }
 
+  /** Has the thread look what has gone as after a copy, in case it has nothing to do. */
+  void lookForGone() {
+    if (files != null && pending.isEmpty()) {
+      boolean _ = pending.offer(() -> {});
+    }
+  }
+
   /** Has nothing be kept of files that nobody can show any more, while there is nothing to copy. */
   private void dropGone() {
     try {

@@ -101,16 +101,21 @@ public final class CpuDevice implements SharedDevice {
    */
   public static CpuDevice open(
       String name, ByteSize memory, ByteSize page, Bandwidth link, boolean mapsWeights) {
-    return open(name, memory, page, link, LinkClock.SYSTEM, mapsWeights, TableMoves.SYSTEM);
+    TableMoves system = TableMoves.SYSTEM;
+    return open(name, memory, page, link, LinkClock.SYSTEM, mapsWeights, system, system);
   }
 
   static CpuDevice open(ByteSize memory, ByteSize page, Bandwidth link, LinkClock clock) {
-    return open(STANDARD_NAME, memory, page, link, clock, true, TableMoves.SYSTEM);
+    TableMoves system = TableMoves.SYSTEM;
+    return open(STANDARD_NAME, memory, page, link, clock, true, system, system);
   }
 
-  /** A device that maps weights, by these moves. */
-  static CpuDevice open(ByteSize memory, ByteSize page, TableMoves moves) {
-    return open(STANDARD_NAME, memory, page, Bandwidth.UNLIMITED, LinkClock.SYSTEM, true, moves);
+  /** A device that maps weights, which moves tables of files and of its pages so. */
+  static CpuDevice open(
+      ByteSize memory, ByteSize page, TableMoves filesMoves, TableMoves pagesMoves) {
+    LinkClock clock = LinkClock.SYSTEM;
+    Bandwidth link = Bandwidth.UNLIMITED;
+    return open(STANDARD_NAME, memory, page, link, clock, true, filesMoves, pagesMoves);
   }
 
   private static CpuDevice open(
@@ -120,13 +125,14 @@ public final class CpuDevice implements SharedDevice {
       Bandwidth link,
       LinkClock clock,
       boolean mapsWeights,
-      TableMoves moves) {
-    CpuPagePool pages = pool(memory, page);
+      TableMoves filesMoves,
+      TableMoves pagesMoves) {
+    CpuPagePool pages = pool(memory, page, pagesMoves);
     LinkThrottle throttle = new LinkThrottle(link, clock);
     StandingFiles files =
         !mapsWeights || throttle.isLimited()
             ? null
-            : new StandingFiles(pages.lent().pageBytes(), moves);
+            : new StandingFiles(pages.lent().pageBytes(), filesMoves);
     return new CpuDevice(name, pages, throttle, null, files);
   }
 
@@ -138,7 +144,7 @@ public final class CpuDevice implements SharedDevice {
    */
   public static CpuDevice openForWorkers(
       String name, ByteSize memory, ByteSize page, Bandwidth link) {
-    CpuPagePool pages = pool(memory, page);
+    CpuPagePool pages = pool(memory, page, TableMoves.SYSTEM);
     LinkThrottle throttle = new LinkThrottle(link, LinkClock.SYSTEM);
     return new CpuDevice(name, pages, throttle, new SlotTable(), null);
   }
@@ -148,7 +154,7 @@ public final class CpuDevice implements SharedDevice {
     return openForWorkers(STANDARD_NAME, memory, page, link);
   }
 
-  private static CpuPagePool pool(ByteSize memory, ByteSize page) {
+  private static CpuPagePool pool(ByteSize memory, ByteSize page, TableMoves moves) {
     long pageBytes = page.bytes();
     if (Long.bitCount(pageBytes) != 1
         || pageBytes < LibC.SYSTEM_PAGE_BYTES
@@ -166,7 +172,7 @@ public final class CpuDevice implements SharedDevice {
           "device memory of %s is %d pages of %s; use from 1 to %d pages"
               .formatted(memory, total, page, Integer.MAX_VALUE));
     }
-    return new CpuPagePool(pageBytes, (int) total);
+    return new CpuPagePool(pageBytes, (int) total, moves);
   }
 
   /** What a worker process needs to map this device's memory; for devices opened for workers. */
@@ -244,6 +250,11 @@ public final class CpuDevice implements SharedDevice {
   private Optional<OwnContent> content(Page page) {
     return Optional.ofNullable(pages.shownBy(page))
         .map(part -> new OwnContent(pages, page, part, () -> owned(page)));
+  }
+
+  @Override
+  public void dropGone() {
+    copies.lookForGone();
   }
 
   private void clearGone() {

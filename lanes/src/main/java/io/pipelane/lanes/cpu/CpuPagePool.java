@@ -2,8 +2,10 @@ package io.pipelane.lanes.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.PagePool.Page;
 import io.pipelane.lanes.allocation.LentPages;
+import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -32,7 +34,10 @@ final class CpuPagePool implements AutoCloseable {
    * he has said so. Nobody writes to the page then.
    */
 
+  private static final System.Logger LOG = System.getLogger(CpuPagePool.class.getName());
+
   private final long pageBytes;
+  private final TableMoves moves;
   private final int descriptor;
   private final Reservation window;
   private final Reservation parking;
@@ -66,8 +71,9 @@ final class CpuPagePool implements AutoCloseable {
   }
 
   /** Makes {@code total} pages of {@code pageBytes}, a power of two. */
-  CpuPagePool(long pageBytes, int total) {
+  CpuPagePool(long pageBytes, int total, TableMoves moves) {
     this.pageBytes = pageBytes;
+    this.moves = moves;
     this.lent = new LentPages(pageBytes, total, this::showNothing);
     this.shown = new AtomicReferenceArray<>(total);
     this.populated = new AtomicIntegerArray(total);
@@ -104,7 +110,7 @@ final class CpuPagePool implements AutoCloseable {
   /** Tries it where nothing is lost. */
   private boolean canMoveTables(long address) {
     try (Reservation trial = Reservation.of(pageBytes, pageBytes)) {
-      return LibC.moveTablesAt(trial.address(), pageBytes, address);
+      return moves.moveAt(trial.address(), pageBytes, address);
     }
   }
 
@@ -244,17 +250,31 @@ final class CpuPagePool implements AutoCloseable {
 
   /** Puts a populated page under reserved addresses. */
   void mapAt(long address, Page page) {
-    if (!tablesMove || !LibC.moveTablesAt(address, pageBytes, placeIn(parking, page))) {
-      LibC.mapFileAt(address, pageBytes, descriptor, page.index() * pageBytes, true);
+    if (!tablesMove || !moveTables(address, page, placeIn(parking, page))) {
+      mapNow(address, page, true);
     }
   }
 
   /** Takes the page there is from under addresses. */
   void unmapAt(long address, Page page) {
-    if (tablesMove) {
-      LibC.moveTablesAt(placeIn(parking, page), pageBytes, address);
+    if (tablesMove && !moveTables(placeIn(parking, page), page, address)) {
+      mapNow(placeIn(parking, page), page, false);
     }
     LibC.mapNothingAt(address, pageBytes);
+  }
+
+  /** Moves a page's tables; false where the system refuses: nothing may be there then. */
+  private boolean moveTables(long address, Page page, long from) {
+    try {
+      return moves.moveAt(address, pageBytes, from);
+    } catch (StatusException e) {
+      LOG.log(Level.DEBUG, "tables of page " + page.index() + " are to be written anew", e);
+      return false;
+    }
+  }
+
+  private void mapNow(long address, Page page, boolean populate) {
+    LibC.mapFileAt(address, pageBytes, descriptor, page.index() * pageBytes, populate);
   }
 
   private long placeIn(Reservation mapping, Page page) {

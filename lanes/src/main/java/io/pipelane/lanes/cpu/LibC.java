@@ -54,6 +54,9 @@ public final class LibC {
   /** What mincore says of eight pages that are there; other bits mean nothing. */
   private static final long ALL_THERE = 0x0101_0101_0101_0101L;
 
+  /** How many pages of the system mincore is asked of at once: 64 MiB. */
+  private static final int PAGES_ASKED = 16 << 10;
+
   private static final Linker LINKER = Linker.nativeLinker();
   private static final StructLayout CALL_STATE = Linker.Option.captureStateLayout();
   private static final VarHandle ERRNO =
@@ -98,6 +101,9 @@ public final class LibC {
 
   /** What the system maps memory in, usually 4 KiB. */
   static final long SYSTEM_PAGE_BYTES = systemPageBytes();
+
+  private static final ThreadLocal<Asked> ASKED =
+      ThreadLocal.withInitial(() -> new Asked(Arena.ofAuto()));
 
   private LibC() {}
 
@@ -161,6 +167,16 @@ public final class LibC {
   public static void mapNothingAt(long address, long bytes) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     mmap(address, bytes, PROT_NONE, flags, -1, 0);
+  }
+
+  /** Reserves these addresses, unless something is mapped there; whether it has. */
+  static boolean mapNothingIfFree(long address, long bytes) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    long mapped = mmap(address, bytes, PROT_NONE, flags, -1, 0); // Elsewhere if it is not free.
+    if (mapped != address) {
+      munmap(mapped, bytes);
+    }
+    return mapped == address;
   }
 
   /** Maps private zeroed memory that is taken as it is touched. */
@@ -304,22 +320,40 @@ public final class LibC {
 
   /** Whether all of a mapped file's stretch, in whole pages, is in memory. */
   static boolean isInMemory(long address, long bytes) {
-    long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      MemorySegment there = arena.allocate((pages + 7) & -8, 8);
-      if ((int) MINCORE.invokeExact(state, address, bytes, there) != 0) {
-        throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(state));
+    long step = PAGES_ASKED * SYSTEM_PAGE_BYTES;
+    for (long done = 0; done < bytes; done += step) {
+      if (!isInMemory(address + done, Math.min(step, bytes - done), ASKED.get())) {
+        return false;
       }
-      there.asSlice(pages).fill((byte) 1);
-      for (long page = 0; page < pages; page += 8) { // A byte is one page.
-        if ((there.get(JAVA_LONG, page) & ALL_THERE) != ALL_THERE) {
-          return false;
-        }
+    }
+    return true;
+  }
+
+  private static boolean isInMemory(long address, long bytes, Asked asked) {
+    try {
+      if ((int) MINCORE.invokeExact(asked.state, address, bytes, asked.there) != 0) {
+        throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(asked.state));
       }
-      return true;
     } catch (Throwable e) {
       throw rethrown(e);
+    }
+    long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
+    asked.there.asSlice(pages, -pages & 7).fill((byte) 1);
+    for (long page = 0; page < pages; page += 8) { // A byte is one page.
+      if ((asked.there.get(JAVA_LONG, page) & ALL_THERE) != ALL_THERE) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Where a thread's calls of mincore write. To make it anew takes half as long as the call while
+   * that is seldom made, and so not compiled.
+   */
+  private record Asked(MemorySegment state, MemorySegment there) {
+    Asked(Arena arena) {
+      this(arena.allocate(CALL_STATE), arena.allocate(PAGES_ASKED, Long.BYTES));
     }
   }
 

@@ -53,7 +53,7 @@ final class StandingFile implements AutoCloseable {
     this.bytes = LibC.wholePages(file.byteSize());
     this.addresses = Reservation.of(bytes, Math.max(partBytes, LibC.HUGE_PAGE_BYTES));
     try {
-      LibC.mapSameAt(addresses.address(), bytes, file.address());
+      moves.mapSameAt(addresses.address(), bytes, file.address());
     } catch (RuntimeException e) {
       addresses.close();
       throw e;
@@ -140,15 +140,18 @@ final class StandingFile implements AutoCloseable {
     return move(placeOf(part), lengthOf(part, 1), address, () -> mapAgain(address, part));
   }
 
-  /** Leaves no hole in the file's addresses, which others' memory could come to lie in. */
+  /**
+   * Leaves no hole in the file's addresses, which others' memory could come to lie in. Where the
+   * system is out of mappings it refuses before it unmaps anything: the part is there then.
+   */
   private void mapAgain(long address, int part) {
     try {
-      LibC.mapSameAt(placeOf(part), lengthOf(part, 1), address);
+      moves.mapSameAt(placeOf(part), lengthOf(part, 1), address);
     } catch (StatusException e) {
-      LibC.mapNothingAt(placeOf(part), lengthOf(part, 1));
+      boolean isLost = LibC.mapNothingIfFree(placeOf(part), lengthOf(part, 1));
       refuse(e);
       synchronized (this) {
-        lost.set(part);
+        lost.set(part, isLost);
       }
     }
   }
@@ -219,7 +222,7 @@ final class StandingFile implements AutoCloseable {
     for (long done = 0; done < length; done += step) {
       long next = Math.min(step, length - done);
       if (!moves.moveAt(address + done, next, placeOf(first) + done)) {
-        LibC.mapSameAt(address + done, next, placeOf(first) + done);
+        moves.mapSameAt(address + done, next, placeOf(first) + done);
       }
     }
     if (length < count * partBytes) {

@@ -1,6 +1,9 @@
 package io.pipelane.lanes.cpu;
 
-/** The moving of page tables from one stretch of addresses to another, which may be refused. */
+/**
+ * The mapping at one stretch of addresses of what lies at another, with its page tables or without,
+ * which may be refused.
+ */
 interface TableMoves {
   /** The system's. */
   TableMoves SYSTEM =
@@ -14,6 +17,11 @@ interface TableMoves {
         public boolean canMove(long shared, long bytes) {
           return LibC.canMoveTables(shared, bytes);
         }
+
+        @Override
+        public void mapSameAt(long address, long bytes, long shared) {
+          LibC.mapSameAt(address, bytes, shared);
+        }
       };
 
   /** As {@link LibC#moveTablesAt}. */
@@ -21,4 +29,7 @@ interface TableMoves {
 
   /** As {@link LibC#canMoveTables}. */
   boolean canMove(long shared, long bytes);
+
+  /** As {@link LibC#mapSameAt}. */
+  void mapSameAt(long address, long bytes, long shared);
 }

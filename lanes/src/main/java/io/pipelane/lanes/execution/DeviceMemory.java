@@ -71,6 +71,12 @@ public final class DeviceMemory implements DeviceAllocator {
     }
   }
 
+  /** Whether the calling thread's work was refused memory since it began. */
+  public boolean hasRefused() {
+    @Nullable Scope scope = CURRENT.get();
+    return scope != null && scope.refused > 0;
+  }
+
   /** The calling thread's work begins anew: what it was refused before is not why it fails. */
   public void beginAnew() {
     @Nullable Scope scope = CURRENT.get();

@@ -19,7 +19,7 @@ final class CpuPagePoolTest {
 
   @Test
   void populate_pageOfHugePages_liesInHugePagesUnderItsSlotToo() throws IOException {
-    try (CpuPagePool pool = new CpuPagePool(2 * HUGE, 2);
+    try (CpuPagePool pool = new CpuPagePool(2 * HUGE, 2, TableMoves.SYSTEM);
         Reservation range = Reservation.of(2 * HUGE, 2 * HUGE)) {
       Page page = pool.lent().take().orElseThrow();
       pool.populate(page);
@@ -37,7 +37,7 @@ final class CpuPagePoolTest {
 
   @Test
   void populate_pageBelowAHugeOne_isMemoryAllTheSame() {
-    try (CpuPagePool pool = new CpuPagePool(HUGE / 2, 3);
+    try (CpuPagePool pool = new CpuPagePool(HUGE / 2, 3, TableMoves.SYSTEM);
         Reservation range = Reservation.of(HUGE / 2, HUGE / 2)) {
       Page page = pool.lent().take().orElseThrow();
       pool.populate(page);
@@ -52,7 +52,7 @@ final class CpuPagePoolTest {
 
   @Test
   void vacate_pageThatWasUsed_givesItsMemoryBackAndHasOtherWhenItIsMappedAgain() {
-    try (CpuPagePool pool = new CpuPagePool(HUGE, 2);
+    try (CpuPagePool pool = new CpuPagePool(HUGE, 2, TableMoves.SYSTEM);
         Reservation range = Reservation.of(HUGE, HUGE)) {
       Page page = pool.lent().take().orElseThrow();
       for (int i = 1; i <= 3; i++) {

@@ -1,5 +1,6 @@
 package io.pipelane.lanes.cpu;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,8 +9,13 @@ import io.pipelane.lanes.BytesSource;
 import io.pipelane.modelstore.MemorySource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -18,17 +24,24 @@ final class LeftPartsTest extends ShownWeightsFixture {
   /** The system's, counted. */
   private static final class Moves implements TableMoves {
     private final AtomicInteger count = new AtomicInteger();
+    private final Queue<Byte> first = new ConcurrentLinkedQueue<>(); // of what each has moved
     private volatile boolean separate;
 
     @Override
     public boolean moveAt(long address, long bytes, long shared) {
       count.incrementAndGet();
+      first.add(MemorySegment.ofAddress(shared).reinterpret(1).get(JAVA_BYTE, 0));
       return SYSTEM.moveAt(address, bytes, shared);
     }
 
     @Override
     public boolean canMove(long shared, long bytes) {
       return !separate && SYSTEM.canMove(shared, bytes);
+    }
+
+    @Override
+    public void mapSameAt(long address, long bytes, long shared) {
+      SYSTEM.mapSameAt(address, bytes, shared);
     }
   }
 
@@ -48,9 +61,7 @@ final class LeftPartsTest extends ShownWeightsFixture {
   private MemorySource shown(AddressRange range, String name, byte[] content, Arena lifetime)
       throws IOException {
     MemorySource source = map(name, lifetime);
-    makeReady(range, source, content);
-    bringIn(range, source);
-    assertEquals(PAGES, device.shownPages());
+    show(range, source, content);
     return source;
   }
 
@@ -155,6 +166,25 @@ final class LeftPartsTest extends ShownWeightsFixture {
   }
 
   @Test
+  void sessionIsBuilt_filesGoBeforeOtherMemoryComes() throws IOException {
+    byte[] content = write("weights", 20);
+    AddressRange range = device.reserve(BYTES);
+    MemorySource _ = shown(range, "weights", content);
+    device.pages().giveBack(range.unmapToGiveBack(1));
+    ((Moves) moves).first.clear();
+
+    try (SessionRanges.Scratch _ = device.sessionRanges().scratch(range.address())) {
+      List<Byte> moved = List.copyOf(((Moves) moves).first);
+      assertEquals(List.of(content[PAGE], content[0], content[2 * PAGE]), moved);
+      assertEquals(0, device.leftParts());
+      range.memory().fill((byte) 9);
+    }
+
+    range.map(1, device.pages().take().orElseThrow());
+    unmapPages(device, range);
+  }
+
+  @Test
   void rangeIsClosed_nothingIsLeft() throws IOException {
     byte[] content = write("weights", 11);
     AddressRange range = device.reserve(BYTES);
@@ -230,6 +260,33 @@ final class LeftPartsTest extends ShownWeightsFixture {
     }
     assertContent(copied.bytes(), elsewhere);
     unmapPages(device, elsewhere);
+  }
+
+  @Test
+  void fileThatIsDeletedAndNobodyCanShow_goesWithoutACopyOnceThatIsAskedFor() throws IOException {
+    byte[] content = write("weights", 19);
+    AddressRange range = device.reserve(BYTES);
+    try (Arena lifetime = Arena.ofShared()) {
+      MemorySource source = shown(range, "weights", content, lifetime);
+      unmapPages(device, range);
+      device.dropGone();
+      bringIn(range, source);
+      unmapPages(device, range);
+      assertEquals(PAGES, device.leftParts(), "it can be shown still");
+    }
+    Files.delete(folder.resolve("weights"));
+    assertTrue(isMapped("weights"));
+
+    device.dropGone();
+
+    while (isMapped("weights")) {
+      Thread.onSpinWait();
+    }
+    assertEquals(0, device.leftParts());
+  }
+
+  private boolean isMapped(String name) throws IOException {
+    return Files.readString(Path.of("/proc/self/maps")).contains(folder.resolve(name).toString());
   }
 
   @Test

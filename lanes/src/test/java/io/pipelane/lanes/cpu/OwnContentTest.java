@@ -101,7 +101,7 @@ final class OwnContentTest extends ShownWeightsFixture {
   @Test
   void pageThatIsGivenBack_beginsNoFurtherPiece() throws Exception {
     write("weights", 5);
-    try (CpuPagePool pool = new CpuPagePool(PAGE, 2);
+    try (CpuPagePool pool = new CpuPagePool(PAGE, 2, TableMoves.SYSTEM);
         StandingFile file =
             new StandingFile(
                 map("weights", arena).memory().orElseThrow(), PAGE, TableMoves.SYSTEM)) {

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
@@ -29,6 +30,8 @@ final class RefusedMovesTest {
   private static final class Moves implements TableMoves {
     private final boolean known;
     private volatile long most;
+    private volatile boolean mapsNoneAgain;
+    private volatile boolean unmapsFirst = true;
 
     Moves(long most, boolean known) {
       this.most = most;
@@ -38,7 +41,9 @@ final class RefusedMovesTest {
     @Override
     public boolean moveAt(long address, long bytes, long shared) {
       if (bytes > most) {
-        LibC.munmap(address, bytes);
+        if (unmapsFirst) {
+          LibC.munmap(address, bytes);
+        }
         throw new StatusException(Status.INTERNAL, "mremap failed: EFAULT");
       }
       return SYSTEM.moveAt(address, bytes, shared);
@@ -47,6 +52,14 @@ final class RefusedMovesTest {
     @Override
     public boolean canMove(long shared, long bytes) {
       return known ? bytes <= most : SYSTEM.canMove(shared, bytes);
+    }
+
+    @Override
+    public void mapSameAt(long address, long bytes, long shared) {
+      if (mapsNoneAgain) {
+        throw new StatusException(Status.INSUFFICIENT_MEMORY, "mremap failed: ENOMEM");
+      }
+      SYSTEM.mapSameAt(address, bytes, shared);
     }
   }
 
@@ -108,14 +121,6 @@ final class RefusedMovesTest {
       ((Moves) moves).most = 0;
     }
 
-    private AddressRange shown(MemorySource source, byte[] content) {
-      AddressRange range = device.reserve(BYTES);
-      makeReady(range, source, content);
-      bringIn(range, source);
-      assertEquals(PAGES, device.shownPages());
-      return range;
-    }
-
     @Test
     void pagesThatAreShown_leaveAndHoldOtherWeights() throws IOException {
       byte[] content = write("weights", 3);
@@ -127,6 +132,34 @@ final class RefusedMovesTest {
 
       copyTwice(range, source, content);
       assertEquals(0, device.shownPages());
+    }
+
+    @Test
+    void partsThatWereLeft_giveWayToOtherWeights() throws IOException {
+      byte[] content = write("weights", 10);
+      AddressRange range = shown(map("weights", arena), content);
+      unmapPages(device, range);
+      assertEquals(PAGES, device.leftParts());
+
+      refuse();
+
+      copyOtherTwice(range);
+      assertEquals(0, device.leftParts());
+    }
+
+    @Test
+    void partsThatWereLeft_giveWayToASession() throws IOException {
+      byte[] content = write("weights", 11);
+      AddressRange range = shown(map("weights", arena), content);
+      unmapPages(device, range);
+
+      refuse();
+      try (SessionRanges.Scratch _ = device.sessionRanges().scratch(range.address())) {
+        assertEquals(0, device.leftParts());
+        range.memory().fill((byte) 9);
+      }
+
+      copyOtherTwice(range);
     }
 
     @Test
@@ -144,7 +177,7 @@ final class RefusedMovesTest {
       assertEquals(0, device.shownPages());
       assertMappedAndThere(content, other);
       unmapPages(device, other);
-      copyOther(other);
+      copyOtherTwice(other);
     }
 
     @Test
@@ -175,7 +208,7 @@ final class RefusedMovesTest {
         other.unmap(slot);
       }
       unmapPages(device, range);
-      copyOther(other);
+      copyOtherTwice(other);
     }
 
     @Test
@@ -191,7 +224,7 @@ final class RefusedMovesTest {
       assertEquals(0, device.shownPages());
       assertMappedAndThere(content, range);
       unmapPages(device, range);
-      copyOther(range);
+      copyOtherTwice(range);
     }
 
     @Test
@@ -207,6 +240,32 @@ final class RefusedMovesTest {
 
         assertIsThere(content, file, 1);
         assertFalse(file.lacks(1), "all is copied from now on");
+      }
+    }
+
+    @Test
+    void partThatCannotBeMappedAgain_isThereStillOrKnownToBeLost() throws IOException {
+      byte[] content = write("weights", 12);
+      for (boolean isLost : new boolean[] {false, true}) {
+        try (StandingFile file = new StandingFile(memory("weights"), PAGE, moves);
+            Reservation slot = Reservation.of(PAGE, PAGE)) {
+          file.write(1);
+          file.showAt(slot.address(), 1, 1);
+
+          refuse();
+          ((Moves) moves).unmapsFirst = isLost;
+          ((Moves) moves).mapsNoneAgain = true;
+          file.hideAt(slot.address(), 1);
+
+          assertIsThere(content, file, 0);
+          if (isLost) {
+            assertThrows(StatusException.class, () -> file.read(1, 0, PAGE));
+          } else {
+            assertIsThere(content, file, 1);
+          }
+          ((Moves) moves).mapsNoneAgain = false;
+          ((Moves) moves).most = Long.MAX_VALUE;
+        }
       }
     }
 
@@ -229,6 +288,11 @@ final class RefusedMovesTest {
               public boolean canMove(long shared, long bytes) {
                 return moves.canMove(shared, bytes);
               }
+
+              @Override
+              public void mapSameAt(long address, long bytes, long shared) {
+                moves.mapSameAt(address, bytes, shared);
+              }
             };
         try (StandingFile file = new StandingFile(memory("weights"), PAGE, few)) {
           file.write(0);
@@ -250,17 +314,43 @@ final class RefusedMovesTest {
       byte[] expected = Arrays.copyOfRange(content, part * PAGE, (part + 1) * PAGE);
       assertArrayEquals(expected, there.toArray(JAVA_BYTE));
     }
+  }
 
-    /** That fails where nothing is mapped; to read there ends the process. */
-    private void assertMappedAndThere(byte[] content, AddressRange range) {
-      assertTrue(LibC.isInMemory(range.address(), (long) PAGES * PAGE));
-      assertContent(content, range);
+  @Nested
+  final class NoneOfThePagesOwnFromSomeTimeOn extends ShownWeightsFixture {
+    NoneOfThePagesOwnFromSomeTimeOn() {
+      super(TableMoves.SYSTEM, new Moves(Long.MAX_VALUE, true));
     }
 
-    /** The range is as good as new. */
-    private void copyOther(AddressRange range) throws IOException {
-      byte[] others = write("others", 9);
-      copyTwice(range, map("others", arena), others);
+    @Test
+    void pagesUnderTwoRanges_areSeenInBothOnceTheyHaveMemoryOfTheirOwn() throws IOException {
+      byte[] content = write("weights", 13);
+      AddressRange range = device.reserve(BYTES);
+      AddressRange other = device.reserve(BYTES);
+      MemorySource source = map("weights", arena);
+      makeReady(range, source, content);
+      List<Page> pages = new ArrayList<>();
+      for (int slot = 0; slot < PAGES; slot++) {
+        pages.add(device.pages().take().orElseThrow());
+        range.map(slot, pages.get(slot));
+      }
+      device.copies().copy(source, 0, range, 0, BYTES).await();
+      for (int slot = 0; slot < PAGES; slot++) {
+        other.map(slot, pages.get(slot));
+      }
+      other.settled(PAGES).await();
+
+      ((Moves) pagesMoves).most = 0;
+      pages.forEach(page -> device.own(page).orElseThrow().await());
+
+      assertEquals(0, device.shownPages());
+      assertMappedAndThere(content, range);
+      assertMappedAndThere(content, other);
+      for (int slot = 0; slot < PAGES; slot++) {
+        other.unmap(slot);
+      }
+      unmapPages(device, range);
+      copyOtherTwice(other);
     }
   }
 

@@ -2,6 +2,8 @@ package io.pipelane.lanes.cpu;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
@@ -29,6 +31,7 @@ abstract class ShownWeightsFixture {
   @TempDir Path folder;
   final Arena arena = Arena.ofShared();
   final TableMoves moves;
+  final TableMoves pagesMoves;
   final CpuDevice device;
 
   ShownWeightsFixture() {
@@ -36,8 +39,33 @@ abstract class ShownWeightsFixture {
   }
 
   ShownWeightsFixture(TableMoves moves) {
+    this(moves, TableMoves.SYSTEM);
+  }
+
+  /**
+   * The same where page tables move so.
+   *
+   * @param moves of files
+   * @param pagesMoves of the pages' own memory
+   */
+  ShownWeightsFixture(TableMoves moves, TableMoves pagesMoves) {
     this.moves = moves;
-    this.device = CpuDevice.open(new ByteSize(8L * PAGE), new ByteSize(PAGE), moves);
+    this.pagesMoves = pagesMoves;
+    this.device = CpuDevice.open(new ByteSize(8L * PAGE), new ByteSize(PAGE), moves, pagesMoves);
+  }
+
+  /** Has a new range show a file. */
+  AddressRange shown(MemorySource source, byte[] content) {
+    AddressRange range = device.reserve(BYTES);
+    show(range, source, content);
+    return range;
+  }
+
+  /** Has a range show a file. */
+  void show(AddressRange range, MemorySource source, byte[] content) {
+    makeReady(range, source, content);
+    bringIn(range, source);
+    assertEquals(PAGES, device.shownPages());
   }
 
   @AfterEach
@@ -57,7 +85,15 @@ abstract class ShownWeightsFixture {
     }
   }
 
-  /** The same, and waits until it can be shown. */
+  /** Has another file be copied twice, as into a range that is as good as new. */
+  void copyOtherTwice(AddressRange range) throws IOException {
+    byte[] others = write("others", 100);
+    try (Arena lifetime = Arena.ofShared()) { // A file is known by it.
+      copyTwice(range, map("others", lifetime), others);
+    }
+  }
+
+  /** Has a file be copied twice, and waits until it can be shown. */
   void makeReady(AddressRange range, MemorySource source, byte[] content) {
     copyTwice(range, source, content);
     while (device.copies().atHand(source, 0, BYTES) < BYTES) {
@@ -86,6 +122,12 @@ abstract class ShownWeightsFixture {
 
   static void assertContent(byte[] expected, AddressRange range) {
     assertArrayEquals(expected, range.memory().asSlice(0, expected.length).toArray(JAVA_BYTE));
+  }
+
+  /** That fails where nothing is mapped; to read there ends the process. */
+  static void assertMappedAndThere(byte[] content, AddressRange range) {
+    assertTrue(LibC.isInMemory(range.address(), (long) PAGES * PAGE));
+    assertContent(content, range);
   }
 
   byte[] write(String name, long seed) throws IOException {

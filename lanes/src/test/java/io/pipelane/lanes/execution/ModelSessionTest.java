@@ -9,14 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
-import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
@@ -24,7 +19,6 @@ import io.pipelane.modelstore.host.HostMemory;
 import io.pipelane.modelstore.importing.ImportSettings;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.runtime.GateListener;
-import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.RepackedWeight;
 import io.pipelane.runtime.SessionSettings;
 import io.pipelane.runtime.Shape;
@@ -38,43 +32,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-class ModelSessionTest {
-  private static final long MIB = 1 << 20;
-  private static final ByteSize PAGE = new ByteSize(64 << 10);
-  private static final Path CACHE = Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test");
+class ModelSessionTest extends CpuSessionFixture {
   private static final MemoryTarget.Growth NO_GROWTH = bytes -> false;
-
-  @TempDir Path folder;
-  private final CpuDevice device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
-  private final DeviceMemory memory = new DeviceMemory(device.persistent());
-  private final EphemeralRegion region = device.ephemeral(16 * MIB);
-  private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
-  private final SessionFactory sessions =
-      new CpuSessionFactory(device, OrtLibrary.locate(Optional.empty(), CACHE), memory, 1);
-
-  ModelSessionTest() {
-    memory.add(region);
-    region.limit(MIB);
-  }
-
-  @AfterEach
-  void nothingIsLeft() {
-    assertEquals(0, region.usedBytes());
-    assertEquals(0, device.persistent().usedBytes());
-    sessions.close();
-    device.close();
-  }
 
   static Stream<Arguments> models() {
     return Stream.of(
@@ -236,10 +203,9 @@ class ModelSessionTest {
 
   /** Imports as a server does, but cut as finely as can be. */
   private ImportedModel imported(ModelProto proto) throws IOException {
-    Path library = OrtLibrary.locate(Optional.empty(), CACHE);
     ImportSettings settings =
         new ImportSettings(
-            library,
+            LIBRARY,
             sessions.runtimeVersion(),
             SessionSettings.Optimization.ALL,
             new CutSettings(1, 64),

@@ -73,11 +73,15 @@ final class StayingPages {
    */
   boolean sendNext(long nowNanos) {
     settle();
+    boolean isDue = nowNanos - lookedNanos >= INTERVAL_NANOS;
+    if (isDue) {
+      lookedNanos = nowNanos;
+      device.dropGone();
+    }
     if (device.shownPages() == 0) {
       return false;
     }
-    if (nowNanos - lookedNanos >= INTERVAL_NANOS) {
-      lookedNanos = nowNanos;
+    if (isDue) {
       memory.residencies.values().forEach(each -> each.stay.look(each.pages.size()));
     }
     for (Residency residency : memory.residencies.values()) {

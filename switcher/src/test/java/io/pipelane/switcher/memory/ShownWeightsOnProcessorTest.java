@@ -287,6 +287,30 @@ class ShownWeightsOnProcessorTest {
   }
 
   @Test
+  void fileThatNobodyCanShowIsDeleted_nothingIsKeptOfItAfterASecond() throws IOException {
+    ImportedModel one = model("one", "one", drawn());
+    run(one);
+    awaitAtHand(one);
+    daemon.evictions().evict(one.version(), 0);
+    run(one);
+    daemon.evictions().evict(one.version(), 0);
+    tier.close();
+    Files.delete(one.weights());
+    assertTrue(isMapped(one.weights()));
+
+    later(1);
+    assertFalse(fetchAhead());
+
+    while (isMapped(one.weights())) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static boolean isMapped(Path file) throws IOException {
+    return Files.readString(Path.of("/proc/self/maps")).contains(file.toString());
+  }
+
+  @Test
   void pageThatCannotBeCopied_isTriedAgainAfterARest() throws IOException {
     ImportedModel one = staying();
     byte[] weights = Files.readAllBytes(one.weights());

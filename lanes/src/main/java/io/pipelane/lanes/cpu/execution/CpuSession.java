@@ -205,6 +205,7 @@ final class CpuSession implements ModelSession {
       if (hasRun) {
         bound.outputs.take(invocation);
       } else {
+        bound.outputs.refuse();
         memory.beginAnew();
       }
       return hasRun;
@@ -213,15 +214,16 @@ final class CpuSession implements ModelSession {
     }
   }
 
+  /** False where a run without places may do better. */
   private boolean computeIntoPlaces(Bound bound, SegmentClock clock, WeightArrivals weights) {
     clock.begin();
     try {
       EndableRun.compute(bound.binding, clock, weights, endless);
     } catch (StatusException e) {
-      if (bound.binding.isEnded()) {
+      boolean areToBlame = IoBinding.isOfAnotherShape(e) || memory.hasRefused();
+      if (bound.binding.isEnded() || !areToBlame) {
         throw e;
       }
-      bound.outputs.fail(); // Without places the run tells what is wrong, if anything is.
       return false;
     }
     clock.end();

@@ -22,10 +22,11 @@ final class OutputPlaces {
    * An output without a place is allocated by ONNX Runtime, which has to be asked for its form and
    * its address afterwards. One with a place that is bound as it was costs nothing but the run.
    *
-   * Two things may be different with places. A shape that depends on values: the run fails before
-   * anything is written. And an output that is not written to its place, as it is one of the
-   * inputs: the first run with places is asked where it has left them. After either no places are
-   * given any more in the whole session. A run that fails without places too says nothing of them.
+   * Places may not do. A shape may depend on values: the run fails before anything is written. An
+   * output may not be written to its place, as it is one of the inputs: the first run with places
+   * is asked where it has left them. And the lane may have no room for the places, or not for the
+   * run beside them. After any of these no places are given any more in the whole session, so no
+   * other run of it is made anew. A run that fails for another reason says nothing of its places.
    *
    * A place is taken from a run's beginning on, so only small outputs have places: the run's memory
    * stays about what it was.
@@ -39,7 +40,6 @@ final class OutputPlaces {
   private List<MemorySegment> places = List.of();
   private boolean areBound; // All of them, or some.
   private boolean areKept; // Whether a run has written to them.
-  private boolean haveFailed; // Whether the run under way has failed with them.
 
   /**
    * Knows of no outputs yet.
@@ -58,7 +58,7 @@ final class OutputPlaces {
 
   /**
    * Gives the outputs places for the next run; false when there is no room for all of them, which
-   * {@link #forget} is to follow.
+   * {@link #refuse} is to follow.
    *
    * @param allocator says where so many bytes are until the run is over, or 0 where nowhere
    */
@@ -111,13 +111,8 @@ final class OutputPlaces {
     }
   }
 
-  /** The run has failed with places: if it does not without them, none are given any more. */
-  void fail() {
-    haveFailed = true;
-    forget();
-  }
-
-  private void refuse() {
+  /** Places do not do: no binding of the session gives any from now on. */
+  void refuse() {
     areRefused.set(true);
     forget();
   }
@@ -134,10 +129,7 @@ final class OutputPlaces {
 
   /** A run without places has left outputs of these forms. */
   void learn(List<String> wanted, List<Form> left) {
-    if (haveFailed) {
-      haveFailed = false;
-      refuse();
-    } else if (!areRefused.get() && mayHavePlaces(left)) {
+    if (!areRefused.get() && mayHavePlaces(left)) {
       names = List.copyOf(wanted);
       forms = List.copyOf(left);
       areKept = false;

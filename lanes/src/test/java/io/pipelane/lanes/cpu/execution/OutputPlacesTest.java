@@ -7,30 +7,24 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
+import com.google.protobuf.ByteString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.value.Bandwidth;
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.cpu.CpuDevice;
-import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.CpuSessionFixture;
 import io.pipelane.lanes.execution.FloatInvocation;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
-import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.IoBinding;
 import io.pipelane.runtime.OrtEnvironment;
-import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.OrtSession;
 import io.pipelane.runtime.OrtTensor;
 import io.pipelane.runtime.SessionSettings;
@@ -46,41 +40,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-class OutputPlacesTest {
-  private static final long MIB = 1 << 20;
-  private static final ByteSize PAGE = new ByteSize(64 << 10);
-  private static final Path LIBRARY =
-      OrtLibrary.locate(
-          Optional.empty(), Path.of(System.getProperty("java.io.tmpdir"), "pipelane-test"));
-  private static final int BOOL = 9;
-
-  @TempDir Path folder;
-  private final CpuDevice device = CpuDevice.open(new ByteSize(4 * MIB), PAGE, Bandwidth.UNLIMITED);
-  private final DeviceMemory memory = new DeviceMemory(device.persistent());
-  private final EphemeralRegion region = device.ephemeral(16 * MIB);
-  private final PersistentMemory.Account constants = device.persistent().open("test", 16 * MIB);
-  private final SessionFactory sessions = new CpuSessionFactory(device, LIBRARY, memory, 1);
-
-  OutputPlacesTest() {
-    memory.add(region);
-    region.limit(MIB);
-  }
-
-  @AfterEach
-  void nothingIsLeft() {
-    assertEquals(0, region.usedBytes());
-    assertEquals(0, device.persistent().usedBytes());
-    sessions.close();
-    device.close();
-  }
+class OutputPlacesTest extends CpuSessionFixture {
+  private int refused; // How often the lane was not allowed to grow.
+  private int mostRefused = Integer.MAX_VALUE;
 
   private ModelSession open(ModelProto proto) throws IOException {
     ImportedModel model = TestImports.of(proto, "model", folder);
@@ -106,8 +73,17 @@ class OutputPlacesTest {
             return outputs;
           }
         };
-    session.run(invocation, region, _ -> false, weights);
+    session.run(invocation, region, this::grow, weights);
     return invocation.output();
+  }
+
+  private boolean grow(long bytes) {
+    if (refused == mostRefused) {
+      region.limit(MIB);
+      return true;
+    }
+    refused++;
+    return false;
   }
 
   /** How many bytes of the lane were taken when segments began, in each attempt at a run. */
@@ -156,15 +132,59 @@ class OutputPlacesTest {
 
   /** As many elements as are not 0. */
   private static ModelProto packed() {
-    AttributeProto.Builder type =
-        AttributeProto.newBuilder()
-            .setName("to")
-            .setType(AttributeProto.AttributeType.INT)
-            .setI(BOOL);
     return answering(
         taking(
-            TestModels.node("Cast", List.of("x"), "kept").addAttribute(type),
+            cast("x", TensorType.BOOL, "kept"),
             TestModels.node("Compress", List.of("x", "kept"), "y")),
+        "y");
+  }
+
+  private static NodeProto.Builder cast(String from, TensorType type, String to) {
+    return TestModels.node("Cast", List.of(from), to)
+        .addAttribute(TestModels.integer("to", type.onnx()));
+  }
+
+  /** The same in a branch, as far as the first element is not 0. */
+  private static ModelProto packedInABranch() {
+    GraphProto.Builder then =
+        GraphProto.newBuilder()
+            .setName("then")
+            .addNode(cast("x", TensorType.BOOL, "kept"))
+            .addNode(TestModels.node("Compress", List.of("x", "kept"), "then_y"))
+            .addOutput(TestModels.value("then_y", TensorType.FP32, -1));
+    GraphProto.Builder otherwise =
+        GraphProto.newBuilder()
+            .setName("else")
+            .addNode(TestModels.node("Abs", List.of("x"), "else_y"))
+            .addOutput(TestModels.value("else_y", TensorType.FP32, -1));
+    GraphProto.Builder graph =
+        taking(
+                TestModels.node("Gather", List.of("x", "zero"), "first"),
+                cast("first", TensorType.BOOL, "flag"),
+                TestModels.node("If", List.of("flag"), "y")
+                    .addAttribute(TestModels.graph("then_branch", then))
+                    .addAttribute(TestModels.graph("else_branch", otherwise)))
+            .addInitializer(
+                TestModels.tensor("zero", TensorType.INT64, ByteString.copyFrom(new byte[8])));
+    return answering(graph, "y");
+  }
+
+  /** As many elements as the only one of {@code x} says. */
+  private static ModelProto counting() {
+    GraphProto.Builder body =
+        GraphProto.newBuilder()
+            .setName("body")
+            .addInput(TestModels.value("round", TensorType.INT64))
+            .addInput(TestModels.value("goes_on", TensorType.BOOL))
+            .addNode(TestModels.node("Identity", List.of("goes_on"), "goes_on_then"))
+            .addNode(cast("round", TensorType.FP32, "number"))
+            .addOutput(TestModels.value("goes_on_then", TensorType.BOOL))
+            .addOutput(TestModels.value("number", TensorType.FP32));
+    return answering(
+        taking(
+            cast("x", TensorType.INT64, "rounds"),
+            TestModels.node("Loop", List.of("rounds", ""), "y")
+                .addAttribute(TestModels.graph("body", body))),
         "y");
   }
 
@@ -202,6 +222,32 @@ class OutputPlacesTest {
         assertArrayEquals(new float[] {1, 3}, run(session, 1, 0, 3));
         assertArrayEquals(new float[] {}, run(session, 0, 0, 0));
       }
+    }
+  }
+
+  @Test
+  void run_shapeDependsOnValuesWithinAnOperator_isMadeAnewOnce() throws IOException {
+    try (ModelSession session = open(packedInABranch())) {
+      int attempts = 0;
+      for (int round = 0; round < 3; round++) {
+        Attempts counted = new Attempts();
+        assertArrayEquals(new float[] {1, 2}, run(session, List.of("y"), counted, 1, 0, 2));
+        assertArrayEquals(new float[] {0, 3, 4}, run(session, List.of("y"), counted, 0, 3, 4));
+        assertArrayEquals(new float[] {5}, run(session, List.of("y"), counted, 5, 0, 0));
+        attempts += counted.usedBytes.size();
+      }
+      assertEquals(9 + 1, attempts);
+    }
+  }
+
+  @Test
+  void run_shapeDependsOnHowOftenALoopRuns_isMadeAnewOnce() throws IOException {
+    try (ModelSession session = open(counting())) {
+      Attempts attempts = new Attempts();
+      for (float[] expected : new float[][] {{0}, {0, 1}, {0, 1, 2}, {}, {0, 1}}) {
+        assertArrayEquals(expected, run(session, List.of("y"), attempts, (float) expected.length));
+      }
+      assertEquals(5 + 1, attempts.usedBytes.size());
     }
   }
 
@@ -303,7 +349,7 @@ class OutputPlacesTest {
   }
 
   @Test
-  void run_placesDoNotFit_runsWithout() throws IOException {
+  void run_placesDoNotFit_runsWithoutAndNoOtherTriesThem() throws IOException {
     GraphProto.Builder graph = taking(TestModels.node("Neg", List.of("x"), "y"));
     try (ModelSession session = open(answering(graph, "y", "x"))) {
       List<String> outputs = List.of("y", "x");
@@ -317,6 +363,31 @@ class OutputPlacesTest {
         assertArrayEquals(x, run(session, outputs, attempts, x));
         assertEquals(List.of(4096L), attempts.usedBytes);
       }
+      assertEquals(1, refused);
+    }
+  }
+
+  @Test
+  void run_hasNoRoomBesideItsPlace_runsWithoutAndNoOtherTriesIt() throws IOException {
+    ModelProto model =
+        answering(
+            taking(
+                TestModels.node("Concat", List.of("x", "x"), "twice")
+                    .addAttribute(TestModels.integer("axis", 0)),
+                TestModels.node("ReduceMin", List.of("twice"), "least"),
+                TestModels.node("Add", List.of("x", "least"), "y")),
+            "y");
+    try (ModelSession session = open(model)) {
+      float[] x = new float[1024];
+      run(session, x);
+      region.limit(2 * 4096 + Attempts.BLOCK); // For the input and the output's place.
+      mostRefused = 1;
+      Attempts attempts = new Attempts();
+      for (int run = 1; run < 4; run++) {
+        x[0] = run;
+        assertArrayEquals(x, run(session, List.of("y"), attempts, x));
+      }
+      assertEquals(List.of(8192L, 4096L, 4096L, 4096L), attempts.usedBytes);
     }
   }
 
@@ -357,6 +428,18 @@ class OutputPlacesTest {
 
       assertTrue(String.valueOf(failure.getMessage()).contains("indices"), failure::toString);
       assertEquals(List.of(2 * Attempts.BLOCK), attempts.usedBytes);
+    }
+  }
+
+  @Test
+  void run_failsForAReasonOfItsOwn_isNotMadeAnew() throws IOException {
+    try (ModelSession session = open(gathering())) {
+      for (int round = 0; round < 3; round++) {
+        gathered(session, 1, 0);
+        Attempts attempts = new Attempts();
+        assertThrows(StatusException.class, () -> gathered(session, List.of("y"), attempts, 0, 2));
+        assertEquals(List.of(3 * Attempts.BLOCK), attempts.usedBytes);
+      }
     }
   }
 
@@ -446,7 +529,7 @@ class OutputPlacesTest {
   }
 
   @Test
-  void areKnown_failedOnlyWithPlaces_neverAgainInAnyBinding() throws IOException {
+  void areKnown_refusedByABinding_neverAgainInAnyOther() throws IOException {
     Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
     List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
     try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
@@ -461,9 +544,7 @@ class OutputPlacesTest {
       assertFalse(places.areKnown(List.of("z")));
       assertTrue(places.areKnown(List.of("y")));
 
-      places.fail();
-      assertFalse(places.areKnown(List.of("y")));
-      assertTrue(others.areKnown(List.of("y")));
+      places.refuse();
       places.learn(List.of("y"), forms);
 
       assertFalse(places.areKnown(List.of("y")));
