@@ -13,6 +13,7 @@ import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.catalog.RepositoryPoll;
+import io.pipelane.server.net.CapturedLog;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -340,7 +341,10 @@ class HotReloadTest {
       OwnedRepository.follow(poll);
       assertEquals(owned.answer(server, "small"), owned.answer(server, "turns"));
       owned.text("turns/config.pbtxt", "ensemble_scheduling { step { model_name: ");
-      OwnedRepository.follow(poll);
+      try (CapturedLog log = new CapturedLog()) {
+        OwnedRepository.follow(poll);
+        assertEquals(1, refusals(log), log.lines()::toString);
+      }
       assertEquals(owned.answer(server, "small"), owned.answer(server, "turns"));
       String notes = OwnedRepository.index(server, "turns").getFirst().notes().toString();
       assertTrue(notes.contains("its file by now is refused"), notes);
@@ -348,6 +352,22 @@ class HotReloadTest {
       OwnedRepository.follow(poll);
       assertEquals(404, owned.ask(server, "turns").statusCode());
       server.devices().verify();
+    }
+  }
+
+  private static long refusals(CapturedLog log) {
+    return log.lines().stream().filter(line -> line.contains("is refused: ")).count();
+  }
+
+  @Test
+  void changedConfiguration_thatIsRefused_isToldInALine() throws Exception {
+    try (PipelaneServer server = owned.start();
+        CapturedLog log = new CapturedLog()) {
+      RepositoryPoll poll = owned.poll(server);
+      owned.text("small/config.pbtxt", "max_batch_size: -1\n");
+      OwnedRepository.follow(poll);
+      assertEquals(1, refusals(log), log.lines()::toString);
+      assertEquals(200, owned.ask(server, "small").statusCode());
     }
   }
 

@@ -145,7 +145,10 @@ public final class ContentHashes {
         Files.deleteIfExists(draft);
       }
     } catch (IOException e) {
-      LOG.log(Level.WARNING, "hashes of model files are not kept, they will be read again: {0}", e);
+      LOG.log(
+          Level.WARNING,
+          "hashes of model files are not kept, they will be read again: {0}",
+          e.toString());
     }
   }
 }

@@ -447,7 +447,7 @@ public final class HostTier implements HostWeights, AutoCloseable {
         prepareNext();
       }
     } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "no memory is made ready for weights that come: {0}", e);
+      LOG.log(Level.WARNING, "no memory is made ready for weights that come", e);
     }
   }
 

@@ -110,7 +110,10 @@ final class PageHashes {
         Files.deleteIfExists(draft);
       }
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "hashes of weights are not kept, they will be read again: {0}", e);
+      LOG.log(
+          Level.DEBUG,
+          "hashes of weights are not kept, they will be read again: {0}",
+          e.toString());
     }
   }
 }

@@ -13,6 +13,10 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -105,6 +109,24 @@ class ContentHashesTest {
     String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     Files.writeString(index(), "{\"a\": [");
     assertEquals(hash, ofModel(hashes(Duration.ofMinutes(1)), model));
+  }
+
+  @Test
+  void indexThatCannotBeWritten_isToldWithItsReasonInALine() throws IOException {
+    Path folder = Files.createDirectory(root.resolve("cache"));
+    ContentHashes hashes =
+        ContentHashes.open(folder.resolve("hashes.json"), clock(Duration.ofMinutes(1)));
+    Files.delete(folder);
+    Logger logger = Logger.getLogger(ContentHashes.class.getName());
+    List<String> lines = new ArrayList<>();
+    logger.setFilter(record -> lines.add(new SimpleFormatter().formatMessage(record)));
+    try {
+      ofModel(hashes, model);
+    } finally {
+      logger.setFilter(null);
+    }
+    assertEquals(1, lines.size());
+    assertTrue(lines.getFirst().contains("NoSuchFileException"), lines.getFirst());
   }
 
   private ContentHashes hashes(Duration sinceChange) throws IOException {

@@ -14,6 +14,7 @@ import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.server.device.ServingDevices;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The loads of a catalogue's models: what a scan says of one is done with it. Methods block. */
 final class CatalogLoads {
+  private static final System.Logger LOG = System.getLogger(CatalogLoads.class.getName());
   private static final String NO_FILES =
       "files that come with a load are not taken here; start the server with repository.upload,"
           + " or put them into the repository and load the model by name";
@@ -144,6 +146,13 @@ final class CatalogLoads {
       return;
     }
     List<String> problems = scan.problems().stream().map(Problem::reason).toList();
+    if (!problems.isEmpty()) {
+      LOG.log(
+          Level.WARNING,
+          "what has changed of {0} is refused: {1}",
+          name,
+          String.join("; ", problems));
+    }
     update(model, scan.registered(), problems, EarlierRefusal.HOLDS).orThrow();
     if (model.versions().isEmpty()) {
       model.problem(""); // Its folder is gone, so there is nothing to tell of it.

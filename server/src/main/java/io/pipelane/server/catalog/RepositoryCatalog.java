@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -275,13 +276,33 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           if (isCarriedAlone) {
             forget(model, version);
           } else {
-            from.delete(version, () -> forget(model, version));
+            from.delete(version, () -> giveWay(model, version));
           }
           if (model.versions().isEmpty()) {
             model.problem("");
             carried.keep(version.model(), null);
           }
         });
+  }
+
+  /**
+   * Where nothing else of the model is in service, what the policy names without the version comes
+   * in before that leaves, so that requests are answered throughout. A higher one is left to the
+   * next load, as nobody has asked for it yet.
+   */
+  private void giveWay(CatalogModel model, ModelVersion deleted) {
+    long number = deleted.version();
+    try {
+      if (model.ready().equals(Set.of(number)) && !carried.has(deleted.model())) {
+        for (Registered next : repository.scan(deleted.model(), model.standing()).registered()) {
+          if (next.version().version() < number) {
+            Optional<StatusException> _ = versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
+          }
+        }
+      }
+    } finally {
+      forget(model, deleted);
+    }
   }
 
   private void forget(CatalogModel model, ModelVersion version) {

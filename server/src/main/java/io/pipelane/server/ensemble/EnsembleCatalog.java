@@ -15,6 +15,7 @@ import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
 import io.pipelane.switcher.SpanningModels;
+import java.lang.System.Logger.Level;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -36,6 +37,8 @@ import org.jspecify.annotations.Nullable;
  * long as all its models are; nothing of it is kept, so that it follows them at once.
  */
 public final class EnsembleCatalog implements ModelCatalog {
+  private static final System.Logger LOG = System.getLogger(EnsembleCatalog.class.getName());
+
   private final ModelCatalog models;
   private final Repository repository;
   private final SpanningModels spanning;
@@ -353,8 +356,18 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** What is no ensemble any more, and no model either, may be one whose file cannot be read. */
   private void tell(String name, @Nullable Throwable error) {
     if (cause(error) instanceof StatusException refusal) {
-      ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal));
+      @Nullable Entered _ = keep(name, refusal);
     }
+  }
+
+  /** An ensemble, if there is one, stays in force where what its folder says by now is refused. */
+  private @Nullable Entered keep(String name, StatusException refusal) {
+    @Nullable Entered kept =
+        ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal));
+    if (kept != null) {
+      LOG.log(Level.WARNING, "what has changed of {0} is refused: {1}", name, refusal.getMessage());
+    }
+    return kept;
   }
 
   /** A declaration that has become wrong leaves the one before in force, if there is one. */
@@ -362,7 +375,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     try {
       return repository.ensemble(name);
     } catch (StatusException e) {
-      if (ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(e)) != null) {
+      if (keep(name, e) != null) {
         throw e;
       }
       return Optional.empty(); // The scan finds the same, and keeps it.

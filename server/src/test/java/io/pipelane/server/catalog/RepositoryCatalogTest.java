@@ -251,6 +251,31 @@ class RepositoryCatalogTest {
   }
 
   @Test
+  void delete_ofTheOnlyVersionInService_bringsInTheNextLowerOneFirst() throws Exception {
+    Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
+    TestModels.write(TestModels.chain(2, 32, 5), repository.resolve("small/2/model.onnx"));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      assertEquals(2, catalog.resolve("small", "").version().version());
+      CompletableFuture<Void> deletion = catalog.delete("small", "2");
+      while (!deletion.isDone()) {
+        assertTrue(catalog.resolve("small", "").version().version() > 0);
+      }
+      deletion.join();
+      assertEquals(1, catalog.resolve("small", "").version().version());
+      assertEquals(List.of(new Entry("small", "1", State.READY, "")), unnoted(catalog.index()));
+      server.switcher().verify();
+    }
+  }
+
+  private static List<Entry> unnoted(List<Entry> entries) {
+    return entries.stream()
+        .map(entry -> new Entry(entry.name(), entry.version(), entry.state(), entry.reason()))
+        .toList();
+  }
+
+  @Test
   void delete_thatFails_leavesTheVersionInService() throws Exception {
     try (PipelaneServer server = start("true")) {
       server.imports().join();
