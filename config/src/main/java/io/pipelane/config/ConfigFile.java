@@ -7,6 +7,7 @@ import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -37,7 +38,9 @@ final class ConfigFile {
       }
       file.parse(bytes);
     } catch (JsonProcessingException e) {
-      throw new ConfigException(path + " is not valid YAML: " + e.getMessage(), e);
+      throw new ConfigException(path + " is not valid YAML: " + e.getOriginalMessage(), e);
+    } catch (NoSuchFileException e) {
+      throw new ConfigException("there is no configuration file " + path, e);
     } catch (IOException e) {
       throw new ConfigException("cannot read the configuration file " + path + ": " + e, e);
     }

@@ -114,6 +114,7 @@ public final class ChildJvm {
   /** Leaves a child what it finds its libraries, its devices and its caches by, and no secrets. */
   static void keepKnown(Map<String, String> environment) {
     environment.keySet().retainAll(ENVIRONMENT);
+    environment.put("LANGUAGE", "C"); // What the kernel says is read by programs.
   }
 
   /**

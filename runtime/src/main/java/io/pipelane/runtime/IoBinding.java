@@ -26,8 +26,17 @@ public final class IoBinding implements AutoCloseable {
   private final Map<String, Stretch> stretches = new HashMap<>();
   private final Map<String, Stretch> outputStretches = new HashMap<>();
 
-  /** Stands behind all names in ONNX Runtime's message, which says in words alone what is wrong. */
-  private static final String OTHER_SHAPE = "but the computed output shape for this run is";
+  /**
+   * ONNX Runtime says in words alone what is wrong: that the shape is not the one computed (in the
+   * words of 1.28, and of others), or that it contradicts what the model declares, which nobody
+   * would mind without bound memory.
+   */
+  private static final List<String> OTHER_SHAPE =
+      List.of(
+          "but the computed output shape for this run is",
+          "OrtValue shape verification failed",
+          "Got invalid dimensions for output: ",
+          "Invalid rank for output: ");
 
   /** Memory that is bound as an input or an output. */
   private record Stretch(long address, long byteSize, TensorType type, Shape shape) {}
@@ -112,11 +121,12 @@ public final class IoBinding implements AutoCloseable {
   }
 
   /**
-   * Whether a run has failed as an output has another shape than the memory that is bound to it.
+   * Whether a run has failed as an output has another shape than the memory that is bound to it, or
+   * than the model declares.
    */
   public static boolean isOfAnotherShape(StatusException failure) {
     String message = failure.getMessage();
-    return message != null && message.contains(OTHER_SHAPE);
+    return message != null && OTHER_SHAPE.stream().anyMatch(message::contains);
   }
 
   /**

@@ -50,8 +50,8 @@ public record ResidencyConfig(
         boolean sharePages,
     @Key(
             about =
-                "Whether the CPU holds back copies of weights that no request waits for while"
-                    + " requests run, as such copies slow them down",
+                "Whether copies of weights that no request waits for are held back while requests"
+                    + " run, as such copies slow them down",
             standard = "true")
         boolean pacing) {
   /**

@@ -103,7 +103,7 @@ public final class LibC {
   static final long SYSTEM_PAGE_BYTES = systemPageBytes();
 
   private static final ThreadLocal<Asked> ASKED =
-      ThreadLocal.withInitial(() -> new Asked(Arena.ofAuto()));
+      ThreadLocal.withInitial(() -> new Asked(Arena.ofAuto(), PAGES_ASKED));
 
   private LibC() {}
 
@@ -320,16 +320,26 @@ public final class LibC {
 
   /** Whether all of a mapped file's stretch, in whole pages, is in memory. */
   static boolean isInMemory(long address, long bytes) {
-    long step = PAGES_ASKED * SYSTEM_PAGE_BYTES;
+    if (!Thread.currentThread().isVirtual()) {
+      return isInMemory(address, bytes, ASKED.get());
+    }
+    try (Arena arena = Arena.ofConfined()) { // Such a thread asks once.
+      long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
+      return isInMemory(address, bytes, new Asked(arena, Math.min(pages, PAGES_ASKED)));
+    }
+  }
+
+  private static boolean isInMemory(long address, long bytes, Asked asked) {
+    long step = asked.there.byteSize() * SYSTEM_PAGE_BYTES;
     for (long done = 0; done < bytes; done += step) {
-      if (!isInMemory(address + done, Math.min(step, bytes - done), ASKED.get())) {
+      if (!areAllThere(address + done, Math.min(step, bytes - done), asked)) {
         return false;
       }
     }
     return true;
   }
 
-  private static boolean isInMemory(long address, long bytes, Asked asked) {
+  private static boolean areAllThere(long address, long bytes, Asked asked) {
     try {
       if ((int) MINCORE.invokeExact(asked.state, address, bytes, asked.there) != 0) {
         throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(asked.state));
@@ -352,8 +362,8 @@ public final class LibC {
    * that is seldom made, and so not compiled.
    */
   private record Asked(MemorySegment state, MemorySegment there) {
-    Asked(Arena arena) {
-      this(arena.allocate(CALL_STATE), arena.allocate(PAGES_ASKED, Long.BYTES));
+    Asked(Arena arena, long pages) {
+      this(arena.allocate(CALL_STATE), arena.allocate((pages + 7) & -8, Long.BYTES));
     }
   }
 

@@ -148,10 +148,11 @@ final class StandingFile implements AutoCloseable {
     try {
       moves.mapSameAt(placeOf(part), lengthOf(part, 1), address);
     } catch (StatusException e) {
-      boolean isLost = LibC.mapNothingIfFree(placeOf(part), lengthOf(part, 1));
       refuse(e);
-      synchronized (this) {
-        lost.set(part, isLost);
+      if (LibC.mapNothingIfFree(placeOf(part), lengthOf(part, 1))) {
+        synchronized (this) {
+          lost.set(part); // For good: what lies there from now on is no part.
+        }
       }
     }
   }

@@ -3,6 +3,7 @@ package io.pipelane.modelstore.importing;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ChildJvm;
+import io.pipelane.runtime.graph.GraphTarget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,7 +50,8 @@ final class ImportProcess {
                 Status.INVALID_ARGUMENT,
                 "import was ended after the time limit of %s; raise import.timeout to import this model"
                     .formatted(settings.timeLimit())),
-            ImportOutcome.isLastingTimeout(computed, settings.timeLimit()));
+            settings.target().graph() == GraphTarget.PROCESSOR // A wait for a GPU computes, too.
+                && ImportOutcome.isLastingTimeout(computed, settings.timeLimit()));
       }
       int exit = process.exitValue();
       if (exit != 0) {

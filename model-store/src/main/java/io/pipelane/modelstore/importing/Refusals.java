@@ -4,7 +4,9 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.cache.ContentHashes;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -73,7 +75,8 @@ final class Refusals {
       }
       return found;
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "a refusal cannot be read, its model is imported again: {0}", e);
+      LOG.log(
+          Level.DEBUG, "a refusal cannot be read, its model is imported again: {0}", e.toString());
       return Optional.empty();
     }
   }
@@ -108,21 +111,29 @@ final class Refusals {
     try {
       Path draft = Files.createTempFile(folder, "draft", ".part");
       try {
-        Files.writeString(draft, hash(status, reason) + "\n" + status + "\n" + reason);
+        String text = hash(status, reason) + "\n" + status + "\n" + reason;
+        Files.write(draft, text.getBytes(StandardCharsets.UTF_8)); // Whatever a reason was cut at.
         touch(draft);
         Files.move(draft, folder.resolve(key), StandardCopyOption.ATOMIC_MOVE);
       } finally {
         Files.deleteIfExists(draft);
       }
       deleteOldest();
-    } catch (IOException e) {
-      LOG.log(Level.WARNING, "a refusal is not kept, its model will be imported again: {0}", e);
+    } catch (IOException | UncheckedIOException e) {
+      LOG.log(
+          Level.WARNING,
+          "a refusal is not kept, its model will be imported again: {0}",
+          e.toString());
     }
   }
 
   /** Keeps nothing under a key any more. */
-  void forget(String key) throws IOException {
-    Files.deleteIfExists(folder.resolve(key));
+  void forget(String key) {
+    try {
+      Files.deleteIfExists(folder.resolve(key));
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "a refusal that no longer holds stays: {0}", e.toString());
+    }
   }
 
   private static String shortened(String reason) {
@@ -143,11 +154,26 @@ final class Refusals {
     }
     List<Used> uses = new ArrayList<>();
     for (Path file : files) {
-      uses.add(new Used(file, Files.getLastModifiedTime(file)));
+      try {
+        uses.add(new Used(file, Files.getLastModifiedTime(file)));
+      } catch (IOException e) {
+        surplus--; // Another process has deleted it.
+      }
     }
     uses.sort(Comparator.comparing(Used::last));
-    for (Used oldest : uses.subList(0, surplus)) {
-      Files.deleteIfExists(oldest.file());
+    for (Used oldest : uses) {
+      if (surplus > 0 && isDeleted(oldest.file())) {
+        surplus--;
+      }
+    }
+  }
+
+  private static boolean isDeleted(Path file) {
+    try {
+      Files.deleteIfExists(file);
+      return true;
+    } catch (IOException e) { // It belongs to somebody else; another goes in its stead.
+      return false;
     }
   }
 }

@@ -2,6 +2,7 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.modelstore.ModelVersion;
 import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Queue;
@@ -20,7 +21,7 @@ final class ImportLine {
   // All guarded by this.
   private final Queue<Runnable> changes = new ArrayDeque<>();
   private final Queue<Runnable> known = new ArrayDeque<>();
-  private final Queue<Runnable> asked = new ArrayDeque<>();
+  private final Deque<Runnable> asked = new ArrayDeque<>();
   private final SequencedMap<ModelVersion, Runnable> others = new LinkedHashMap<>();
 
   /** Asked for while not in line: their first import may come. Where none does, the mark stays. */
@@ -45,6 +46,12 @@ final class ImportLine {
     } else if (others.putIfAbsent(version, work) != null) {
       throw new IllegalStateException(version + " is in line already");
     }
+  }
+
+  /** Takes a version's first import back whose turn has come: it is the next of these. */
+  synchronized void addBack(ModelVersion version, Runnable work) {
+    askedAhead.remove(version);
+    asked.addFirst(work);
   }
 
   /** Somebody waits for a version; one whose first import has begun stays as it is. */

@@ -296,10 +296,17 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
       if (model.ready().equals(Set.of(number)) && !carried.has(deleted.model())) {
         for (Registered next : repository.scan(deleted.model(), model.standing()).registered()) {
           if (next.version().version() < number) {
-            Optional<StatusException> _ = versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
+            Optional<StatusException> _ =
+                versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
           }
         }
       }
+    } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "nothing comes into service for {0}: {1}",
+          deleted,
+          e.getMessage());
     } finally {
       forget(model, deleted);
     }

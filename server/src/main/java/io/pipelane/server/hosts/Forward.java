@@ -138,5 +138,8 @@ public final class Forward {
     void answered(Answer answer);
 
     void failed(Failure failure);
+
+    /** The host cannot be connected to, as was found after an end by the request's deadline. */
+    void unreachedAfterAll();
   }
 }

@@ -32,6 +32,7 @@ final class ForwardAttempt {
   private RemoteHost.@Nullable Given given;
   private boolean onKept;
   private boolean ended;
+  private boolean overdue;
 
   ForwardAttempt(
       Forwarder forwarder, RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
@@ -44,7 +45,7 @@ final class ForwardAttempt {
   void begin() {
     given = host.give(this::hostGone);
     long patience = forwarder.settings().answerTimeout().toNanos();
-    long left = request.leftNanos();
+    long left = request.once() ? Long.MAX_VALUE : request.leftNanos(); // Its owner knows better.
     Failure end = left < patience ? Failure.OVERDUE : Failure.LATE;
     deadline =
         request.loop().schedule(() -> fail(end), Math.min(left, patience), TimeUnit.NANOSECONDS);
@@ -96,6 +97,8 @@ final class ForwardAttempt {
     if (!ended) {
       host.complainOf(cause);
       fail(Failure.UNREACHED);
+    } else if (overdue) {
+      receiver.unreachedAfterAll();
     }
   }
 
@@ -195,7 +198,8 @@ final class ForwardAttempt {
 
   private void end(Outcome outcome) {
     ended = true;
-    if (outcome == Outcome.OVERDUE) {
+    overdue = outcome == Outcome.OVERDUE;
+    if (overdue) {
       Objects.requireNonNull(given).endOverdue(forwarder.settings().answerTimeout());
     } else {
       Objects.requireNonNull(given).end(outcome);

@@ -81,7 +81,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
         full = host;
         if (once) { // Its sequences are nowhere else.
           attempt = null;
-          end.failed(unanswered());
+          fail(unanswered());
           return;
         }
       }
@@ -98,6 +98,12 @@ public final class ForwardingAttempts implements Forward.Receiver {
       release(last);
       end.failed(unanswered());
     }
+  }
+
+  private void fail(StatusException error) {
+    release(refusal);
+    refusal = null;
+    end.failed(error);
   }
 
   /** Whether a host has been late, or is being tried by another request, since it was chosen. */
@@ -150,7 +156,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
               + " outside Java's heap has room for (-XX:MaxDirectMemorySize); ask for less, or ask it"
               + " directly");
     } else if (failure == Failure.OVERDUE) {
-      end(asked + " has not answered" + IN_TIME + (once ? "; it may do the step still" : ""));
+      end(asked + " has not answered" + IN_TIME);
     } else if (failure == Failure.LATE) {
       end(asked + " has not answered in time; the request may still run there");
     } else if (failure == Failure.BROKEN && once) {
@@ -161,9 +167,14 @@ public final class ForwardingAttempts implements Forward.Receiver {
   }
 
   private void end(String message) {
-    release(refusal);
-    refusal = null;
-    end.failed(unavailable("host " + message));
+    fail(unavailable("host " + message));
+  }
+
+  @Override
+  public void unreachedAfterAll() {
+    if (host != null) {
+      hosts.suspect(host);
+    }
   }
 
   /**
@@ -176,7 +187,7 @@ public final class ForwardingAttempts implements Forward.Receiver {
       end.answered(last);
     } else {
       release(last);
-      end.failed(unavailable("no host has answered" + IN_TIME));
+      end.failed(unavailable("no other host could be asked" + IN_TIME));
     }
   }
 

@@ -16,7 +16,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -73,9 +72,6 @@ final class RemoteHost {
   /** Counts its answers and its starts. */
   private final AtomicInteger signsOfLife = new AtomicInteger();
 
-  /** How long requests have waited until their deadlines since it answered one. */
-  private final AtomicLong vainNanos = new AtomicLong();
-
   private final Set<Runnable> watchers = ConcurrentHashMap.newKeySet();
   private volatile InetSocketAddress socket;
   private volatile Word word;
@@ -87,6 +83,12 @@ final class RemoteHost {
   private volatile boolean lookedUp;
   private volatile boolean gone;
   private volatile long leftNanos; // read where it is gone or leaving
+
+  /** How long requests have waited until their deadlines since a sign of life; guarded by this. */
+  private long vainNanos;
+
+  private long vainUntilNanos; // guarded by this
+  private int vainSince; // that sign's number; guarded by this
 
   /**
    * A host that has said something; a name has to be looked up before it is connected to.
@@ -187,8 +189,29 @@ final class RemoteHost {
 
   private void showsLife() {
     signsOfLife.incrementAndGet();
-    vainNanos.set(0);
     late.set(false);
+  }
+
+  /**
+   * Counts a wait that has ended with its deadline, from where the last one ended: who wait at a
+   * time count once.
+   *
+   * @param since the number of the last sign of life when it began
+   * @return how long requests have waited since the last one; 0 where one has come meanwhile
+   */
+  private synchronized long waitedInVain(long beginNanos, int since, long nowNanos) {
+    if (signsOfLife.get() != since) {
+      return 0;
+    }
+    if (vainSince != since || vainNanos == 0) {
+      vainSince = since;
+      vainNanos = 0;
+      vainUntilNanos = beginNanos;
+    }
+    long from = beginNanos - vainUntilNanos > 0 ? beginNanos : vainUntilNanos;
+    vainNanos += Math.max(0, nowNanos - from);
+    vainUntilNanos = nowNanos;
+    return vainNanos;
   }
 
   /** Has others asked before it for a while, or until it answers, as it has not done so in time. */
@@ -341,14 +364,18 @@ final class RemoteHost {
     }
 
     /**
-     * It has ended with its deadline, which says nothing of the host: it may be short. But it is
-     * late where requests have waited as long for nothing, together, as one may wait for an answer.
+     * It has ended with its deadline, which says nothing of the host: it may be short. But the host
+     * is late where requests have waited as long for nothing as one may wait for an answer, and
+     * stays late where this one tried it.
      *
      * @param answerTimeout how long that is
      */
     void endOverdue(Duration answerTimeout) {
-      long vain = vainNanos.addAndGet(nanoClock.getAsLong() - givenNanos);
-      end(vain >= answerTimeout.toNanos() ? Outcome.LATE : Outcome.OVERDUE);
+      long vain = waitedInVain(givenNanos, lifeBefore, nanoClock.getAsLong());
+      if (tries || vain >= answerTimeout.toNanos()) {
+        late();
+      }
+      end(Outcome.OVERDUE);
     }
 
     /** It has ended; called once. */

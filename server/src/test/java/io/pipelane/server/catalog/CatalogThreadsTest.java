@@ -101,14 +101,43 @@ class CatalogThreadsTest {
     assertEquals(List.of("loaded", "m changed", "m known", "m new"), done.subList(2, done.size()));
   }
 
-  private void load(CatalogModel model) {
-    begun.countDown();
+  /** Else a model's second version would begin anew behind all others when its turn came early. */
+  @Test
+  void newVersionThatGaveItsTurnOn_isTheNextOneOnceItsModelIsFree() throws Exception {
+    CompletableFuture<Void> loading = threads.operate(() -> models.exclusively("m", this::load));
+    begun.await();
+    CountDownLatch inOther = new CountDownLatch(1);
+    CountDownLatch endOther = new CountDownLatch(1);
+    CompletableFuture<Void> first =
+        threads.importNew(version("m"), () -> exclusiveWork("m new"));
+    CompletableFuture<Void> other =
+        threads.importNew(
+            version("other"),
+            () -> {
+              inOther.countDown();
+              models.exclusively("other", _ -> awaitThenNote(endOther, "other"));
+            });
+    inOther.await(); // So the first has given its turn on.
+    List<CompletableFuture<Void>> all = List.of(first, other, importNew("a"), importNew("b"));
+    goOn.countDown();
+    loading.get();
+    endOther.countDown();
+    all.forEach(CompletableFuture::join);
+    assertEquals(List.of("loaded", "other", "m new", "a", "b"), done);
+  }
+
+  private void awaitThenNote(CountDownLatch latch, String name) {
     try {
-      goOn.await();
-      done.add("loaded");
+      latch.await();
+      done.add(name);
     } catch (InterruptedException e) {
       done.add("interrupted");
     }
+  }
+
+  private void load(CatalogModel model) {
+    begun.countDown();
+    awaitThenNote(goOn, "loaded");
   }
 
   private void exclusiveWork(String name) {

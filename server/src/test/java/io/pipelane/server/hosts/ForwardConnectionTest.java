@@ -96,6 +96,11 @@ class ForwardConnectionTest {
               public void failed(Failure failure) {
                 failures.add(failure);
               }
+
+              @Override
+              public void unreachedAfterAll() {
+                throw new AssertionError("nothing has been due");
+              }
             });
     channel.writeInbound(new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK));
   }

@@ -199,9 +199,35 @@ class HostChoiceTest {
     }
     assertFalse(host.isLate(now), "it has answered meanwhile");
     RemoteHost.Given given = host.give(() -> {});
-    now += 20;
+    now += 60;
     given.endOverdue(answerTimeout);
     assertTrue(host.isLate(now));
+  }
+
+  @Test
+  void requestsThatWaitAtTheSameTime_countOnce() {
+    RemoteHost host = host("host", 0, model(1, 0));
+    Duration answerTimeout = Duration.ofNanos(100);
+    List<RemoteHost.Given> all = Stream.generate(() -> host.give(() -> {})).limit(70).toList();
+    now += 99;
+    all.forEach(given -> given.endOverdue(answerTimeout));
+    assertFalse(host.isLate(now));
+    RemoteHost.Given last = host.give(() -> {});
+    now += 1;
+    last.endOverdue(answerTimeout);
+    assertTrue(host.isLate(now));
+  }
+
+  @Test
+  void hostThatWasLate_staysSoWhereTheRequestThatTriesItMeetsItsDeadline() {
+    RemoteHost host = host("host", 0, model(1, 0));
+    end(host, Outcome.LATE);
+    now = 10;
+    RemoteHost.Given trial = host.give(() -> {});
+    now = 12;
+    trial.endOverdue(Duration.ofNanos(100));
+    assertTrue(host.isLate(21));
+    assertFalse(host.isLate(22));
   }
 
   @Test

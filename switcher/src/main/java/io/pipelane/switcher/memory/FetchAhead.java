@@ -32,8 +32,8 @@ final class FetchAhead {
    * devices have no room for, then copies of hot models' tables, then pages that stay and show what
    * lies elsewhere. The last take nothing of the budget, and let all other copies go first: so they
    * go on while offline work waits for memory, which waits for none of them. Pages of the first two
-   * are not taken for each other. Where copies slow runs down all but the first are held back
-   * (Pacing), except for the wishes that say when, and whose time is nearly over.
+   * are not taken for each other. Where the device rests behind copies all but the first are held
+   * back (Pacing), except for the wishes that say when, and whose time is nearly over.
    */
   private final WeightMemory memory;
   private final PeerMemory peers;
@@ -130,7 +130,7 @@ final class FetchAhead {
         wishes.broughtIn(sent.residency());
       }
     }
-    if (!over.isEmpty() || (ahead.isEmpty() && staying.isEmpty())) {
+    if (!over.isEmpty() || (ahead.isEmpty() && tables.isEmpty() && staying.isEmpty())) {
       pacing.arrived(arrivedNanos());
     }
     if (!over.isEmpty() && !ahead.isEmpty()) {
@@ -140,9 +140,11 @@ final class FetchAhead {
   }
 
   private long arrivedNanos() {
-    long page = ahead.arrivedNanos();
-    long stayed = staying.arrivedNanos();
-    return page - stayed > 0 ? page : stayed;
+    return later(ahead.arrivedNanos(), later(tables.arrivedNanos(), staying.arrivedNanos()));
+  }
+
+  private static long later(long one, long other) {
+    return one - other > 0 ? one : other;
   }
 
   /** Sends for the first queued model's next page behind the one that is on its way. */

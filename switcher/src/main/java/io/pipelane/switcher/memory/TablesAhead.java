@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +36,9 @@ final class TablesAhead {
   private final Duration halfLife;
   private final int hotRuns;
   private final Runnable signal;
+  private final LongSupplier nanoClock;
   private @Nullable Residency underWay;
+  private long arrivedNanos;
 
   /**
    * Nothing is on its way.
@@ -49,7 +52,8 @@ final class TablesAhead {
       Device device,
       WeightMemory memory,
       ResidencySettings residency,
-      Runnable signal) {
+      Runnable signal,
+      LongSupplier nanoClock) {
     this.lock = lock;
     this.device = device;
     this.memory = memory;
@@ -57,6 +61,8 @@ final class TablesAhead {
     this.halfLife = residency.config().halfLife();
     this.hotRuns = residency.hotRuns();
     this.signal = signal;
+    this.nanoClock = nanoClock;
+    this.arrivedNanos = nanoClock.getAsLong();
   }
 
   /** An online run of a model begins. */
@@ -68,6 +74,11 @@ final class TablesAhead {
 
   boolean isEmpty() {
     return underWay == null;
+  }
+
+  /** When the latest page came. */
+  long arrivedNanos() {
+    return arrivedNanos;
   }
 
   /**
@@ -155,6 +166,7 @@ final class TablesAhead {
     lock.lock();
     try {
       underWay = null;
+      arrivedNanos = nanoClock.getAsLong();
       settle(residency);
     } finally {
       lock.unlock();

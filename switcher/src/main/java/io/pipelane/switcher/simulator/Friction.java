@@ -6,8 +6,8 @@ import io.pipelane.switcher.grouping.Contention;
  * The cost of copies and runs to each other on a device, beside what each takes alone.
  *
  * @param contention while a run and copies are beside each other
- * @param restFactor how much longer than it took the link rests behind a copy that nobody waits
- *     for, while something runs, see {@link io.pipelane.lanes.Device#restBehindCopies}
+ * @param restFactor how many times as long as it took the link rests behind a copy that nobody
+ *     waits for, while something runs, see {@link io.pipelane.lanes.Device#restBehindCopies}
  * @param aheadNanos what a page that is fetched ahead takes beside its copy: threads wake up, it is
  *     mapped; not one that is sent for behind another
  * @param heldNanos how long such a page, from when it is sent for, keeps a variant from being put

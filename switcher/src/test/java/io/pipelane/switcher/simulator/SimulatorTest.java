@@ -113,8 +113,7 @@ class SimulatorTest {
     Replay alone = replay(undisturbed, models, trace);
     Contention contention = new Contention(0.25, 0);
     Replay slowed =
-        replay(
-            with(new Friction(contention, 16, 0, 0, false, false), undisturbed), models, trace);
+        replay(with(new Friction(contention, 16, 0, 0, false, false), undisturbed), models, trace);
     long copies = 2 * COPY_NANOS - COPY_NANOS + 4 * COPY_NANOS; // Its own first one it waits for.
     assertEquals(alone.latencyNanos()[0] + copies / 4, slowed.latencyNanos()[0]);
     assertEquals(alone.latencyNanos()[1] + copies / 4, slowed.latencyNanos()[1], "it has waited");

@@ -44,6 +44,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class OutputPlacesTest extends CpuSessionFixture {
   private int refused; // How often the lane was not allowed to grow.
@@ -128,6 +130,23 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   private static ModelProto negative() {
     return answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y");
+  }
+
+  /** Exporters write such files: without places ONNX Runtime answers, and warns. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void outputOfAnotherShapeThanTheModelDeclares_isAnsweredInEachRun(boolean isRankRight)
+      throws IOException {
+    GraphProto.Builder graph = taking(TestModels.node("Abs", List.of("x"), "y"));
+    graph.addOutput(
+        isRankRight
+            ? TestModels.value("y", TensorType.FP32, 1)
+            : TestModels.value("y", TensorType.FP32, 1, 1));
+    try (ModelSession session = open(TestModels.model(graph))) {
+      for (int i = 0; i < 5; i++) {
+        assertArrayEquals(new float[] {1, 2}, run(session, -1, 2));
+      }
+    }
   }
 
   /** As many elements as are not 0. */

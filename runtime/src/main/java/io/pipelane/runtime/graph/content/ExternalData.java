@@ -5,6 +5,8 @@ import ai.onnx.proto.OnnxMl.TensorProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -74,8 +76,18 @@ record ExternalData(Path file, long offset, long byteSize) {
       }
       return file;
     } catch (IOException | InvalidPathException e) {
-      throw refused(tensor, "cannot be found: \"" + location + "\"");
+      throw refused(tensor, "cannot be found: \"" + location + "\"" + reason(e));
     }
+  }
+
+  /** In the kernel's words, which tell a fault of the machine from one of the model. */
+  private static String reason(Exception e) {
+    return switch (e) {
+      case AccessDeniedException _ -> ", permission denied";
+      case FileSystemException failure when failure.getReason() != null ->
+          ", " + failure.getReason();
+      default -> "";
+    };
   }
 
   private static long size(TensorProto tensor, Path file) {
