@@ -18,8 +18,8 @@ import java.util.function.Supplier;
  * The threads of a catalogue's work. Imports that nobody has ordered by name, those of the first
  * scan and of changes found in the repository, run on a few threads of their own, in the order of
  * their {@link ImportLine}; whatever is in line for a model that another thread is busy with gives
- * its turn on, and joins the line again after that. Loads, unloads and deletions have a thread each, so that
- * none of them waits behind other models' imports. Safe for any thread.
+ * its turn on, and joins the line again after that. Loads, unloads and deletions have a thread
+ * each, so that none of them waits behind other models' imports. Safe for any thread.
  */
 final class CatalogThreads {
   private static final Duration LONGEST_STOP = Duration.ofMinutes(1);
@@ -54,12 +54,14 @@ final class CatalogThreads {
 
   /** Has a model follow a change of its folder; completes as well when all stops before that. */
   CompletableFuture<Void> importChange(String model, Runnable work) {
-    return CompletableFuture.runAsync(work, task -> inLine(model, task, line::addChange, line::addChange));
+    return CompletableFuture.runAsync(
+        work, task -> inLine(model, task, line::addChange, line::addChange));
   }
 
   /** Has brought in what the start has found, if the cache has it; the same. */
   CompletableFuture<Void> importKnown(String model, Runnable work) {
-    return CompletableFuture.runAsync(work, task -> inLine(model, task, line::addKnown, line::addKnown));
+    return CompletableFuture.runAsync(
+        work, task -> inLine(model, task, line::addKnown, line::addKnown));
   }
 
   /** Has a version's first import done, which is not in line; the same. */
@@ -83,9 +85,7 @@ final class CatalogThreads {
   private void inLine(
       String model, Runnable task, Consumer<Runnable> joins, Consumer<Runnable> joinsAgain) {
     joins.accept(
-        () ->
-            models.unlessBusy(
-                model, task, () -> inLine(model, task, joinsAgain, joinsAgain)));
+        () -> models.unlessBusy(model, task, () -> inLine(model, task, joinsAgain, joinsAgain)));
     try {
       imports.execute(this::takeTurn);
     } catch (RejectedExecutionException e) {

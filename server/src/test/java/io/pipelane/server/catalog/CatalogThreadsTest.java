@@ -108,8 +108,7 @@ class CatalogThreadsTest {
     begun.await();
     CountDownLatch inOther = new CountDownLatch(1);
     CountDownLatch endOther = new CountDownLatch(1);
-    CompletableFuture<Void> first =
-        threads.importNew(version("m"), () -> exclusiveWork("m new"));
+    CompletableFuture<Void> first = threads.importNew(version("m"), () -> exclusiveWork("m new"));
     CompletableFuture<Void> other =
         threads.importNew(
             version("other"),

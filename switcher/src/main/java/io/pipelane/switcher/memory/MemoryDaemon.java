@@ -138,8 +138,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.pagesFromDisk = new PagesFromDisk(this::transferOver, nanoClock);
     this.pagesAhead =
         new PagesAhead(device, memory, peers, staged, pagesFromDisk, this::transferOver, nanoClock);
-    this.tablesAhead =
-        new TablesAhead(lock, device, memory, residency, this::signal, nanoClock);
+    this.tablesAhead = new TablesAhead(lock, device, memory, residency, this::signal, nanoClock);
     this.fetchAhead =
         new FetchAhead(
             memory,
