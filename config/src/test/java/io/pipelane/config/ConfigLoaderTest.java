@@ -165,7 +165,8 @@ class ConfigLoaderTest {
 
   @Test
   void load_missingOrOversizedFile_isRefused() throws IOException {
-    assertMentions(failure(folder.resolve("absent.yaml")), "cannot read", "absent.yaml");
+    assertMentions(
+        failure(folder.resolve("absent.yaml")), "there is no configuration file", "absent.yaml");
     assertMentions(failure(file("#".repeat((1 << 20) + 1))), "longer than 1MiB");
   }
 }

@@ -111,7 +111,10 @@ public final class ChildJvm {
         : List.of("-XX:SharedArchiveFile=" + file, "-Xlog:cds*=off", "-Xlog:aot*=off");
   }
 
-  /** Leaves a child what it finds its libraries, its devices and its caches by, and no secrets. */
+  /**
+   * Leaves a child what it finds its libraries, its devices and its caches by, and no secrets; has
+   * the kernel's words be English there.
+   */
   static void keepKnown(Map<String, String> environment) {
     environment.keySet().retainAll(ENVIRONMENT);
     environment.put("LANGUAGE", "C"); // What the kernel says is read by programs.

@@ -45,7 +45,9 @@ class ChildJvmTest {
         Set.of("HOME", "CUDA_DEVICE_ORDER", "CUDA_CACHE_PATH", "CUDA_VISIBLE_DEVICES");
     kept.forEach(name -> environment.put(name, "x"));
     environment.put("PIPELANE_SECURITY_KEY", "x");
+    environment.put("LANGUAGE", "de");
     ChildJvm.keepKnown(environment);
+    assertEquals("C", environment.remove("LANGUAGE"), "what the kernel says is read by programs");
     assertEquals(kept, environment.keySet());
   }
 

@@ -148,13 +148,19 @@ final class StandingFile implements AutoCloseable {
     try {
       moves.mapSameAt(placeOf(part), lengthOf(part, 1), address);
     } catch (StatusException e) {
-      refuse(e);
-      if (LibC.mapNothingIfFree(placeOf(part), lengthOf(part, 1))) {
-        synchronized (this) {
-          lost.set(part); // For good: what lies there from now on is no part.
+      try {
+        if (LibC.mapNothingIfFree(placeOf(part), lengthOf(part, 1))) {
+          lose(part);
         }
+      } finally {
+        refuse(e);
       }
     }
+  }
+
+  /** Nothing of it lies at its place; once more refused, that is no sign of it. */
+  private synchronized void lose(int part) {
+    lost.set(part);
   }
 
   /** Whether a part's tables are still to be written. */

@@ -24,7 +24,7 @@ final class MachineFault {
           "(?i)input/output error|no space left|quota exceeded|file too large|read-only file system"
               + "|permission denied|operation not permitted|no such file|stale file handle"
               + "|too many open files|resource temporarily unavailable|interrupted system call"
-              + "|failed to (write|flush|open)|serialization failed"
+              + "|failed to (write|flush|open)|\\bserialization failed"
               + "|bus error|cuda|cudnn|cublas|cufft|nvrtc");
 
   private MachineFault() {}

@@ -2,17 +2,20 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.modelstore.ModelVersion;
 import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Queue;
 import java.util.SequencedMap;
 import java.util.Set;
 
 /**
  * The imports that wait for a thread, and which of them is next: changes that an owner has made,
- * then what the cache has, then new versions that somebody has asked for, then other new ones; of a
- * kind the first that came. Safe for any thread; no method waits for an import.
+ * then what the cache has, then new versions that somebody has asked for, then other new ones, of
+ * these first what has given its turn on; of a kind the first that came. Safe for any thread; no
+ * method waits for an import.
  */
 final class ImportLine {
   /** Changes in a row that go before what else waits; owners may go on changing for ever. */
@@ -21,11 +24,12 @@ final class ImportLine {
   // All guarded by this.
   private final Queue<Runnable> changes = new ArrayDeque<>();
   private final Queue<Runnable> known = new ArrayDeque<>();
-  private final Deque<Runnable> asked = new ArrayDeque<>();
+  private final Queue<Runnable> asked = new ArrayDeque<>();
+  private final SequencedMap<ModelVersion, Runnable> returned = new LinkedHashMap<>();
   private final SequencedMap<ModelVersion, Runnable> others = new LinkedHashMap<>();
 
-  /** Asked for while not in line: their first import may come. Where none does, the mark stays. */
-  private final Set<ModelVersion> askedAhead = new HashSet<>();
+  /** Whom somebody has asked for; a first import may come, or come back. The mark stays. */
+  private final Set<ModelVersion> askedFor = new HashSet<>();
 
   private int changesInARow;
 
@@ -41,36 +45,41 @@ final class ImportLine {
 
   /** Takes the first import of a version, which comes once. */
   synchronized void addNew(ModelVersion version, Runnable work) {
-    if (askedAhead.remove(version)) {
+    if (askedFor.contains(version)) {
       asked.add(work);
     } else if (others.putIfAbsent(version, work) != null) {
       throw new IllegalStateException(version + " is in line already");
     }
   }
 
-  /** Takes a version's first import back whose turn has come: it is the next of these. */
+  /** Takes a version's first import back whose turn had come: it goes before other new ones. */
   synchronized void addBack(ModelVersion version, Runnable work) {
-    askedAhead.remove(version);
-    asked.addFirst(work);
+    if (askedFor.contains(version)) {
+      asked.add(work);
+    } else {
+      returned.put(version, work);
+    }
   }
 
   /** Somebody waits for a version; one whose first import has begun stays as it is. */
   synchronized void ask(ModelVersion version) {
-    Runnable work = others.remove(version);
-    if (work == null) {
-      askedAhead.add(version);
-    } else {
-      asked.add(work);
+    askedFor.add(version);
+    for (SequencedMap<ModelVersion, Runnable> line : List.of(returned, others)) {
+      Runnable work = line.remove(version);
+      if (work != null) {
+        asked.add(work);
+      }
     }
   }
 
   /**
    * Takes out what is to be done next.
    *
-   * @throws java.util.NoSuchElementException when nothing waits
+   * @throws NoSuchElementException when nothing waits
    */
   synchronized Runnable next() {
-    boolean othersWait = !known.isEmpty() || !asked.isEmpty() || !others.isEmpty();
+    boolean othersWait =
+        !known.isEmpty() || !asked.isEmpty() || !returned.isEmpty() || !others.isEmpty();
     if (!changes.isEmpty() && (changesInARow < MOST_CHANGES_IN_A_ROW || !othersWait)) {
       changesInARow++;
       return changes.remove();
@@ -79,15 +88,17 @@ final class ImportLine {
     if (!known.isEmpty()) {
       return known.remove();
     }
-    return asked.isEmpty() ? firstOther() : asked.remove();
+    if (!asked.isEmpty()) {
+      return asked.remove();
+    }
+    return takeFirst(returned.isEmpty() ? others : returned);
   }
 
-  private Runnable firstOther() {
-    ModelVersion first = others.sequencedKeySet().getFirst();
-    Runnable work = others.remove(first);
-    if (work == null) {
-      throw new IllegalStateException(first + " waits without work");
+  private static Runnable takeFirst(SequencedMap<ModelVersion, Runnable> line) {
+    Map.Entry<ModelVersion, Runnable> first = line.pollFirstEntry();
+    if (first == null) {
+      throw new NoSuchElementException("nothing waits");
     }
-    return work;
+    return first.getValue();
   }
 }

@@ -139,7 +139,7 @@ public final class Forward {
 
     void failed(Failure failure);
 
-    /** The host cannot be connected to, as was found after an end by the request's deadline. */
+    /** The host cannot be connected to, as was found once nobody waited for it any more. */
     void unreachedAfterAll();
   }
 }

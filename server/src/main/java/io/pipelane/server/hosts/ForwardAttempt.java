@@ -32,7 +32,6 @@ final class ForwardAttempt {
   private RemoteHost.@Nullable Given given;
   private boolean onKept;
   private boolean ended;
-  private boolean overdue;
 
   ForwardAttempt(
       Forwarder forwarder, RemoteHost host, Forward.Request request, Forward.Receiver receiver) {
@@ -94,11 +93,11 @@ final class ForwardAttempt {
   }
 
   private void unreached(Throwable cause) {
-    if (!ended) {
-      host.complainOf(cause);
-      fail(Failure.UNREACHED);
-    } else if (overdue) {
+    host.complainOf(cause);
+    if (ended) { // Nobody waits for it any more, but others may be sent there.
       receiver.unreachedAfterAll();
+    } else {
+      fail(Failure.UNREACHED);
     }
   }
 
@@ -198,8 +197,7 @@ final class ForwardAttempt {
 
   private void end(Outcome outcome) {
     ended = true;
-    overdue = outcome == Outcome.OVERDUE;
-    if (overdue) {
+    if (outcome == Outcome.OVERDUE) {
       Objects.requireNonNull(given).endOverdue(forwarder.settings().answerTimeout());
     } else {
       Objects.requireNonNull(given).end(outcome);

@@ -208,10 +208,14 @@ final class RemoteHost {
       vainNanos = 0;
       vainUntilNanos = beginNanos;
     }
-    long from = beginNanos - vainUntilNanos > 0 ? beginNanos : vainUntilNanos;
-    vainNanos += Math.max(0, nowNanos - from);
-    vainUntilNanos = nowNanos;
+    long from = later(beginNanos, vainUntilNanos);
+    vainNanos = Math.max(vainNanos + Math.max(0, nowNanos - from), nowNanos - beginNanos);
+    vainUntilNanos = later(nowNanos, vainUntilNanos);
     return vainNanos;
+  }
+
+  private static long later(long one, long other) {
+    return one - other > 0 ? one : other;
   }
 
   /** Has others asked before it for a while, or until it answers, as it has not done so in time. */

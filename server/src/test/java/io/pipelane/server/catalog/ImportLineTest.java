@@ -51,6 +51,22 @@ class ImportLineTest {
     assertEquals(List.of("b", "a"), takeAll(2));
   }
 
+  /**
+   * Whose turn has come and could not be used goes before what came later, unless that is asked.
+   */
+  @Test
+  void whatComesBack_goesBehindWhatIsAskedFor_andBeforeOthers() {
+    List.of("a", "b", "c", "d", "e").forEach(this::addNew);
+    IntStream.range(0, 3).forEach(_ -> line.next());
+    line.ask(version("e"));
+    line.ask(version("c"));
+    for (String model : List.of("a", "b", "c")) {
+      line.addBack(version(model), () -> done.add(model));
+    }
+    line.ask(version("b"));
+    assertEquals(List.of("e", "c", "b", "a", "d"), takeAll(5));
+  }
+
   @Test
   void changesWithoutEnd_leaveEveryFourthTurnToOthers() {
     List.of("a", "b").forEach(this::addNew);

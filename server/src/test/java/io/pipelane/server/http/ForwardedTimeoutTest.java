@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.hosts.BareHost;
+import io.pipelane.server.net.OutgoingTls;
+import io.pipelane.server.net.Transport;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,6 +51,20 @@ class ForwardedTimeoutTest extends ForwardingFixture {
     first.then(BareHost.silent(new CountDownLatch(1), new CountDownLatch(1)));
     assertSaysThatTimeHasPassed(ask("echo", 500_000));
     assertEquals(0, patienceNanos, "nothing has run here");
+  }
+
+  /** Its state may have changed by then, so the owner alone says what came of it. */
+  @Test
+  void stepOfASequence_isNotCutAtItsDeadline() throws Exception {
+    restart(
+        registry.hosts(
+            Duration.ofSeconds(2), OutgoingTls.open(Optional.empty(), Optional.empty()).http()),
+        Transport.AUTO);
+    registry.has(first.url(), "far", 1, true, Duration.ZERO);
+    first.then(BareHost.silent(new CountDownLatch(1), new CountDownLatch(1)));
+    HttpResponse<String> answer = ask("far", 500_000);
+    assertTrue(answer.body().contains("has not answered in time"), answer::body);
+    assertEquals(1, counted(first, "late"));
   }
 
   @Test

@@ -302,6 +302,24 @@ class ForwardingFailureTest extends ForwardingFixture {
   }
 
   @Test
+  void sequenceWhoseOwnerHasNotTheModel_isToldOfTheNextOneThatIsFull() throws Exception {
+    bothHave("far", true);
+    first.then("404 Not Found", "{\"error\":\"first\"}");
+    second.then("404 Not Found", "{\"error\":\"second\"}");
+    BareHost next = ask("far").body().contains("first") ? first : second; // The last to be asked.
+    BareHost owner = next == first ? second : first;
+    registry.gone(owner.url());
+    List<CompletableFuture<HttpResponse<String>>> underWay = fill(next);
+    registry.has(owner.url(), "far", 1, true, Duration.ZERO);
+    owner.then("404 Not Found", "{}");
+    assertTellsOfAFullHost(ask("far"));
+    registry.gone(next.url());
+    for (CompletableFuture<HttpResponse<String>> each : underWay) {
+      assertEquals(503, each.get().statusCode());
+    }
+  }
+
+  @Test
   void registryThatIsBackAndKnowsNobody_leavesWhatOthersHadSaid() throws Exception {
     bothHave("far", false);
     registry.isBackWithoutAnybody();
