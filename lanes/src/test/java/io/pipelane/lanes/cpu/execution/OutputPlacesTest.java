@@ -9,8 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
-import ai.onnx.proto.OnnxMl.NodeProto;
-import com.google.protobuf.ByteString;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceEvent;
@@ -112,32 +110,12 @@ class OutputPlacesTest extends CpuSessionFixture {
     public void stalled(long nanos) {}
   }
 
-  private static GraphProto.Builder taking(NodeProto.Builder... nodes) {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder().addInput(TestModels.value("x", TensorType.FP32, -1));
-    for (NodeProto.Builder node : nodes) {
-      graph.addNode(node);
-    }
-    return graph;
-  }
-
-  private static ModelProto answering(GraphProto.Builder graph, String... outputs) {
-    for (String output : outputs) {
-      graph.addOutput(TestModels.value(output, TensorType.FP32, -1));
-    }
-    return TestModels.model(graph);
-  }
-
-  private static ModelProto negative() {
-    return answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y");
-  }
-
   /** Exporters write such files: without places ONNX Runtime answers, and warns. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void outputOfAnotherShapeThanTheModelDeclares_isAnsweredInEachRun(boolean isRankRight)
       throws IOException {
-    GraphProto.Builder graph = taking(TestModels.node("Abs", List.of("x"), "y"));
+    GraphProto.Builder graph = OutputShapeModels.taking(TestModels.node("Abs", List.of("x"), "y"));
     graph.addOutput(
         isRankRight
             ? TestModels.value("y", TensorType.FP32, 1)
@@ -149,77 +127,9 @@ class OutputPlacesTest extends CpuSessionFixture {
     }
   }
 
-  /** As many elements as are not 0. */
-  private static ModelProto packed() {
-    return answering(
-        taking(
-            cast("x", TensorType.BOOL, "kept"),
-            TestModels.node("Compress", List.of("x", "kept"), "y")),
-        "y");
-  }
-
-  private static NodeProto.Builder cast(String from, TensorType type, String to) {
-    return TestModels.node("Cast", List.of(from), to)
-        .addAttribute(TestModels.integer("to", type.onnx()));
-  }
-
-  /** The same in a branch, as far as the first element is not 0. */
-  private static ModelProto packedInABranch() {
-    GraphProto.Builder then =
-        GraphProto.newBuilder()
-            .setName("then")
-            .addNode(cast("x", TensorType.BOOL, "kept"))
-            .addNode(TestModels.node("Compress", List.of("x", "kept"), "then_y"))
-            .addOutput(TestModels.value("then_y", TensorType.FP32, -1));
-    GraphProto.Builder otherwise =
-        GraphProto.newBuilder()
-            .setName("else")
-            .addNode(TestModels.node("Abs", List.of("x"), "else_y"))
-            .addOutput(TestModels.value("else_y", TensorType.FP32, -1));
-    GraphProto.Builder graph =
-        taking(
-                TestModels.node("Gather", List.of("x", "zero"), "first"),
-                cast("first", TensorType.BOOL, "flag"),
-                TestModels.node("If", List.of("flag"), "y")
-                    .addAttribute(TestModels.graph("then_branch", then))
-                    .addAttribute(TestModels.graph("else_branch", otherwise)))
-            .addInitializer(
-                TestModels.tensor("zero", TensorType.INT64, ByteString.copyFrom(new byte[8])));
-    return answering(graph, "y");
-  }
-
-  /** As many elements as the only one of {@code x} says. */
-  private static ModelProto counting() {
-    GraphProto.Builder body =
-        GraphProto.newBuilder()
-            .setName("body")
-            .addInput(TestModels.value("round", TensorType.INT64))
-            .addInput(TestModels.value("goes_on", TensorType.BOOL))
-            .addNode(TestModels.node("Identity", List.of("goes_on"), "goes_on_then"))
-            .addNode(cast("round", TensorType.FP32, "number"))
-            .addOutput(TestModels.value("goes_on_then", TensorType.BOOL))
-            .addOutput(TestModels.value("number", TensorType.FP32));
-    return answering(
-        taking(
-            cast("x", TensorType.INT64, "rounds"),
-            TestModels.node("Loop", List.of("rounds", ""), "y")
-                .addAttribute(TestModels.graph("body", body))),
-        "y");
-  }
-
-  /** Those of {@code x} that {@code i} says. */
-  private static ModelProto gathering() {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1))
-            .addInput(TestModels.value("i", TensorType.INT64, -1))
-            .addNode(TestModels.node("Gather", List.of("x", "i"), "y"));
-    return answering(graph, "y", "x");
-  }
-
   @Test
   void run_shapesChangeAndRepeat_answersEach() throws IOException {
-    try (ModelSession session = open(negative())) {
+    try (ModelSession session = open(OutputShapeModels.negative())) {
       for (int round = 0; round < 4; round++) {
         for (float[] x : new float[][] {{1, 2}, {3, 4}, {5, 6}, {7}, {8}, {}, {}, {}}) {
           float[] expected = new float[x.length];
@@ -234,7 +144,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_shapeDependsOnValues_answersEach() throws IOException {
-    try (ModelSession session = open(packed())) {
+    try (ModelSession session = open(OutputShapeModels.packed())) {
       for (int round = 0; round < 3; round++) {
         assertArrayEquals(new float[] {1}, run(session, 1, 0, 0));
         assertArrayEquals(new float[] {2}, run(session, 0, 2, 0));
@@ -246,7 +156,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_shapeDependsOnValuesWithinAnOperator_isMadeAnewOnce() throws IOException {
-    try (ModelSession session = open(packedInABranch())) {
+    try (ModelSession session = open(OutputShapeModels.packedInABranch())) {
       int attempts = 0;
       for (int round = 0; round < 3; round++) {
         Attempts counted = new Attempts();
@@ -261,7 +171,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_shapeDependsOnHowOftenALoopRuns_isMadeAnewOnce() throws IOException {
-    try (ModelSession session = open(counting())) {
+    try (ModelSession session = open(OutputShapeModels.counting())) {
       Attempts attempts = new Attempts();
       for (float[] expected : new float[][] {{0}, {0, 1}, {0, 1, 2}, {}, {0, 1}}) {
         assertArrayEquals(expected, run(session, List.of("y"), attempts, (float) expected.length));
@@ -272,7 +182,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_inputsAreLikeThoseBefore_outputHasAPlace() throws IOException {
-    try (ModelSession session = open(negative())) {
+    try (ModelSession session = open(OutputShapeModels.negative())) {
       for (int run = 1; run < 5; run++) {
         Attempts attempts = new Attempts();
         assertArrayEquals(new float[] {-run}, run(session, List.of("y"), attempts, run));
@@ -285,8 +195,8 @@ class OutputPlacesTest extends CpuSessionFixture {
   @Test
   void run_severalSegments_outputHasNoPlace() throws IOException {
     ModelProto model =
-        answering(
-            taking(
+        OutputShapeModels.answering(
+            OutputShapeModels.taking(
                 TestModels.node("Neg", List.of("x"), "n"),
                 TestModels.node("Abs", List.of("n"), "y")),
             "y");
@@ -314,7 +224,7 @@ class OutputPlacesTest extends CpuSessionFixture {
             return () -> {};
           }
         };
-    try (ModelSession session = open(negative())) {
+    try (ModelSession session = open(OutputShapeModels.negative())) {
       run(session, 1);
       run(session, 2);
 
@@ -328,7 +238,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_shapeDependsOnValues_isMadeAnewOnceInASession() throws IOException {
-    try (ModelSession session = open(packed())) {
+    try (ModelSession session = open(OutputShapeModels.packed())) {
       assertEquals(List.of(1, 1), attemptsInTwoBindings(session, 1, 2));
       Attempts attempts = new Attempts();
       assertArrayEquals(new float[] {3}, run(session, List.of("y"), attempts, 3, 0));
@@ -354,7 +264,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_laneHasRoomForOneAttempt_isMadeAnewInIt() throws IOException {
-    try (ModelSession session = open(packed())) {
+    try (ModelSession session = open(OutputShapeModels.packed())) {
       float[] x = new float[8192];
       Arrays.fill(x, 1);
       region.resetPeak();
@@ -369,8 +279,8 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_placesDoNotFit_runsWithoutAndNoOtherTriesThem() throws IOException {
-    GraphProto.Builder graph = taking(TestModels.node("Neg", List.of("x"), "y"));
-    try (ModelSession session = open(answering(graph, "y", "x"))) {
+    GraphProto.Builder graph = OutputShapeModels.taking(TestModels.node("Neg", List.of("x"), "y"));
+    try (ModelSession session = open(OutputShapeModels.answering(graph, "y", "x"))) {
       List<String> outputs = List.of("y", "x");
       region.resetPeak();
       float[] x = new float[1024];
@@ -389,8 +299,8 @@ class OutputPlacesTest extends CpuSessionFixture {
   @Test
   void run_hasNoRoomBesideItsPlace_runsWithoutAndNoOtherTriesIt() throws IOException {
     ModelProto model =
-        answering(
-            taking(
+        OutputShapeModels.answering(
+            OutputShapeModels.taking(
                 TestModels.node("Concat", List.of("x", "x"), "twice")
                     .addAttribute(TestModels.integer("axis", 0)),
                 TestModels.node("ReduceMin", List.of("twice"), "least"),
@@ -412,7 +322,9 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_outputIsAnInput_answersIt() throws IOException {
-    ModelProto model = answering(taking(TestModels.node("Neg", List.of("x"), "y")), "y", "x");
+    ModelProto model =
+        OutputShapeModels.answering(
+            OutputShapeModels.taking(TestModels.node("Neg", List.of("x"), "y")), "y", "x");
     try (ModelSession session = open(model)) {
       for (int round = 1; round < 5; round++) {
         assertArrayEquals(new float[] {round, 2}, run(session, "x", round, 2));
@@ -422,7 +334,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_fails_saysWhyAndTheNextIsRight() throws IOException {
-    try (ModelSession session = open(gathering())) {
+    try (ModelSession session = open(OutputShapeModels.gathering())) {
       for (int round = 0; round < 3; round++) {
         assertArrayEquals(new float[] {6, 5}, gathered(session, 1, 0));
         assertArrayEquals(new float[] {5, 5}, gathered(session, 0, 0));
@@ -436,7 +348,7 @@ class OutputPlacesTest extends CpuSessionFixture {
   @Test
   void run_placesDoNotFitAndItFails_saysWhyItFails() throws IOException {
     List<String> outputs = List.of("y", "x");
-    try (ModelSession session = open(gathering())) {
+    try (ModelSession session = open(OutputShapeModels.gathering())) {
       region.resetPeak();
       gathered(session, outputs, WeightArrivals.PRESENT, 1, 0);
       region.limit(region.peakBytes());
@@ -452,7 +364,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_failsForAReasonOfItsOwn_isNotMadeAnew() throws IOException {
-    try (ModelSession session = open(gathering())) {
+    try (ModelSession session = open(OutputShapeModels.gathering())) {
       for (int round = 0; round < 3; round++) {
         gathered(session, 1, 0);
         Attempts attempts = new Attempts();
@@ -464,7 +376,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void run_fails_othersHaveTheirPlacesAllTheSame() throws IOException {
-    try (ModelSession session = open(gathering())) {
+    try (ModelSession session = open(OutputShapeModels.gathering())) {
       gathered(session, 1, 0);
       assertThrows(StatusException.class, () -> gathered(session, 0, 2));
       gathered(session, 1, 0);
@@ -502,8 +414,8 @@ class OutputPlacesTest extends CpuSessionFixture {
   @Test
   void run_otherOutputsAreWanted_answersThose() throws IOException {
     ModelProto model =
-        answering(
-            taking(
+        OutputShapeModels.answering(
+            OutputShapeModels.taking(
                 TestModels.node("Neg", List.of("x"), "y"),
                 TestModels.node("Abs", List.of("x"), "z")),
             "y",
@@ -520,7 +432,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void give_formsThatAreKnown_runWritesToThePlaces() throws IOException {
-    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    Path file = TestModels.write(OutputShapeModels.negative(), folder.resolve("model.onnx"));
     FloatInvocation wanted = new FloatInvocation(new float[] {1, 2}, Shape.of(2));
     List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
     try (Arena arena = Arena.ofConfined();
@@ -549,7 +461,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void areKnown_refusedByABinding_neverAgainInAnyOther() throws IOException {
-    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    Path file = TestModels.write(OutputShapeModels.negative(), folder.resolve("model.onnx"));
     List<OrtTensor.Form> forms = List.of(new OrtTensor.Form(TensorType.FP32, Shape.of(2)));
     try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
         OrtSession session = environment.open(file, SessionSettings.onDevice(1));
@@ -575,7 +487,7 @@ class OutputPlacesTest extends CpuSessionFixture {
 
   @Test
   void learn_stringsOrManyBytes_haveNoPlaces() throws IOException {
-    Path file = TestModels.write(negative(), folder.resolve("model.onnx"));
+    Path file = TestModels.write(OutputShapeModels.negative(), folder.resolve("model.onnx"));
     try (OrtEnvironment environment = OrtEnvironment.open(LIBRARY, memory);
         OrtSession session = environment.open(file, SessionSettings.onDevice(1));
         IoBinding binding = session.newBinding()) {
