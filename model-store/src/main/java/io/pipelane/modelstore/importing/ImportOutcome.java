@@ -28,10 +28,14 @@ final class ImportOutcome {
   /** The failure of a process that has ended, by its code and what it left in its folder. */
   static StatusException failure(int exit, Path folder, Path log, ImportSettings settings)
       throws IOException {
-    Path refusal = folder.resolve(ImportMain.REFUSAL);
-    return exit == ImportMain.REFUSED && Files.isRegularFile(refusal)
-        ? explained(ImportMain.readRefusal(refusal), settings)
+    return isExplained(exit, folder)
+        ? explained(ImportMain.readRefusal(folder.resolve(ImportMain.REFUSAL)), settings)
         : failure(exit, tail(log), settings);
+  }
+
+  /** Whether the process has said what is wrong with the model. */
+  private static boolean isExplained(int exit, Path folder) {
+    return exit == ImportMain.REFUSED && Files.isRegularFile(folder.resolve(ImportMain.REFUSAL));
   }
 
   /** The failure of a process that said no more than its log's last words. */
@@ -76,8 +80,7 @@ final class ImportOutcome {
           default -> false;
         };
     return isOfTheModel
-        && exit == ImportMain.REFUSED
-        && Files.isRegularFile(folder.resolve(ImportMain.REFUSAL))
+        && isExplained(exit, folder)
         && !MachineFault.isNamedIn(String.valueOf(failure.getMessage()));
   }
 

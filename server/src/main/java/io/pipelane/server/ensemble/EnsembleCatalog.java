@@ -356,18 +356,18 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** What is no ensemble any more, and no model either, may be one whose file cannot be read. */
   private void tell(String name, @Nullable Throwable error) {
     if (cause(error) instanceof StatusException refusal) {
-      @Nullable Entered _ = keep(name, refusal);
+      boolean _ = keeps(name, refusal);
     }
   }
 
-  /** An ensemble, if there is one, stays in force where what its folder says by now is refused. */
-  private @Nullable Entered keep(String name, StatusException refusal) {
-    @Nullable Entered kept =
-        ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal));
-    if (kept != null) {
+  /** An ensemble stays in force where what its folder says is refused; whether there is one. */
+  private boolean keeps(String name, StatusException refusal) {
+    boolean isThere =
+        ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal)) != null;
+    if (isThere) {
       LOG.log(Level.WARNING, "what has changed of {0} is refused: {1}", name, refusal.getMessage());
     }
-    return kept;
+    return isThere;
   }
 
   /** A declaration that has become wrong leaves the one before in force, if there is one. */
@@ -375,7 +375,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     try {
       return repository.ensemble(name);
     } catch (StatusException e) {
-      if (keep(name, e) != null) {
+      if (keeps(name, e)) {
         throw e;
       }
       return Optional.empty(); // The scan finds the same, and keeps it.

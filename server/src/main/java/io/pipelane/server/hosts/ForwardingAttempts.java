@@ -61,8 +61,8 @@ public final class ForwardingAttempts implements Forward.Receiver {
 
   /** Goes to the next host; the end may be told before this returns. */
   void next() {
+    attempt = null;
     if (request.leftNanos() == 0) {
-      attempt = null;
       endOverdue();
       return;
     }
@@ -80,30 +80,36 @@ public final class ForwardingAttempts implements Forward.Receiver {
       if (hosts.isFull(host)) {
         full = host;
         if (once) { // Its sequences are nowhere else.
-          attempt = null;
           fail(unanswered());
           return;
         }
       }
     }
-    attempt = null;
-    Answer last = refusal;
-    refusal = null;
     if (canComeBack) {
-      release(last);
+      dropRefusal();
       end.here();
-    } else if (last != null && (!hasLost || last.isForTheMoment())) {
-      end.answered(last);
+    } else if (refusal != null && (!hasLost || refusal.isForTheMoment())) {
+      passOn(refusal);
     } else { // A host that was lost may have it, whatever others say.
-      release(last);
-      end.failed(unanswered());
+      fail(unanswered());
     }
   }
 
   private void fail(StatusException error) {
-    release(refusal);
-    refusal = null;
+    dropRefusal();
     end.failed(error);
+  }
+
+  private void passOn(Answer last) {
+    refusal = null; // It is the receiver's now.
+    end.answered(last);
+  }
+
+  private void dropRefusal() {
+    if (refusal != null) {
+      refusal.release();
+      refusal = null;
+    }
   }
 
   /** Whether a host has been late, or is being tried by another request, since it was chosen. */
@@ -118,12 +124,6 @@ public final class ForwardingAttempts implements Forward.Receiver {
             "host " + full + " has as many requests of this one as hosts.connections allows");
   }
 
-  private static void release(@Nullable Answer answer) {
-    if (answer != null) {
-      answer.release();
-    }
-  }
-
   @Override
   public void answered(Answer answer) {
     boolean isFinal = once ? !answer.isOfHostWithoutTheModel() : !answer.isRefusal();
@@ -132,11 +132,11 @@ public final class ForwardingAttempts implements Forward.Receiver {
       next();
       return;
     }
-    release(refusal);
-    refusal = isFinal ? null : answer;
+    dropRefusal();
     if (isFinal) {
       end.answered(answer);
     } else {
+      refusal = answer;
       next();
     }
   }
@@ -181,13 +181,10 @@ public final class ForwardingAttempts implements Forward.Receiver {
    * There is no time to ask anybody else, this host included; who may answer later has said why.
    */
   private void endOverdue() {
-    Answer last = refusal;
-    refusal = null;
-    if (last != null && last.isForTheMoment()) {
-      end.answered(last);
+    if (refusal != null && refusal.isForTheMoment()) {
+      passOn(refusal);
     } else {
-      release(last);
-      end.failed(unavailable("no other host could be asked" + IN_TIME));
+      fail(unavailable("no other host could be asked" + IN_TIME));
     }
   }
 
@@ -196,7 +193,6 @@ public final class ForwardingAttempts implements Forward.Receiver {
     if (attempt != null) {
       attempt.cancel();
     }
-    release(refusal);
-    refusal = null;
+    dropRefusal();
   }
 }

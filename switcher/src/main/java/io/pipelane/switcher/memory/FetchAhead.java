@@ -130,13 +130,14 @@ final class FetchAhead {
         wishes.broughtIn(sent.residency());
       }
     }
-    if (!over.isEmpty() || (ahead.isEmpty() && tables.isEmpty() && staying.isEmpty())) {
+    boolean isIdle = ahead.isEmpty() && tables.isEmpty() && staying.isEmpty();
+    if (!over.isEmpty() || isIdle) {
       pacing.arrived(arrivedNanos());
     }
     if (!over.isEmpty() && !ahead.isEmpty()) {
       pacing.sent(ahead.arrivedNanos());
     }
-    return ahead.isEmpty() && tables.isEmpty() && staying.isEmpty();
+    return isIdle;
   }
 
   private long arrivedNanos() {
