@@ -108,9 +108,19 @@ public final class AcceleratorOptions {
     return pageSize;
   }
 
+  /** Rows a request, but of the demo's cases. */
+  public int batch() {
+    return batch;
+  }
+
   /** A model of a folder, and requests for it. */
   public ModelCase modelCase(Path repository, String model) {
-    return ModelCase.of(repository, model, batch, sequence);
+    return modelCase(repository, model, batch);
+  }
+
+  /** A model of a folder, and requests of so many rows for it. */
+  public ModelCase modelCase(Path repository, String model, int rows) {
+    return ModelCase.of(repository, model, rows, sequence);
   }
 
   /** What a plain session on the same device runs on. */

@@ -42,15 +42,24 @@ public final class AskedModels {
    * @throws IllegalArgumentException when there is none
    */
   public AskedModel find(String name) throws IOException {
+    return find(name, requests.batch());
+  }
+
+  /**
+   * The same, asked with requests of so many rows where it is none of the demo's cases.
+   *
+   * @throws IllegalArgumentException when there is none
+   */
+  public AskedModel find(String name, int rows) throws IOException {
     if (folder != null) {
-      ModelCase modelCase = requests.modelCase(folder, name);
+      ModelCase modelCase = requests.modelCase(folder, name, rows);
       if (!Files.exists(modelCase.file())) {
         throw new IllegalArgumentException("there is no " + modelCase.file());
       }
       return AskedModel.of(modelCase);
     }
     Optional<ZooModel> zoo = ZooModel.find(name);
-    return zoo.isPresent() ? of(zoo.get()) : ofDemo(name);
+    return zoo.isPresent() ? of(zoo.get(), rows) : ofDemo(name);
   }
 
   /** Names of all models that {@link #find} knows without a folder, the zoo's behind the demo's. */
@@ -64,12 +73,12 @@ public final class AskedModels {
     return names;
   }
 
-  private AskedModel of(ZooModel model) throws IOException {
+  private AskedModel of(ZooModel model, int rows) throws IOException {
     Path zoo = work.resolve("zoo");
     if (!Files.exists(model.file(zoo))) {
       model.write(zoo, SEED);
     }
-    return AskedModel.of(requests.modelCase(zoo, model.label()));
+    return AskedModel.of(requests.modelCase(zoo, model.label(), rows));
   }
 
   private AskedModel ofDemo(String name) throws IOException {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -48,6 +49,12 @@ public final class PreemptCommand implements Callable<Integer> {
             + "training steps."
       })
   private String background = "resnet50_train";
+
+  @Option(
+      names = "--background-batch",
+      paramLabel = "N",
+      description = "Rows of each of the job's items; --batch unless told otherwise.")
+  private @Nullable Integer backgroundBatch;
 
   @Option(
       names = "--inference",
@@ -93,9 +100,14 @@ public final class PreemptCommand implements Callable<Integer> {
           "--runs, --callers and --sessions must be 1 at least, --starts 0: %d, %d, %d, %d"
               .formatted(runs, callers, sessions, starts));
     }
+    int backgroundRows = backgroundBatch == null ? accelerated.batch() : backgroundBatch;
+    if (backgroundRows < 1) {
+      throw new IllegalArgumentException(
+          "--background-batch must be 1 at least: " + backgroundRows);
+    }
     Path work = options.work();
     AskedModels models = chosen.models(work, accelerated);
-    AskedModel job = models.find(background);
+    AskedModel job = models.find(background, backgroundRows);
     AskedModel asked = models.find(inference);
     String name = "preempt-" + job.model() + "-" + asked.model();
     Path folder = models.repository(name, List.of(job, asked));
