@@ -11,7 +11,7 @@ public record JobsConfig(
         Optional<Path> folder,
     @Key(
             about = "Jobs that run at once; one more job of class online may run beside them",
-            standard = "2",
+            standard = "16",
             min = "1",
             max = "64")
         int concurrency,

@@ -58,6 +58,11 @@ final class JobsFixture {
     return open(service, hook, Optional.empty(), 1);
   }
 
+  /** So many jobs at once, which are given no device. */
+  Jobs open(InferenceService service, int threads) throws IOException {
+    return open(service, JobStep.Hook.NONE, Optional.empty(), threads);
+  }
+
   /** Jobs that are given devices, as many at once as there are threads. */
   Jobs open(InferenceService service, JobPlacement placement, int threads) throws IOException {
     return open(service, JobStep.Hook.NONE, Optional.of(placement), threads);

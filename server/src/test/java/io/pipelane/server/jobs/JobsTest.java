@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -61,6 +62,25 @@ class JobsTest extends JobsInAFolder {
     }
     assertEquals(JobsFixture.ITEMS, behind.size());
     assertTrue(Math.abs(behind.getFirst() - (JobsFixture.ITEMS - 1)) <= 1, behind::toString);
+  }
+
+  /** Whose items go first is up to the policy. */
+  @Test
+  void job_besideLongOnesThatRun_isDoneBeforeThem() throws IOException {
+    EchoService holding = EchoService.holding();
+    EchoService inline = EchoService.inline();
+    AtomicReference<InferenceService> service = new AtomicReference<>(holding);
+    try (Jobs jobs = fixture.open((r, handler) -> service.get().submit(r, handler), 3)) {
+      for (int i = 1; i <= 2; i++) {
+        jobs.submit(JobsFixture.fileRequest("long" + i), Caller.ANYBODY);
+      }
+      JobsFixture.awaitPending(holding, 6); // Three items of each.
+      service.set(inline);
+      JobStatus last = jobs.submit(JobsFixture.fileRequest("short"), Caller.ANYBODY);
+      assertEquals(JobState.DONE, JobsFixture.ended(jobs, last.spec().id()).state());
+      assertEquals(2, jobs.counts().states().get("running"));
+      JobsFixture.completeAll(holding);
+    }
   }
 
   @Test
