@@ -168,9 +168,7 @@ public interface ModelCatalog {
    * @throws StatusException {@link Status#UNIMPLEMENTED} where nothing may
    */
   default ByteSize uploadLimit() {
-    throw new StatusException(
-        Status.UNIMPLEMENTED,
-        "models are neither uploaded nor deleted here; start the server with repository.upload");
+    throw notWritable();
   }
 
   /**
@@ -179,7 +177,7 @@ public interface ModelCatalog {
    * @throws StatusException when it is there already, its name is none, or nothing may be put there
    */
   default IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
-    throw new StatusException(Status.UNIMPLEMENTED, "nothing may be put into this repository");
+    throw notWritable();
   }
 
   /**
@@ -188,8 +186,7 @@ public interface ModelCatalog {
    * @return completes when it is gone; fails with a {@link StatusException}
    */
   default CompletableFuture<Void> delete(String name, String version) {
-    return CompletableFuture.failedFuture(
-        new StatusException(Status.UNIMPLEMENTED, "nothing may be deleted in this repository"));
+    return CompletableFuture.failedFuture(notWritable());
   }
 
   /**
@@ -214,6 +211,12 @@ public interface ModelCatalog {
   default CompletableFuture<Void> changeOptions(
       String name, byte[] yaml, Consumer<String> permission) {
     throw optionsUnserved();
+  }
+
+  private static StatusException notWritable() {
+    return new StatusException(
+        Status.UNIMPLEMENTED,
+        "models are neither uploaded nor deleted here; start the server with repository.upload");
   }
 
   private static StatusException optionsUnserved() {

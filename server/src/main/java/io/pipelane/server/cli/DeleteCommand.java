@@ -10,15 +10,19 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "delete",
     description =
-        "Take a version of a model out of service, and delete it from the server's repository.")
+        "Take a version of a model out of service, and delete it from the server's repository"
+            + " (repository.upload).")
 final class DeleteCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(index = "0", paramLabel = "MODEL")
+  @Parameters(
+      index = "0",
+      paramLabel = "MODEL",
+      description = "The model's name; models lists them.")
   private String model = "";
 
-  @Parameters(index = "1", paramLabel = "VERSION")
+  @Parameters(index = "1", paramLabel = "VERSION", description = "The version, a number.")
   private long version;
 
   @Override

@@ -30,7 +30,7 @@ final class LoadCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(paramLabel = "MODEL")
+  @Parameters(paramLabel = "MODEL", description = "The model's name; models lists them.")
   private String model = "";
 
   @Option(

@@ -28,7 +28,10 @@ final class OptionsCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(index = "0", paramLabel = "MODEL")
+  @Parameters(
+      index = "0",
+      paramLabel = "MODEL",
+      description = "The model's name; models lists them.")
   private String model = "";
 
   @Parameters(

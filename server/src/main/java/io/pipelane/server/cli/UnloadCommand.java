@@ -14,7 +14,7 @@ final class UnloadCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(paramLabel = "MODEL")
+  @Parameters(paramLabel = "MODEL", description = "The model's name; models lists them.")
   private String model = "";
 
   @Option(

@@ -31,10 +31,13 @@ final class UploadCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(index = "0", paramLabel = "MODEL")
+  @Parameters(index = "0", paramLabel = "MODEL", description = "The model's name.")
   private String model = "";
 
-  @Parameters(index = "1", paramLabel = "VERSION")
+  @Parameters(
+      index = "1",
+      paramLabel = "VERSION",
+      description = "The version, a number that the model does not have yet.")
   private long version;
 
   @Parameters(

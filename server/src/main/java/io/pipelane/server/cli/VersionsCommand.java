@@ -31,7 +31,7 @@ final class VersionsCommand implements Subcommand {
   @Spec private CommandSpec spec = CommandSpec.create();
   @Mixin private ServerAddress address = new ServerAddress();
 
-  @Parameters(paramLabel = "MODEL")
+  @Parameters(paramLabel = "MODEL", description = "The model's name; models lists them.")
   private String model = "";
 
   @Option(
