@@ -116,6 +116,7 @@ class SchedulingProgramsTest {
             .at("/cases");
 
     assertEquals("live, load 0.3", cases.at("/2/case").asText());
+    assertEquals("live, srtf, load 4.0", cases.at("/5/case").asText());
     JsonNode crowded = cases.at("/3");
     assertEquals("live, load 4.0", crowded.at("/case").asText());
     assertTrue(crowded.at("/offered_per_s/median").asDouble() > 0, crowded.toString());

@@ -281,6 +281,11 @@ public final class LocalPipelane implements AutoCloseable {
     return server.switcher().estimateError();
   }
 
+  /** The same of the time from a request's coming to its answer. */
+  public double answerEstimateError() {
+    return server.switcher().answerEstimateError();
+  }
+
   /** What is counted of each device, all devices together, now. */
   public double total(ToLongFunction<DeviceState> counted) {
     return server.devices().states().values().stream().mapToLong(counted).sum();

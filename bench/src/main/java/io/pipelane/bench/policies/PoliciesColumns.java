@@ -19,6 +19,7 @@ record PoliciesColumns(String first) {
   static final Column MADE_WAY = new Column("made_way", "made way", 0);
   static final Column FAILED = new Column("failed", "failed", 0);
   static final Column ESTIMATE_ERROR = new Column("estimate_error_percent", "estimate off %", 1);
+  static final Column ANSWER_ERROR = new Column("answer_estimate_error_percent", "answer off %", 1);
   static final Column OFFERED = new Column("offered_per_s", "offered /s", 1);
 
   static final String TITLE = "Policies of scheduling under the same load";
@@ -39,7 +40,9 @@ record PoliciesColumns(String first) {
           "simulated: ten minutes of such requests in the simulator's time, every run as long as"
               + " its case takes alone; the policies are the server's. No machine has a part in it"
               + " but for those times.",
-          "estimate off: the median error of what runs were expected to take. Requests run one by"
+          "estimate off: the median error of what runs were expected to take. answer off: of the time"
+              + " from a request's coming to its answer, what is ahead of it counted, as expected"
+              + " when it came into line (one of sixteen is looked at). Requests run one by"
               + " one unless --batching is given.");
 
   static final List<String> RESTARTS_NOTES =
@@ -89,6 +92,7 @@ record PoliciesColumns(String first) {
         MADE_WAY,
         FAILED,
         ESTIMATE_ERROR,
+        ANSWER_ERROR,
         OFFERED);
   }
 }

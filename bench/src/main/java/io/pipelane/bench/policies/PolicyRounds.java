@@ -83,6 +83,7 @@ final class PolicyRounds {
         add(results, way.name(), latencies, first);
         results.add(way.name(), PoliciesColumns.MADE_WAY, (double) server.preemptions().madeWay());
         results.add(way.name(), PoliciesColumns.ESTIMATE_ERROR, 100 * server.estimateError());
+        results.add(way.name(), PoliciesColumns.ANSWER_ERROR, 100 * server.answerEstimateError());
         results.add(way.name(), PoliciesColumns.OFFERED, perSecond);
       }
     }

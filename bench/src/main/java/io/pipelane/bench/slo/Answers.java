@@ -26,6 +26,7 @@ final class Answers {
     double inTime = Arrays.stream(answered).filter(latency -> latency <= objective).count();
     results.add(row, SloColumns.OFFERED, millis.length / seconds);
     results.add(row, SloColumns.ADMITTED, PERCENT * answered.length / Math.max(1, millis.length));
+    results.add(row, SloColumns.COUNT, (double) answered.length);
     results.add(row, SloColumns.ATTAINMENT, PERCENT * inTime / Math.max(1, answered.length));
     results.add(row, SloColumns.GOODPUT, inTime / seconds);
     results.add(row, SloColumns.P50, quantile(answered, 0.5));

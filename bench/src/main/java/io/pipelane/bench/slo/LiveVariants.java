@@ -43,8 +43,9 @@ final class LiveVariants implements AutoCloseable {
    * Starts a server and asks each variant a few times.
    *
    * @param memory for their weights
+   * @param policy what runs next, as {@code scheduling.policy} is written
    */
-  static LiveVariants start(Path work, int models, String memory) throws Exception {
+  static LiveVariants start(Path work, int models, String memory, String policy) throws Exception {
     Path demo = work.resolve("slo-demo");
     BenchCase asked =
         BenchCase.all(demo).stream()
@@ -61,7 +62,7 @@ final class LiveVariants implements AutoCloseable {
             Map.of(
                 "device.memory", memory,
                 "device.lanes", "1",
-                "scheduling.policy", "fifo",
+                "scheduling.policy", policy,
                 "queue.max-requests", "1000000",
                 "queue.max-bytes", "64GiB"));
     boolean isReady = false;

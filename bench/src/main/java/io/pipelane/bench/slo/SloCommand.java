@@ -165,12 +165,17 @@ public final class SloCommand implements Callable<Integer> {
   }
 
   private String live(Results results) throws Exception {
-    try (LiveVariants variants = LiveVariants.start(files.work(), liveModels, liveMemory)) {
+    live("fifo", "live, load %.1f", results);
+    return live("srtf", "live, srtf, load %.1f", results);
+  }
+
+  private String live(String policy, String row, Results results) throws Exception {
+    try (LiveVariants variants = LiveVariants.start(files.work(), liveModels, liveMemory, policy)) {
       for (double load : loads) {
         Duration length = Duration.ofNanos(Math.round(liveSeconds * NANOS_PER_SECOND));
         variants
             .offer(load, length, objective - liveMargin, seed)
-            .tell(String.format(Locale.ROOT, "live, load %.1f", load), objective, results);
+            .tell(String.format(Locale.ROOT, row, load), objective, results);
       }
       return variants.runtimeVersion();
     }
