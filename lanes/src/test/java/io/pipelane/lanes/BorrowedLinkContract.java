@@ -38,7 +38,9 @@ public abstract class BorrowedLinkContract {
   private byte[] bytes;
   private WeightSource source;
 
-  /** Opens one of two devices, with so many pages of 2 MiB, more or less. */
+  /**
+   * Opens one of three devices, with so many pages of 2 MiB, more or less; a third is seldom there.
+   */
   protected abstract Device open(int index, int pages);
 
   /** Weights that the devices read at their links' rates; stay until the test's end. */
@@ -124,10 +126,33 @@ public abstract class BorrowedLinkContract {
     receiver.copies().copy(source, 0, range, 0, bytes.length).await();
     assertEquals(0, receiver.copies().borrowedBytes());
     lender.lendLinkWhile(() -> true);
-    while (receiver.copies().borrowedBytes() == 0) {
+    copyUntilBorrowed(range, "at last");
+  }
+
+  @Test
+  void twoLenders_bothCarry_andOneAloneOnceTheOtherIsClosed() {
+    try (Device second = open(2, PAGES)) {
+      assertTrue(receiver.borrowLink(second));
+      AddressRange range = mapped(receiver);
+      lender.lendLinkWhile(() -> false);
+      copyUntilBorrowed(range, "over the second lender's link");
+      lender.lendLinkWhile(() -> true);
+      second.lendLinkWhile(() -> false);
+      copyUntilBorrowed(range, "over the first lender's link");
+      second.lendLinkWhile(() -> true);
+      copyUntilBorrowed(range, "over three links");
+      lender.close();
+      copyUntilBorrowed(range, "the first lender is closed");
+    }
+  }
+
+  /** Brings all bytes in, again and again until a link has been borrowed for some of them. */
+  private void copyUntilBorrowed(AddressRange range, String when) {
+    long before = receiver.copies().borrowedBytes();
+    while (receiver.copies().borrowedBytes() == before) {
       receiver.copies().copy(source, 0, range, 0, bytes.length).await();
     }
-    assertHas(receiver, range, 0, bytes.length, "at last");
+    assertHas(receiver, range, 0, bytes.length, when);
   }
 
   @Test

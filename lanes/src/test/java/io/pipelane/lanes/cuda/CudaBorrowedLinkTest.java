@@ -46,12 +46,13 @@ class CudaBorrowedLinkTest extends BorrowedLinkContract {
     if (driver == null) {
       driver = GpuTests.driverOrSkip();
     }
-    if (contexts.isEmpty()) {
-      Assumptions.assumeTrue(driver.deviceCount() > 1, "there is one GPU only");
-      contexts.add(CudaContext.open(driver, 0));
-      contexts.add(CudaContext.open(driver, 1));
+    int needed = Math.max(1, index) + 1;
+    Assumptions.assumeTrue(
+        driver.deviceCount() >= needed, "there are fewer than %d GPUs".formatted(needed));
+    while (contexts.size() < needed) {
+      contexts.add(CudaContext.open(driver, contexts.size()));
     }
-    boolean reach = contexts.getFirst().canRead(contexts.getLast());
+    boolean reach = contexts.getFirst().canRead(contexts.get(Math.max(1, index)));
     Assumptions.assumeTrue(reach, "the GPUs cannot read each other's memory");
     return CudaDevice.open(driver, index, new ByteSize(PAGE.bytes() * pages), PAGE);
   }
