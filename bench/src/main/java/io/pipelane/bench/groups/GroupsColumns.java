@@ -25,7 +25,7 @@ final class GroupsColumns {
           "Salus' experiment (Yu and Chowdhury, MLSys 2020, section 5.2, figure 11): 300 jobs of 500"
               + " iterations (as in the paper's artefact) come together; the group is done when all"
               + " are. Simulated: the policies and the lane table are the server's, iterations take"
-              + " what bench/salus/workloads.csv says, no device has a part in it.",
+              + " what salus/workloads.csv (bench, resources) says, no device has a part in it.",
           "as in the paper: fifo starts each job in TensorFlow before its first iteration, as the"
               + " artefact's runs did; the starts of packed jobs lie behind other jobs' iterations."
               + " in Pipelane: no such start, a job begins with its weights' coming.",

@@ -17,7 +17,7 @@ final class OverheadColumns {
 
   static final List<String> NOTES =
       List.of(
-          "After Salus' section 5.4 (figure 14), with inferences: each model alone, one caller, weights on the"
+          "After Salus' section 5.4 (figure 12), with inferences: each model alone, one caller, weights on the"
               + " device; aimed at: Pipelane/plain at most 1.05.",
           "Medians over rounds. Within a round the two take turns, a short stretch each; its ratio"
               + " is that of its medians.",
