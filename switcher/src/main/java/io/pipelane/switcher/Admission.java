@@ -6,6 +6,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
+import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.schedule.run.FetchAheadThread;
@@ -15,6 +16,7 @@ import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.gate.OnlineCost;
 import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -37,6 +39,7 @@ final class Admission implements AutoCloseable {
   private final OnlineCost cost;
   private final OnlineWork online;
   private final ObjectiveCounts objectives;
+  private final Estimates estimates;
   private final Optional<FetchAheadThread> fetchAhead;
   private final LongSupplier clock;
 
@@ -50,6 +53,7 @@ final class Admission implements AutoCloseable {
       Execution execution,
       OfflineGate gate,
       ObjectiveCounts objectives,
+      Estimates estimates,
       Optional<FetchAheadThread> fetchAhead,
       LongSupplier clock) {
     this.sequences = sequences;
@@ -58,6 +62,7 @@ final class Admission implements AutoCloseable {
     this.cost = gate.cost();
     this.online = gate.online();
     this.objectives = objectives;
+    this.estimates = estimates;
     this.fetchAhead = fetchAhead;
     this.clock = clock;
   }
@@ -73,6 +78,16 @@ final class Admission implements AutoCloseable {
       throw new IllegalStateException(version + " is registered already");
     }
     return service;
+  }
+
+  /**
+   * A version's owner has said how long its requests may take, if at all; for one that is there.
+   */
+  void agree(ModelVersion version, Optional<Duration> objective) {
+    @Nullable InService service = services.get(version);
+    if (service != null) {
+      service.agreeOn(objective.map(Duration::toNanos).orElse(Long.MAX_VALUE));
+    }
   }
 
   /**
@@ -131,7 +146,11 @@ final class Admission implements AutoCloseable {
     long now = clock.getAsLong();
     online.arrived(now);
     ResultHandler judged =
-        cost.comparing(request, objectives.judging(request, handler, clock), now);
+        cost.comparing(
+            request,
+            objectives.judging(
+                request, handler, service.objectiveNanos(), estimates::bestRemainingNanos, clock),
+            now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }

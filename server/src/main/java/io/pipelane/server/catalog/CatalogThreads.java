@@ -81,6 +81,11 @@ final class CatalogThreads {
     line.ask(version);
   }
 
+  /** All first imports have ended, and there are no others. */
+  void endOfNew() {
+    line.endOfNew();
+  }
+
   /** Has a task done in its turn, be it the next one after another thread's work with its model. */
   private void inLine(
       String model, Runnable task, Consumer<Runnable> joins, Consumer<Runnable> joinsAgain) {

@@ -76,7 +76,8 @@ final class FirstImports {
                   isNew ? importNew(found, progress) : CompletableFuture.completedFuture(null)));
     }
     CompletableFuture<Void> _ = allOf(looks).thenRun(() -> tellNew(progress.count()));
-    CompletableFuture<Void> _ = allOf(imports).thenRun(() -> tellEnd(begun));
+    CompletableFuture<Void> _ =
+        allOf(imports).whenComplete((_, _) -> threads.endOfNew()).thenRun(() -> tellEnd(begun));
     return imports;
   }
 

@@ -28,9 +28,10 @@ final class ImportLine {
   private final SequencedMap<ModelVersion, Runnable> returned = new LinkedHashMap<>();
   private final SequencedMap<ModelVersion, Runnable> others = new LinkedHashMap<>();
 
-  /** Whom somebody has asked for; a first import may come, or come back. The mark stays. */
+  /** Whom somebody has asked for, while a first import may come, or come back. */
   private final Set<ModelVersion> askedFor = new HashSet<>();
 
+  private boolean newHaveEnded;
   private int changesInARow;
 
   /** Takes what has a model follow its folder. */
@@ -63,6 +64,9 @@ final class ImportLine {
 
   /** Somebody waits for a version; one whose first import has begun stays as it is. */
   synchronized void ask(ModelVersion version) {
+    if (newHaveEnded) {
+      return;
+    }
     askedFor.add(version);
     for (SequencedMap<ModelVersion, Runnable> line : List.of(returned, others)) {
       Runnable work = line.remove(version);
@@ -70,6 +74,17 @@ final class ImportLine {
         asked.add(work);
       }
     }
+  }
+
+  /** No first import comes any more, and none waits: who is asked for from now on is not kept. */
+  synchronized void endOfNew() {
+    newHaveEnded = true;
+    askedFor.clear();
+  }
+
+  /** Whom somebody has asked for who may still come, or come back. */
+  synchronized int marks() {
+    return askedFor.size();
   }
 
   /**

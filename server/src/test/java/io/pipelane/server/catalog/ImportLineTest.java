@@ -51,6 +51,16 @@ class ImportLineTest {
     assertEquals(List.of("b", "a"), takeAll(2));
   }
 
+  /** Clients ask for versions that changes bring in for as long as the server runs. */
+  @Test
+  void firstImportsHaveEnded_nobodyIsKept() {
+    line.ask(version("a"));
+    assertEquals(1, line.marks());
+    line.endOfNew();
+    line.ask(version("b"));
+    assertEquals(0, line.marks());
+  }
+
   /**
    * Whose turn has come and could not be used goes before what came later, unless that is asked.
    */

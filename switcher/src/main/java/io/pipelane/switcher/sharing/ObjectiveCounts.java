@@ -4,26 +4,52 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 
 /**
- * The number of a device's online requests that had to be answered by a time, and of those that
- * were. Safe for any thread.
+ * The number of a device's online requests that had to be answered by a time it could meet, and of
+ * those that were. A caller may ask for whatever time he likes: one that leaves hardly more than
+ * the run itself is missed on a device that is well, and tells nothing of it. Safe for any thread.
  */
 public final class ObjectiveCounts {
+  /** So many times what a request takes at least, its caller has to leave it to be counted. */
+  private static final int LEAST_TIMES = 2;
+
+  /** The part of its owner's objective that a request's way here may have taken: one in so many. */
+  private static final int PARTS_UNDER_WAY = 10;
+
   private final LongAdder met = new LongAdder();
   private final LongAdder missed = new LongAdder();
 
   /**
-   * Counts an online request once it has ended here, if it has to be answered by a time.
+   * Counts an online request that has come now once it has ended here, if it has to be answered by
+   * a time that its model's owner wants or that leaves room for more than its run.
    *
+   * @param objectiveNanos how long its model's owner lets requests take; {@link Long#MAX_VALUE} for
+   *     any time
+   * @param leastNanos what a request takes at least; 0 where nothing is known
    * @param nanoClock as its deadline is
    * @return to be told the end
    */
   public ResultHandler judging(
-      InferenceRequest request, ResultHandler handler, LongSupplier nanoClock) {
-    return request.deadlineNanos().isEmpty()
-        ? handler
-        : new JudgedAnswer(handler, this, request.deadlineNanos().getAsLong(), nanoClock);
+      InferenceRequest request,
+      ResultHandler handler,
+      long objectiveNanos,
+      ToLongFunction<InferenceRequest> leastNanos,
+      LongSupplier nanoClock) {
+    if (request.deadlineNanos().isEmpty()) {
+      return handler;
+    }
+    long deadline = request.deadlineNanos().getAsLong();
+    long left = deadline - nanoClock.getAsLong();
+    return left >= objectiveNanos - objectiveNanos / PARTS_UNDER_WAY
+            || hasRoom(left, leastNanos.applyAsLong(request))
+        ? new JudgedAnswer(handler, this, deadline, nanoClock)
+        : handler;
+  }
+
+  private static boolean hasRoom(long leftNanos, long leastNanos) {
+    return leastNanos > 0 && leftNanos / LEAST_TIMES >= leastNanos;
   }
 
   void judged(boolean isMet) {

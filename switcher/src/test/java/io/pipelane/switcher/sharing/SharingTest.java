@@ -6,10 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceSample;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.Ignored;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.InferenceTimings;
+import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
@@ -194,6 +200,32 @@ class SharingTest extends SharingFixture {
     assertEquals(SharingState.HEALTHY, look());
     judge(54, 46);
     assertEquals(SharingState.OVERLIMIT, look());
+  }
+
+  @Test
+  void look_callersAskForHardlyMoreThanARun_offlineWorkGoesOn() {
+    look();
+    lateByOne(40, Long.MAX_VALUE);
+    assertEquals(SharingState.HEALTHY, look());
+    lateByOne(40, SECOND);
+    assertEquals(SharingState.OVERLIMIT, look(), "the model's owner wants that time");
+  }
+
+  /** Requests of a second's run or nearly so that have a second, and take a nanosecond more. */
+  private void lateByOne(int requests, long objectiveNanos) {
+    for (int i = 0; i < requests; i++) {
+      long came = now.get();
+      InferenceRequest request =
+          new InferenceRequest(
+              new ModelVersion("m", 1), List.of(), List.of(), OptionalLong.of(came + SECOND));
+      ResultHandler judged =
+          sharing
+              .objectives()
+              .judging(request, new Ignored(), objectiveNanos, _ -> SECOND - 1, now::get);
+      now.set(came + SECOND + 1);
+      judged.completed(new InferenceTimings(0, 0, SECOND + 1));
+      now.set(came);
+    }
   }
 
   private void judge(int met, int missed) {
