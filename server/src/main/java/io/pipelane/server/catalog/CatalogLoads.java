@@ -78,7 +78,12 @@ final class CatalogLoads {
       if (scan.registered().isEmpty()) {
         throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
       }
-      models.exclusively(name, model -> follow(model, name, scan, files, options.within()));
+      models.exclusively(
+          name,
+          model -> {
+            follow(model, name, scan, files, options.within());
+            model.standing(Optional.empty());
+          });
     } catch (RuntimeException | Error e) {
       carried.closeUnlessKept(name, files);
       throw e;

@@ -274,32 +274,26 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
                     .formatted(version, String.join(", ", uses)));
           }
           if (isCarriedAlone) {
-            forget(model, version);
+            giveWay(model, version);
           } else {
             from.delete(version, () -> giveWay(model, version));
           }
           if (model.versions().isEmpty()) {
             model.problem("");
-            carried.keep(version.model(), null);
           }
         });
   }
 
   /**
-   * Where nothing else of the model is in service, what the policy names without the version comes
-   * in before that leaves, so that requests are answered throughout. A higher one is left to the
-   * next load, as nobody has asked for it yet.
+   * What comes in for a version that is deleted does so before that leaves, so that requests are
+   * answered throughout.
    */
   private void giveWay(CatalogModel model, ModelVersion deleted) {
-    long number = deleted.version();
+    boolean isLast = model.versions().keySet().equals(Set.of(deleted.version()));
     try {
-      if (model.ready().equals(Set.of(number)) && !carried.has(deleted.model())) {
-        for (Registered next : repository.scan(deleted.model(), model.standing()).registered()) {
-          if (next.version().version() < number) {
-            Optional<StatusException> _ =
-                versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
-          }
-        }
+      for (Registered next : following(model, deleted, isLast)) {
+        Optional<StatusException> _ =
+            versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
       }
     } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
       LOG.log(
@@ -309,7 +303,32 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
           e.getMessage());
     } finally {
       forget(model, deleted);
+      if (isLast) {
+        carried.keep(deleted.model(), null);
+      }
     }
+  }
+
+  /**
+   * The versions that the policy names without one that was in service: lower ones, as for a higher
+   * one nobody has asked yet, which the next load does. What is known of already comes in by
+   * itself, or was refused; it is tried only where nothing else is in service. After the last
+   * version that came with a load the folder holds again.
+   */
+  private List<Registered> following(CatalogModel model, ModelVersion deleted, boolean isLast) {
+    String name = deleted.model();
+    long number = deleted.version();
+    if (!model.ready().contains(number)) {
+      return List.of();
+    }
+    if (carried.has(name)) {
+      return isLast ? repository.scan(name, Optional.empty()).registered() : List.of();
+    }
+    boolean wasAlone = model.ready().size() == 1;
+    return repository.scan(name, model.standing()).registered().stream()
+        .filter(next -> next.version().version() < number)
+        .filter(next -> wasAlone || !model.versions().containsKey(next.version().version()))
+        .toList();
   }
 
   private void forget(CatalogModel model, ModelVersion version) {
