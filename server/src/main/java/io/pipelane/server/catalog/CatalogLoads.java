@@ -78,12 +78,7 @@ final class CatalogLoads {
       if (scan.registered().isEmpty()) {
         throw new StatusException(Status.INVALID_ARGUMENT, noVersion(options, scan));
       }
-      models.exclusively(
-          name,
-          model -> {
-            follow(model, name, scan, files, options.within());
-            model.standing(Optional.empty());
-          });
+      models.exclusively(name, model -> follow(model, name, scan, files, options.within()));
     } catch (RuntimeException | Error e) {
       carried.closeUnlessKept(name, files);
       throw e;

@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
-import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -61,6 +60,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final CarriedFiles carried = new CarriedFiles();
   private final CatalogModels models;
   private final CatalogLoads loads;
+  private final CatalogDeletions deletions;
   private final IdleContents idle = new IdleContents(this::endIdle);
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
@@ -94,6 +94,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.threads = new CatalogThreads(models, concurrency);
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
+    this.deletions = new CatalogDeletions(repository, devices, versions, models, carried);
     this.builds =
         new SessionBuilds(
             SessionBuilds.atOnce(),
@@ -237,7 +238,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public CompletableFuture<Void> delete(String name, String version) {
     ModelVersion deleted = new ModelVersion(name, number(version));
     return writer
-        .map(from -> threads.operate(() -> deleteNow(from, deleted)))
+        .map(from -> threads.operate(() -> deletions.delete(from, deleted)))
         .orElseGet(() -> ModelCatalog.super.delete(name, version));
   }
 
@@ -256,86 +257,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         .map(into -> into.options(name))
         .map(stored -> threads.operate(() -> stored.write(yaml, permission)))
         .orElseGet(() -> ModelCatalog.super.changeOptions(name, yaml, permission));
-  }
-
-  private void deleteNow(RepositoryWriter from, ModelVersion version) {
-    models.exclusively(
-        version.model(),
-        model -> {
-          boolean isCarriedAlone =
-              carried.has(version.model())
-                  && model.versions().containsKey(version.version())
-                  && !from.has(version);
-          List<String> uses = model.choice().uses(version.version());
-          if (!uses.isEmpty()) {
-            throw new StatusException(
-                Status.INVALID_ARGUMENT,
-                "%s is not deleted: %s; choose another one first"
-                    .formatted(version, String.join(", ", uses)));
-          }
-          if (isCarriedAlone) {
-            giveWay(model, version);
-          } else {
-            from.delete(version, () -> giveWay(model, version));
-          }
-          if (model.versions().isEmpty()) {
-            model.problem("");
-          }
-        });
-  }
-
-  /**
-   * What comes in for a version that is deleted does so before that leaves, so that requests are
-   * answered throughout.
-   */
-  private void giveWay(CatalogModel model, ModelVersion deleted) {
-    boolean isLast = model.versions().keySet().equals(Set.of(deleted.version()));
-    try {
-      for (Registered next : following(model, deleted, isLast)) {
-        Optional<StatusException> _ =
-            versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
-      }
-    } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
-      LOG.log(
-          System.Logger.Level.WARNING,
-          "nothing comes into service for {0}: {1}",
-          deleted,
-          e.getMessage());
-    } finally {
-      forget(model, deleted);
-      if (isLast) {
-        carried.keep(deleted.model(), null);
-      }
-    }
-  }
-
-  /**
-   * The versions that the policy names without one that was in service: lower ones, as for a higher
-   * one nobody has asked yet, which the next load does. What is known of already comes in by
-   * itself, or was refused; it is tried only where nothing else is in service. After the last
-   * version that came with a load the folder holds again.
-   */
-  private List<Registered> following(CatalogModel model, ModelVersion deleted, boolean isLast) {
-    String name = deleted.model();
-    long number = deleted.version();
-    if (!model.ready().contains(number)) {
-      return List.of();
-    }
-    if (carried.has(name)) {
-      return isLast ? repository.scan(name, Optional.empty()).registered() : List.of();
-    }
-    boolean wasAlone = model.ready().size() == 1;
-    return repository.scan(name, model.standing()).registered().stream()
-        .filter(next -> next.version().version() < number)
-        .filter(next -> wasAlone || !model.versions().containsKey(next.version().version()))
-        .toList();
-  }
-
-  private void forget(CatalogModel model, ModelVersion version) {
-    if (model.versions().containsKey(version.version())) {
-      versions.takeOut(model, version.version());
-      model.remove(version.version());
-    }
   }
 
   @Override

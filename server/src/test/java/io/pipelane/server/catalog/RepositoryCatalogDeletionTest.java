@@ -115,6 +115,9 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
       ModelCatalog catalog = server.catalog();
       ServedModel ofTheFolder = catalog.resolve("small", "");
       Map<String, byte[]> two = Map.of("2/model.onnx", bytes, "1/model.onnx", bytes);
+      String one = "{\"version_policy\": {\"specific\": {\"versions\": [1]}}}";
+      catalog.load("small", withConfig(one)).join();
+      assertEquals(List.of(1L), versions(catalog));
       catalog.load("small", withFiles(Map.of("3/model.onnx", bytes))).join();
       assertEquals(List.of(3L), versions(catalog));
       CompletableFuture<Void> deletion = catalog.delete("small", "3");

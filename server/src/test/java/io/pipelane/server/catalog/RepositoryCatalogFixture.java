@@ -75,6 +75,10 @@ abstract class RepositoryCatalogFixture {
         StatusException.class, assertThrows(CompletionException.class, operation::join).getCause());
   }
 
+  static LoadOptions withConfig(String config) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
+  }
+
   static LoadOptions withFiles(Map<String, byte[]> files) {
     return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
   }

@@ -113,10 +113,6 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
     }
   }
 
-  private static LoadOptions withConfig(String config) {
-    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
-  }
-
   @Test
   void load_ofARefusedNewVersion_saysSoAndKeepsTheOldInService() throws Exception {
     Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
