@@ -100,4 +100,25 @@ class RefusalsTest {
     refusals.remember("d", refusal(REASON));
     assertEquals(List.of("a", "c", "d"), files());
   }
+
+  /**
+   * A link to nothing is listed and has no time, like what another process deletes in between; what
+   * cannot be deleted is like what belongs to somebody else.
+   */
+  @Test
+  void filesThatVanishOrCannotBeDeleted_doNotKeepOthersFromTheirTurn() throws IOException {
+    second = 10;
+    Refusals refusals = refusals(3);
+    refusals.remember("a", refusal(REASON));
+    refusals.remember("b", refusal(REASON));
+    Path vanished = folder.resolve("vanished");
+    Files.createSymbolicLink(vanished, folder.resolve("nothing"));
+    refusals.remember("c", refusal(REASON));
+    assertEquals(List.of("a", "b", "c", "vanished"), files(), "three are there");
+    Files.delete(vanished);
+    Files.createDirectories(folder.resolve("stays/inside"));
+    Files.setLastModifiedTime(folder.resolve("stays"), FileTime.from(Instant.EPOCH));
+    refusals.remember("d", refusal(REASON));
+    assertEquals(List.of("c", "d", "stays"), files());
+  }
 }

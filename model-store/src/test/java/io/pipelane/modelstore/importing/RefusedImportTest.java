@@ -162,6 +162,43 @@ class RefusedImportTest {
     importer.importModel(file, VERSION);
   }
 
+  /** What is refused for a GPU says nothing of the processor, and the other way round. */
+  @Test
+  void refusal_countsForItsProviderAlone() throws IOException {
+    String first = String.valueOf(refusal(importer(SOUND), EarlierRefusal.HOLDS).getMessage());
+    StatusException ofGpu = refusal(gpuImporter(SOUND, TIME), EarlierRefusal.HOLDS);
+    assertTried(ofGpu);
+    assertEquals(2, files().size());
+    assertEquals(first, remembered(refusal(importer(GONE), EarlierRefusal.HOLDS)));
+    assertEquals(
+        ofGpu.getMessage(), remembered(refusal(gpuImporter(GONE, TIME), EarlierRefusal.HOLDS)));
+  }
+
+  /** This machine's ONNX Runtime has no provider for a GPU, as where one's libraries are gone. */
+  @Test
+  void gpuWithoutItsLibraries_isNotTheModelsFault() throws IOException {
+    TestModels.write(TestModels.identity(), file);
+    StatusException refused = refusal(gpuImporter(SOUND, TIME), EarlierRefusal.HOLDS);
+    assertTrue(String.valueOf(refused.getMessage()).contains("CUDA"), refused.getMessage());
+    assertEquals(List.of(), files());
+    importer(SOUND).importModel(file, VERSION);
+  }
+
+  /** Who waits for a GPU computes, too. */
+  @Test
+  void timeLimitOfAnImportForAGpu_isNotRemembered() throws IOException {
+    StatusException late = refusal(gpuImporter(SOUND, Duration.ZERO), EarlierRefusal.HOLDS);
+    assertTrue(String.valueOf(late.getMessage()).contains("import.timeout"), late.getMessage());
+    assertEquals(List.of(), files());
+    assertTried(refusal(gpuImporter(SOUND, Duration.ZERO), EarlierRefusal.HOLDS));
+  }
+
+  private Importer gpuImporter(Path library, Duration time) throws IOException {
+    ImportTarget gpu = ImportTarget.cuda(0, true, "a GPU that is not there");
+    return Importer.open(
+        folder.resolve("cache"), settings(library, time, MEMORY, FILES).withTarget(gpu));
+  }
+
   /** What is refused then may be neither the content before nor the one after. */
   @Test
   void filesThatChangeMeanwhile_areNotRemembered() throws Exception {

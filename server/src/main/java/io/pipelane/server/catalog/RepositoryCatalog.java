@@ -5,7 +5,6 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
-import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
@@ -61,6 +60,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   private final CarriedFiles carried = new CarriedFiles();
   private final CatalogModels models;
   private final CatalogLoads loads;
+  private final CatalogDeletions deletions;
   private final IdleContents idle = new IdleContents(this::endIdle);
   private CompletableFuture<Void> built = CompletableFuture.completedFuture(null);
 
@@ -94,6 +94,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
     this.threads = new CatalogThreads(models, concurrency);
     this.versions = new VersionLifecycle(importer, devices, warmUps, threads);
     this.loads = new CatalogLoads(repository, writer, devices, threads, versions, models, carried);
+    this.deletions = new CatalogDeletions(repository, devices, versions, models, carried);
     this.builds =
         new SessionBuilds(
             SessionBuilds.atOnce(),
@@ -237,7 +238,7 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   public CompletableFuture<Void> delete(String name, String version) {
     ModelVersion deleted = new ModelVersion(name, number(version));
     return writer
-        .map(from -> threads.operate(() -> deleteNow(from, deleted)))
+        .map(from -> threads.operate(() -> deletions.delete(from, deleted)))
         .orElseGet(() -> ModelCatalog.super.delete(name, version));
   }
 
@@ -256,67 +257,6 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
         .map(into -> into.options(name))
         .map(stored -> threads.operate(() -> stored.write(yaml, permission)))
         .orElseGet(() -> ModelCatalog.super.changeOptions(name, yaml, permission));
-  }
-
-  private void deleteNow(RepositoryWriter from, ModelVersion version) {
-    models.exclusively(
-        version.model(),
-        model -> {
-          boolean isCarriedAlone =
-              carried.has(version.model())
-                  && model.versions().containsKey(version.version())
-                  && !from.has(version);
-          List<String> uses = model.choice().uses(version.version());
-          if (!uses.isEmpty()) {
-            throw new StatusException(
-                Status.INVALID_ARGUMENT,
-                "%s is not deleted: %s; choose another one first"
-                    .formatted(version, String.join(", ", uses)));
-          }
-          if (isCarriedAlone) {
-            forget(model, version);
-          } else {
-            from.delete(version, () -> giveWay(model, version));
-          }
-          if (model.versions().isEmpty()) {
-            model.problem("");
-            carried.keep(version.model(), null);
-          }
-        });
-  }
-
-  /**
-   * Where nothing else of the model is in service, what the policy names without the version comes
-   * in before that leaves, so that requests are answered throughout. A higher one is left to the
-   * next load, as nobody has asked for it yet.
-   */
-  private void giveWay(CatalogModel model, ModelVersion deleted) {
-    long number = deleted.version();
-    try {
-      if (model.ready().equals(Set.of(number)) && !carried.has(deleted.model())) {
-        for (Registered next : repository.scan(deleted.model(), model.standing()).registered()) {
-          if (next.version().version() < number) {
-            Optional<StatusException> _ =
-                versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
-          }
-        }
-      }
-    } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
-      LOG.log(
-          System.Logger.Level.WARNING,
-          "nothing comes into service for {0}: {1}",
-          deleted,
-          e.getMessage());
-    } finally {
-      forget(model, deleted);
-    }
-  }
-
-  private void forget(CatalogModel model, ModelVersion version) {
-    if (model.versions().containsKey(version.version())) {
-      versions.takeOut(model, version.version());
-      model.remove(version.version());
-    }
   }
 
   @Override

@@ -481,8 +481,16 @@ public final class EnsembleCatalog implements ModelCatalog {
     return models.uploadLimit();
   }
 
+  /** In the folder of an ensemble a version would lie, and never be served. */
   @Override
   public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    if (repository.ensemble(name).isPresent()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          ("\"%s\" is an ensemble, which has version 1 alone and no model of its own; upload version"
+                  + " %s of one of its models, or under another name")
+              .formatted(name, version));
+    }
     return models.receive(name, version, form);
   }
 

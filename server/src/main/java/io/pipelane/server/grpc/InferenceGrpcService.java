@@ -222,12 +222,14 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     Caller caller = GrpcAccess.caller();
     answer(
         observer,
-        () ->
-            Messages.index(
-                backend.catalog().index().stream()
-                    .filter(entry -> caller.sees(entry.name()))
-                    .toList(),
-                request.getReady()));
+        () -> {
+          RepositoryParameters.requireUnnamed(request.getRepositoryName());
+          return Messages.index(
+              backend.catalog().index().stream()
+                  .filter(entry -> caller.sees(entry.name()))
+                  .toList(),
+              request.getReady());
+        });
   }
 
   @Override
@@ -238,6 +240,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
+          RepositoryParameters.requireUnnamed(request.getRepositoryName());
           LoadOptions options = new RepositoryParameters(request.getParametersMap()).load();
           return backend.catalog().load(request.getModelName(), options, caller::checkManages);
         },
@@ -253,6 +256,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
+          RepositoryParameters.requireUnnamed(request.getRepositoryName());
           return new RepositoryParameters(request.getParametersMap()).unloadsDependents()
               ? backend.catalog().unloadWithDependents(request.getModelName(), caller::checkManages)
               : backend.catalog().unload(request.getModelName());

@@ -1,5 +1,7 @@
 package io.pipelane.server.grpc;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelRepositoryParameter;
 import io.pipelane.protocol.grpc.ModelRepositoryParameter.ParameterChoiceCase;
 import io.pipelane.server.catalog.LoadOptions;
@@ -18,10 +20,25 @@ final class RepositoryParameters {
   }
 
   /**
+   * Refuses a call that is about a certain repository, as Triton does.
+   *
+   * @param repository its name; empty for whichever there are
+   * @throws StatusException {@link Status#UNIMPLEMENTED} for any name
+   */
+  static void requireUnnamed(String repository) {
+    if (!repository.isEmpty()) {
+      throw new StatusException(
+          Status.UNIMPLEMENTED,
+          "there is one repository, which has no name; leave repository_name empty instead of \"%s\""
+              .formatted(InferMessageReader.shorten(repository)));
+    }
+  }
+
+  /**
    * How a model is to be loaded.
    *
-   * @throws io.pipelane.config.StatusException {@link io.pipelane.config.Status#INVALID_ARGUMENT}
-   *     for what cannot be, and for a parameter of another type
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for what cannot be, and for a parameter
+   *     of another type
    */
   LoadOptions load() {
     return RepositoryRequests.options(
@@ -35,8 +52,7 @@ final class RepositoryParameters {
   /**
    * Whether an ensemble's models are to leave with it.
    *
-   * @throws io.pipelane.config.StatusException {@link io.pipelane.config.Status#INVALID_ARGUMENT}
-   *     for a parameter of another type
+   * @throws StatusException {@link Status#INVALID_ARGUMENT} for a parameter of another type
    */
   boolean unloadsDependents() {
     return find(RepositoryRequests.UNLOAD_DEPENDENTS, ParameterChoiceCase.BOOL_PARAM)

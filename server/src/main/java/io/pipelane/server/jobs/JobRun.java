@@ -107,6 +107,7 @@ final class JobRun {
   boolean run() {
     try {
       Path input = input();
+      requireNewOutput();
       Stop stop;
       do {
         stop = isSettled() ? workFromCheckpoint(input) : Stop.LEFT;
@@ -120,7 +121,7 @@ final class JobRun {
         if (isOfOtherContent()) {
           throw contentHasChanged();
         }
-        Path _ = files.newOutput(spec.outputFile());
+        requireNewOutput();
         files.requireRows(spec, job.progress());
         end(JobState.DONE, "");
       } else if (job.isCancelled()) {
@@ -202,6 +203,11 @@ final class JobRun {
               .formatted(spec.inputFile().get()));
     }
     return file;
+  }
+
+  /** Whoever takes the output's name meanwhile has the job end, as its rows could not have it. */
+  private void requireNewOutput() throws IOException {
+    Path _ = files.newOutput(spec.outputFile());
   }
 
   /** Works from where the rows that count end. */
@@ -394,7 +400,12 @@ final class JobRun {
     }
     window.remove();
     journal.add(row.line(), row.hasFailed(), item.next());
-    return !isDue(journal) || commit(journal);
+    if (!isDue(journal)) {
+      return true;
+    }
+    boolean counts = commit(journal);
+    requireNewOutput();
+    return counts;
   }
 
   /**

@@ -10,10 +10,13 @@ import io.pipelane.runtime.TestModels;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -70,5 +73,20 @@ abstract class RepositoryCatalogFixture {
   static StatusException failure(CompletableFuture<Void> operation) {
     return assertInstanceOf(
         StatusException.class, assertThrows(CompletionException.class, operation::join).getCause());
+  }
+
+  static LoadOptions withConfig(String config) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
+  }
+
+  static LoadOptions withFiles(Map<String, byte[]> files) {
+    return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+  }
+
+  /** Folders beside the models, where files are that came with a load. */
+  long drafts() throws IOException {
+    try (Stream<Path> files = Files.list(repository)) {
+      return files.filter(file -> file.getFileName().toString().startsWith(".")).count();
+    }
   }
 }

@@ -15,7 +15,6 @@ import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.switcher.memory.account.Ledger;
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -115,14 +113,6 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
     }
   }
 
-  private static LoadOptions withConfig(String config) {
-    return new LoadOptions(Optional.empty(), Optional.of(config), Map.of());
-  }
-
-  private static LoadOptions withFiles(Map<String, byte[]> files) {
-    return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
-  }
-
   @Test
   void load_ofARefusedNewVersion_saysSoAndKeepsTheOldInService() throws Exception {
     Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
@@ -165,64 +155,6 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
   }
 
   @Test
-  void delete_ofAVersionThatCameWithItsLoad_takesItAway() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    byte[] bytes = Files.readAllBytes(file);
-    try (PipelaneServer server = start("true")) {
-      server.imports().join();
-      ModelCatalog catalog = server.catalog();
-      catalog.load("elsewhere", withFiles(Map.of("3/model.onnx", bytes))).join();
-      assertEquals(1, drafts());
-      catalog.delete("elsewhere", "3").join();
-      assertThrows(StatusException.class, () -> catalog.resolve("elsewhere", ""));
-      assertEquals(1, catalog.index().size());
-      assertEquals(0, drafts());
-      assertEquals(Status.NOT_FOUND, failure(catalog.delete("elsewhere", "3")).status());
-      server.switcher().verify();
-    }
-  }
-
-  @Test
-  void delete_ofTheOnlyVersionInService_bringsInTheNextLowerOneFirst() throws Exception {
-    Files.writeString(repository.resolve("small/config.pbtxt"), "backend: \"onnxruntime\"\n");
-    TestModels.write(TestModels.chain(2, 32, 5), repository.resolve("small/2/model.onnx"));
-    try (PipelaneServer server = start("true")) {
-      server.imports().join();
-      ModelCatalog catalog = server.catalog();
-      assertEquals(2, catalog.resolve("small", "").version().version());
-      CompletableFuture<Void> deletion = catalog.delete("small", "2");
-      while (!deletion.isDone()) {
-        assertTrue(catalog.resolve("small", "").version().version() > 0);
-      }
-      deletion.join();
-      assertEquals(1, catalog.resolve("small", "").version().version());
-      assertEquals(List.of(new Entry("small", "1", State.READY, "")), unnoted(catalog.index()));
-      server.switcher().verify();
-    }
-  }
-
-  private static List<Entry> unnoted(List<Entry> entries) {
-    return entries.stream()
-        .map(entry -> new Entry(entry.name(), entry.version(), entry.state(), entry.reason()))
-        .toList();
-  }
-
-  @Test
-  void delete_thatFails_leavesTheVersionInService() throws Exception {
-    try (PipelaneServer server = start("true")) {
-      server.imports().join();
-      ModelCatalog catalog = server.catalog();
-      ServedModel before = catalog.resolve("small", "");
-      Path away = Files.move(repository.resolve("small"), cache.resolve("away"));
-      assertEquals(Status.NOT_FOUND, failure(catalog.delete("small", "1")).status());
-      assertEquals(before, catalog.resolve("small", ""));
-      Files.move(away, repository.resolve("small"));
-      catalog.delete("small", "1").join();
-      assertEquals(List.of(), catalog.index());
-    }
-  }
-
-  @Test
   void load_withFilesThatAreNone_leavesTheModelAsItIs() throws Exception {
     byte[] bytes = {1, 2, 3};
     try (PipelaneServer server = start("true")) {
@@ -245,12 +177,6 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
       StatusException refused =
           failure(server.catalog().load("small", withFiles(Map.of("1/model.onnx", bytes))));
       assertEquals(Status.UNIMPLEMENTED, refused.status());
-    }
-  }
-
-  private long drafts() throws IOException {
-    try (Stream<Path> files = Files.list(repository)) {
-      return files.filter(file -> file.getFileName().toString().startsWith(".")).count();
     }
   }
 

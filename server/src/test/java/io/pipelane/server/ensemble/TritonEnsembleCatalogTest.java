@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.catalog.LoadOptions;
@@ -25,6 +26,8 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ensembles as Triton's owners write them, in their folders and brought along by a load. */
 class TritonEnsembleCatalogTest {
@@ -72,6 +75,23 @@ class TritonEnsembleCatalogTest {
     assertEquals(Status.NOT_FOUND, error.status());
     assertTrue(
         String.valueOf(error.getMessage()).contains("\"in\" has the shape"), error::getMessage);
+  }
+
+  /** Nobody would be served it; and whether it has been loaded makes no difference. */
+  @ParameterizedTest
+  @ValueSource(strings = {"config.pbtxt", "pipelane.yaml"})
+  void receive_intoAnEnsemblesFolder_isRefused(String file) throws IOException {
+    Path pipe = Files.createDirectories(folder.resolve("pipe"));
+    String text = file.equals("pipelane.yaml") ? EnsembleRunTest.CHAIN : EnsembleRunTest.TRITONS;
+    Files.writeString(pipe.resolve(file), text);
+    StatusException refused =
+        assertThrows(StatusException.class, () -> catalog.receive("pipe", "2", Form.MODEL));
+    assertEquals(Status.INVALID_ARGUMENT, refused.status());
+    String reason = String.valueOf(refused.getMessage());
+    assertTrue(reason.startsWith("\"pipe\" is an ensemble"), reason);
+    StatusException ofModels =
+        assertThrows(StatusException.class, () -> catalog.receive("echo", "3", Form.MODEL));
+    assertEquals(Status.UNIMPLEMENTED, ofModels.status(), "this repository takes none");
   }
 
   /** It stands for what the folder says until the next load, whatever becomes of the folder. */

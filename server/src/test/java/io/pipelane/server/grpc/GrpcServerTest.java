@@ -249,6 +249,40 @@ class GrpcServerTest extends GrpcServerFixture {
     }
   }
 
+  /** As Triton answers it. */
+  @Test
+  void repositoryCalls_ofANamedRepository_areRefused() throws Exception {
+    try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {
+      var client = conversation.client();
+      List<Runnable> calls =
+          List.of(
+              () ->
+                  client.repositoryIndex(
+                      RepositoryIndexRequest.newBuilder().setRepositoryName("other").build()),
+              () ->
+                  client.repositoryModelLoad(
+                      RepositoryModelLoadRequest.newBuilder()
+                          .setRepositoryName("other")
+                          .setModelName("echo")
+                          .build()),
+              () ->
+                  client.repositoryModelUnload(
+                      RepositoryModelUnloadRequest.newBuilder()
+                          .setRepositoryName("other")
+                          .setModelName("echo")
+                          .build()));
+      for (Runnable call : calls) {
+        Status status = assertThrows(StatusRuntimeException.class, call::run).getStatus();
+        assertEquals(Code.UNIMPLEMENTED, status.getCode());
+        assertEquals(
+            "there is one repository, which has no name;"
+                + " leave repository_name empty instead of \"other\"",
+            status.getDescription());
+      }
+      assertEquals(List.of(), conversation.catalog.calls);
+    }
+  }
+
   @Test
   void repositoryParameters_mustHaveTheirTypes() throws Exception {
     try (GrpcConversation conversation = new GrpcConversation(EchoService.inline())) {

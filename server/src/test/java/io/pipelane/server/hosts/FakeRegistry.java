@@ -35,6 +35,15 @@ public final class FakeRegistry implements HostRegistry {
    * @param tls for those that are spoken to by TLS
    */
   public Hosts hosts(Duration answerTimeout, SslContext tls) {
+    return hosts(Duration.ofSeconds(10), answerTimeout, tls);
+  }
+
+  /** The same with little patience for connections that do not come about. */
+  public Hosts hostsWithin(Duration connectTimeout) {
+    return hosts(connectTimeout, LONG, OutgoingTls.open(Optional.empty(), Optional.empty()).http());
+  }
+
+  private Hosts hosts(Duration connectTimeout, Duration answerTimeout, SslContext tls) {
     HostSettings settings =
         new HostSettings(
             List.of(),
@@ -43,7 +52,7 @@ public final class FakeRegistry implements HostRegistry {
             LONG,
             LONG,
             Duration.ofMillis(1),
-            Duration.ofSeconds(10),
+            connectTimeout,
             answerTimeout,
             CONNECTIONS,
             tls,

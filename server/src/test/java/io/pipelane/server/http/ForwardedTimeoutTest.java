@@ -1,15 +1,18 @@
 package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.hosts.BareHost;
+import io.pipelane.server.hosts.BlackHole;
 import io.pipelane.server.net.OutgoingTls;
 import io.pipelane.server.net.Transport;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -51,6 +54,27 @@ class ForwardedTimeoutTest extends ForwardingFixture {
     first.then(BareHost.silent(new CountDownLatch(1), new CountDownLatch(1)));
     assertSaysThatTimeHasPassed(ask("echo", 500_000));
     assertEquals(0, patienceNanos, "nothing has run here");
+  }
+
+  /** It is found out behind the end of a request, so that others are not sent there. */
+  @Test
+  void hostThatSwallowsPackets_isSuspect_thoughTheRequestEndedBefore() throws Exception {
+    restart(registry.hostsWithin(Duration.ofSeconds(2)), Transport.AUTO);
+    try (BlackHole hole = new BlackHole()) {
+      registry.has(hole.url(), "far", 1, false, Duration.ZERO);
+      registry.has(second.url(), "far", 1, false, Duration.ofMillis(5));
+      assertSaysThatTimeHasPassed(ask("far", 200_000));
+      assertEquals(1, counted(hole.url(), "overdue"));
+      assertEquals(0, counted(hole.url(), "lost"));
+      while (hosts.counts().suspect() == 0) {
+        assertFalse(Thread.currentThread().isInterrupted(), "nobody has found out");
+        LockSupport.parkNanos(1_000_000);
+      }
+      second.then("200 OK", OK);
+      assertEquals(OK, ask("far").body());
+      assertEquals(1, counted(hole.url(), "overdue"));
+      assertEquals(0, counted(hole.url(), "lost"));
+    }
   }
 
   /** Its state may have changed by then, so the owner alone says what came of it. */

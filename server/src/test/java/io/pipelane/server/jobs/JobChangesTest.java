@@ -162,6 +162,43 @@ class JobChangesTest extends JobsInAFolder {
     }
   }
 
+  /** Its rows stay; no more of them are made than there are between two commits. */
+  @Test
+  void output_whoseNameIsTakenWhileItsJobRuns_endsTheJob() throws IOException {
+    fixture.writeInput("in.jsonl", 1000);
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service);
+        service) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobsFixture.awaitPending(service, 3);
+      Files.writeString(folder.resolve("o"), "another's");
+      JobsFixture.completeUntilEnded(service, jobs, id);
+      JobStatus ended = jobs.show(id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().startsWith("output_file \"o\" exists"), ended.reason());
+      assertTrue(ended.rows() > 0 && ended.rows() <= 256, ended::toString);
+      String rows = fixture.output("o." + id + ".partial");
+      assertEquals(JobsFixture.rows((int) ended.rows()), rows);
+      assertEquals("another's", fixture.output("o"));
+    }
+  }
+
+  @Test
+  void output_whoseNameIsTakenBeforeItsJobBegins_endsTheJobAtOnce() throws IOException {
+    EchoService service = EchoService.holding();
+    service.endsWithdrawn = true;
+    Jobs jobs = fixture.open(service);
+    String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+    assertTrue(jobs.stop(Duration.ofDays(1)));
+    jobs.close();
+    Files.writeString(folder.resolve("o"), "another's");
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      JobStatus ended = JobsFixture.ended(again, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertEquals(0, ended.rows());
+    }
+  }
+
   @Test
   void rows_thatAreRemovedWhileTheirJobRuns_endTheJob() throws IOException {
     EchoService service = EchoService.holding();

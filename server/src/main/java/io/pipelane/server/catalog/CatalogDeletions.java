@@ -1,0 +1,120 @@
+package io.pipelane.server.catalog;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
+import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryScan.Registered;
+import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.server.device.ServingDevices;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** The deletions of versions, and what comes into service for them. Methods block. */
+final class CatalogDeletions {
+  private static final System.Logger LOG = System.getLogger(CatalogDeletions.class.getName());
+
+  private final Repository repository;
+  private final ServingDevices devices;
+  private final VersionLifecycle versions;
+  private final CatalogModels models;
+  private final CarriedFiles carried;
+
+  CatalogDeletions(
+      Repository repository,
+      ServingDevices devices,
+      VersionLifecycle versions,
+      CatalogModels models,
+      CarriedFiles carried) {
+    this.repository = repository;
+    this.devices = devices;
+    this.versions = versions;
+    this.models = models;
+    this.carried = carried;
+  }
+
+  /**
+   * Deletes a version.
+   *
+   * @throws StatusException why it stays
+   */
+  void delete(RepositoryWriter from, ModelVersion version) {
+    models.exclusively(
+        version.model(),
+        model -> {
+          boolean isCarriedAlone =
+              carried.has(version.model())
+                  && model.versions().containsKey(version.version())
+                  && !from.has(version);
+          List<String> uses = model.choice().uses(version.version());
+          if (!uses.isEmpty()) {
+            throw new StatusException(
+                Status.INVALID_ARGUMENT,
+                "%s is not deleted: %s; choose another one first"
+                    .formatted(version, String.join(", ", uses)));
+          }
+          if (isCarriedAlone) {
+            giveWay(model, version);
+          } else {
+            from.delete(version, () -> giveWay(model, version));
+          }
+          if (model.versions().isEmpty()) {
+            model.problem("");
+          }
+        });
+  }
+
+  /**
+   * What comes in for a version that is deleted does so before that leaves, so that requests are
+   * answered throughout.
+   */
+  private void giveWay(CatalogModel model, ModelVersion deleted) {
+    boolean isLast = model.versions().keySet().equals(Set.of(deleted.version()));
+    try {
+      for (Registered next : following(model, deleted, isLast)) {
+        Optional<StatusException> _ =
+            versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
+      }
+    } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
+      LOG.log(Level.WARNING, "nothing comes into service for {0}: {1}", deleted, e.getMessage());
+    } finally {
+      forget(model, deleted);
+      if (isLast && carried.has(deleted.model())) {
+        carried.keep(deleted.model(), null);
+        model.standing(Optional.empty());
+      }
+    }
+  }
+
+  /**
+   * The versions that the policy names without one that was in service: lower ones, as for a higher
+   * one nobody has asked yet, which the next load does. What is known of already comes in by
+   * itself, or was refused; it is tried only where nothing else is in service. After the last
+   * version that came with a load the folder holds again.
+   */
+  private List<Registered> following(CatalogModel model, ModelVersion deleted, boolean isLast) {
+    String name = deleted.model();
+    long number = deleted.version();
+    if (!model.ready().contains(number)) {
+      return List.of();
+    }
+    if (carried.has(name)) {
+      return isLast ? repository.scan(name, Optional.empty()).registered() : List.of();
+    }
+    boolean wasAlone = model.ready().size() == 1;
+    return repository.scan(name, model.standing()).registered().stream()
+        .filter(next -> next.version().version() < number)
+        .filter(next -> wasAlone || !model.versions().containsKey(next.version().version()))
+        .toList();
+  }
+
+  private void forget(CatalogModel model, ModelVersion version) {
+    if (model.versions().containsKey(version.version())) {
+      versions.takeOut(model, version.version());
+      model.remove(version.version());
+    }
+  }
+}
