@@ -25,8 +25,9 @@ public sealed interface ExecutionProvider {
    * @param stream the {@code CUstream} that kernels are launched on; 0 has the session make one
    * @param tf32 whether FP32 products may be rounded to TF32, which is several times faster
    * @param channelsLast whether convolutions run on tensors of the form [batch, height, width,
-   *     channels] with their bias added inside, which is up to 1.7 times faster; the optimiser
-   *     changes the layout, and not every operator knows it
+   *     channels] with their bias added inside, which is up to 1.7 times faster. A session that
+   *     optimises a graph turns it, and not every operator knows the layout; a session that does
+   *     not optimise runs a graph that has been turned before
    */
   record Cuda(int device, long stream, boolean tf32, boolean channelsLast)
       implements ExecutionProvider {

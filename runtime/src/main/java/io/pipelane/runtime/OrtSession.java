@@ -68,7 +68,7 @@ public final class OrtSession implements AutoCloseable {
       api.call(OrtApi.ADD_CUSTOM_OP_DOMAIN, options, environment.gateDomain());
       settings.optimizedModel().ifPresent(file -> writeOptimized(api, options, arena, file));
       if (settings.provider() instanceof ExecutionProvider.Cuda cuda) {
-        CudaProviderOptions.append(api, options, cuda);
+        CudaProviderOptions.append(api, options, cuda, settings.optimization());
       }
       if (settings.deviceAllocator()) {
         configure(api, options, arena, "session.use_env_allocators", "1");

@@ -55,7 +55,10 @@ public record SessionSettings(
         provider, optimization, intraOpThreads, optimizedModel, deviceAllocator, values);
   }
 
-  /** ONNX Runtime's graph optimisation levels. */
+  /**
+   * ONNX Runtime's graph optimisation levels. With {@link #NONE} a graph runs as it is, in the
+   * layout that it has.
+   */
   public enum Optimization {
     NONE(0),
     BASIC(1),

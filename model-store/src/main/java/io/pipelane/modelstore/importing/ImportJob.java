@@ -113,6 +113,7 @@ final class ImportJob {
       requireOutputs(plain.outputs());
       Answers answers = Answers.of(environment, plain, target);
       if (!target.mayTurnChannelsLast()
+          || optimization == Optimization.NONE
           || !Convolutions.isIn(source.graph())
           || !cutChannelsLast(environment, plain, answers)) {
         cutUntilAccepted(environment, optimized(false), plain, answers, false);

@@ -11,6 +11,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Padding.Verdict;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.runtime.OrtLibrary;
+import io.pipelane.runtime.PatchModel;
 import io.pipelane.runtime.SessionSettings.Optimization;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.CutSettings;
@@ -52,7 +53,8 @@ class CudaImportTest {
         TestModels.middleOutput(3),
         TestModels.sharedWeight(4),
         TestModels.islands(5),
-        TestModels.halfStored(4, 6));
+        TestModels.halfStored(4, 6),
+        PatchModel.of(4, 7));
   }
 
   @ParameterizedTest
@@ -64,6 +66,16 @@ class CudaImportTest {
     assertTrue(plan.notes().contains("host copies: 0"), notes);
     assertEquals(Verdict.HARMLESS, plan.batchPadding().verdict(), notes);
     assertFalse(plan.weights().isEmpty());
+  }
+
+  /** Whose shapes a session would compute on the GPU if it were asked to turn layouts again. */
+  @Test
+  void importModel_shapesBesideAConvolution_areComputedOnTheHostChannelsLast() throws IOException {
+    Plan plan = plan(PatchModel.of(4, 7), 1);
+    String notes = plan.notes().toString();
+    assertTrue(plan.channelsLast(), notes);
+    assertTrue(plan.segments().size() > 2, notes);
+    assertEquals(0, plan.broughtToHost(), notes);
   }
 
   /** Which a session would refuse to stream. */
