@@ -148,7 +148,9 @@ class RepositoryCatalogStartTest extends RepositoryCatalogFixture {
     try (ServiceOrder service = new ServiceOrder();
         PipelaneServer server = start()) {
       server.built().join();
-      assertEquals(List.of("often/1", "seldom/1", "never/1", "small/1"), service.order());
+      assertEquals(List.of("often/1", "seldom/1"), service.order().subList(0, 2));
+      // Of equals those come first whose hashes are remembered.
+      assertEquals(Set.of("never/1", "small/1"), Set.copyOf(service.order().subList(2, 4)));
       assertEquals(0, server.switcher().memory().weights().lentBytes());
       server.switcher().verify();
     }
