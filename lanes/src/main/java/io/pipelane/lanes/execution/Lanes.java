@@ -8,6 +8,7 @@ import io.pipelane.lanes.EphemeralRegion;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -128,7 +129,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   /**
-   * Enters a new lane if there is room for one now; never blocks.
+   * Enters a new lane if there is room for one now; waits for this object's lock alone.
    *
    * @param ephemeralBytes what the iteration is known to need; the lane does not grow beyond it,
    *     but for what has been left in it
@@ -154,8 +155,47 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   /**
-   * Enters the lane of a region if nobody is in it and there is room for it now; never blocks. It
-   * may grow into what is free, and borrows nothing.
+   * The same for a thread that must not wait for this object's lock either: under it memory is
+   * mapped and given back.
+   *
+   * @param beside leaves the lane, where somebody has the lock when the lease is closed
+   * @return null also when somebody has the lock
+   */
+  public @Nullable LaneLease enterAtOnce(long ephemeralBytes, Executor beside) {
+    if (!lock.tryLock()) {
+      return null;
+    }
+    try {
+      if (!hasRoom(ephemeralBytes)) {
+        return null;
+      }
+      String iteration = "iteration " + iterations++;
+      space.arrive(iteration, ephemeralBytes, Set.of());
+      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
+      lane.busy = true;
+      boolean limited = false;
+      try {
+        space.limit(lane);
+        lane.region.resetPeak();
+        limited = true;
+      } finally {
+        if (!limited) {
+          beside.execute(() -> leave(lane, iteration));
+        }
+      }
+      return new LaneLease(
+          lane.region,
+          bytes -> false,
+          reason -> markStuck(lane, reason),
+          () -> leaveAtOnce(lane, iteration, beside));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Enters the lane of a region if nobody is in it and there is room for it now; waits for this
+   * object's lock alone. It may grow into what is free, and borrows nothing.
    *
    * @param region one of {@link #regions}
    * @param ephemeralBytes what the iteration is known to need
@@ -278,13 +318,35 @@ public final class Lanes implements Reservations, AutoCloseable {
   private void leave(LaneSpace.Lane lane, String iteration) {
     lock.lock();
     try {
+      left(lane, iteration);
+    } finally {
+      lock.unlock();
+    }
+    borrowed.giveBackSpare();
+  }
+
+  private void leaveAtOnce(LaneSpace.Lane lane, String iteration, Executor beside) {
+    if (!lock.tryLock()) {
+      beside.execute(() -> leave(lane, iteration));
+      return;
+    }
+    try {
+      left(lane, iteration);
+    } finally {
+      lock.unlock();
+    }
+    if (borrowed.bytes() > 0) {
+      beside.execute(borrowed::giveBackSpare); // Its lender has a lock as well.
+    }
+  }
+
+  private void left(LaneSpace.Lane lane, String iteration) {
+    try {
       lane.left();
       space.finish(iteration);
     } finally {
       changed.signalAll();
-      lock.unlock();
     }
-    borrowed.giveBackSpare();
   }
 
   /** Grows within what there is, or else by what can be borrowed at once. */

@@ -247,6 +247,58 @@ class LanesTest {
     }
   }
 
+  /** An event loop must not wait while somebody has the lock and maps memory under it. */
+  @Test
+  void enterAtOnce_somebodyHasTheLock_waitsNeitherToEnterNorToLeave() throws Exception {
+    AtomicBoolean blocks = new AtomicBoolean();
+    CountDownLatch mapping = new CountDownLatch(1);
+    CountDownLatch mapped = new CountDownLatch(1);
+    Device slow = limited(() -> blocks.get() && waitsFor(mapped, mapping));
+    Lanes some = new Lanes(slow, new DeviceMemory(device.persistent()), CAPACITY, 3);
+    List<Runnable> beside = new ArrayList<>();
+    LaneLease lane = Objects.requireNonNull(some.enterAtOnce(MIB, beside::add));
+    assertFalse(lane.grow(2 * MIB));
+    assertNull(some.enterAtOnce(CAPACITY, beside::add), "there is no room for it");
+    blocks.set(true);
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<LaneLease> other = threads.submit(() -> some.enter(2 * MIB));
+      mapping.await();
+      assertNull(some.enterAtOnce(MIB, beside::add));
+      lane.close();
+      mapped.countDown();
+      other.get().close();
+    }
+    assertEquals(CAPACITY - MIB, some.freeBytes());
+    assertEquals(1, beside.size());
+    beside.getFirst().run();
+    assertEquals(CAPACITY, some.freeBytes());
+    some.close();
+  }
+
+  /** Says that it waits; whether that is in vain. */
+  private static boolean waitsFor(CountDownLatch latch, CountDownLatch waiting) {
+    waiting.countDown();
+    try {
+      latch.await();
+      return false;
+    } catch (InterruptedException e) {
+      return true;
+    }
+  }
+
+  @Test
+  void enterAtOnce_theMemoryCannotBeHad_leavesTheLane() {
+    AtomicBoolean fails = new AtomicBoolean(false);
+    Lanes some = new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2);
+    List<Runnable> beside = new ArrayList<>();
+    fails.set(true);
+    assertThrows(StatusException.class, () -> some.enterAtOnce(MIB, beside::add));
+    fails.set(false);
+    beside.forEach(Runnable::run);
+    assertEquals(CAPACITY, some.freeBytes());
+    some.close();
+  }
+
   @Test
   void enter_moreThanThereIs_isRefusedWithBothNumbers() {
     StatusException error =

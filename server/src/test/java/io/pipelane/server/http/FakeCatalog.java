@@ -30,6 +30,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
@@ -45,6 +47,10 @@ public final class FakeCatalog implements ModelCatalog {
   public final Set<String> gone = ConcurrentHashMap.newKeySet();
 
   @Nullable RepositoryWriter writer;
+
+  /** Reads and writes models' options. */
+  Executor disk = ForkJoinPool.commonPool();
+
   private final Map<String, ServedModel> labelled = new ConcurrentHashMap<>();
   private volatile VersionChoice choice = VersionChoice.NONE;
   public volatile boolean ready = true;
@@ -226,7 +232,7 @@ public final class FakeCatalog implements ModelCatalog {
   public CompletableFuture<byte[]> options(String name) {
     return writer == null
         ? ModelCatalog.super.options(name)
-        : CompletableFuture.supplyAsync(writer.options(name)::read);
+        : CompletableFuture.supplyAsync(writer.options(name)::read, disk);
   }
 
   @Override
@@ -236,7 +242,7 @@ public final class FakeCatalog implements ModelCatalog {
       return ModelCatalog.super.changeOptions(name, yaml, permission);
     }
     StoredOptions stored = writer.options(name);
-    return CompletableFuture.runAsync(() -> stored.write(yaml, permission));
+    return CompletableFuture.runAsync(() -> stored.write(yaml, permission), disk);
   }
 
   @Override

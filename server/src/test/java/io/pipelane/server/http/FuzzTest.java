@@ -3,6 +3,12 @@ package io.pipelane.server.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.server.jobs.JobParts;
 import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.jobs.JobsSettings;
@@ -11,6 +17,7 @@ import io.pipelane.server.statistics.InferenceStatistics;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,10 +26,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,7 +42,8 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FuzzTest {
   private static final boolean LONG = Boolean.getBoolean("pipelane.long");
-  private static final Duration TIME = LONG ? Duration.ofMinutes(45) : Duration.ofSeconds(10);
+  private static final Duration TIME = LONG ? Duration.ofMinutes(45) : Duration.ofSeconds(16);
+  private static final Duration ARCHIVES_TIME = Duration.ofSeconds(2);
   private static final long MOST_CASES = LONG ? 700_000 : Long.MAX_VALUE;
 
   private static final byte[] JOB =
@@ -40,6 +51,26 @@ class FuzzTest {
           "/v2/jobs",
           "{\"model\":\"echo\",\"input_file\":\"in.jsonl\",\"output_file\":\"out.jsonl\","
               + "\"class\":\"offline\",\"size_hint\":7,\"repeat\":2}");
+
+  private static final byte[] ARCHIVE =
+      zip(Map.of("model.onnx", "onnx".repeat(50), "weights/data.bin", "\u0001\u0002"));
+
+  private static final byte[] OPTIONS =
+      put(
+          "/v2/repository/models/echo/options",
+          bytes(
+              """
+              priority: online
+              limits:
+                timeout: 250ms
+                queued-size: 16MiB
+              batching:
+                mode: auto
+                preferred-sizes: [4, 8]
+                max-queue-delay: 2ms
+                preserve-order: false
+              """),
+          "");
 
   private static final List<byte[]> SEEDS =
       List.of(
@@ -81,11 +112,15 @@ class FuzzTest {
           post(
               "/v2/systemsharedmemory/region/r/register",
               "{\"key\":\"tensors\",\"offset\":8,\"byte_size\":64}"),
-          new String(
-                  post("/v2/repository/models/new/versions/3", "PK\u0003\u0004"),
-                  StandardCharsets.ISO_8859_1)
-              .replaceFirst("POST", "PUT")
-              .getBytes(StandardCharsets.ISO_8859_1),
+          put("/v2/repository/models/new/versions/3", bytes("PK\u0003\u0004"), ""),
+          put(
+              "/v2/repository/models/zipped/versions/1",
+              ARCHIVE,
+              "Content-Type: application/zip\r\n"),
+          OPTIONS,
+          post(
+              "/v2/repository/models/echo/versions",
+              "{\"default\":\"1\",\"labels\":{\"new\":\"2\"}}"),
           Requests.infer(
               "echo",
               "",
@@ -99,8 +134,30 @@ class FuzzTest {
                   + "\r\n7\r\nuts\":[]\r\n1\r\n}\r\n0\r\n\r\n",
               new byte[0]));
 
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.ISO_8859_1);
+  }
+
   private static byte[] post(String path, String body) {
-    return Requests.post(path, body.getBytes(StandardCharsets.ISO_8859_1), "");
+    return Requests.post(path, bytes(body), "");
+  }
+
+  private static byte[] put(String path, byte[] body, String fields) {
+    String request = new String(Requests.post(path, body, fields), StandardCharsets.ISO_8859_1);
+    return bytes(request.replaceFirst("POST", "PUT"));
+  }
+
+  private static byte[] zip(Map<String, String> files) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (ZipOutputStream archive = new ZipOutputStream(bytes)) {
+      for (Map.Entry<String, String> file : files.entrySet()) {
+        archive.putNextEntry(new ZipEntry(file.getKey()));
+        archive.write(bytes(file.getValue()));
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return bytes.toByteArray();
   }
 
   private static byte[] gzip(String text) {
@@ -234,18 +291,61 @@ class FuzzTest {
     }
   }
 
-  private static void sendDamaged(Jobs jobs) {
+  @Test
+  void undamagedOptions_areTaken() throws IOException {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.writer = writer();
+    catalog.disk = Runnable::run;
+    try (Jobs jobs = jobs();
+        Conversation conversation = conversation(jobs, catalog, EchoService.inline())) {
+      Reply reply = conversation.send(OPTIONS).onlyReply();
+      assertEquals(200, reply.status(), reply::text);
+    }
+  }
+
+  /** Unpacked as an upload's own thread does it. */
+  @Test
+  void damagedArchives_areStoredOrRefused() throws IOException {
+    long seed = Long.getLong("pipelane.seed", System.nanoTime());
+    Random random = new Random(seed);
+    RepositoryWriter writer = writer();
+    long begin = System.nanoTime();
+    long round = 0;
+    for (; System.nanoTime() - begin < ARCHIVES_TIME.toNanos(); round++) {
+      byte[] archive = round == 0 ? ARCHIVE : damage(ARCHIVE, random);
+      ModelVersion version = new ModelVersion("zipped", round + 1);
+      try (IncomingVersion incoming = writer.receive(version, IncomingVersion.Form.ZIP)) {
+        incoming.write(ByteBuffer.wrap(archive));
+        assertEquals(version, incoming.finish(Optional.empty()).version());
+      } catch (StatusException e) {
+        boolean isClients = e.status() == Status.INVALID_ARGUMENT || e.status() == Status.TOO_LARGE;
+        assertTrue(round > 0 && isClients, "seed " + seed + ", round " + round + ": " + e);
+      } catch (RuntimeException | IOException e) {
+        throw new AssertionError("seed " + seed + ", round " + round, e);
+      }
+    }
+    System.out.printf("%d cases of damaged archives, seed %d%n", round, seed);
+  }
+
+  private RepositoryWriter writer() throws IOException {
+    Path repository = Files.createDirectories(folder.resolve("repository"));
+    return new RepositoryWriter(repository, new ByteSize(1 << 20), new Random(1));
+  }
+
+  private void sendDamaged(Jobs jobs) {
     long seed = Long.getLong("pipelane.seed", System.nanoTime());
     long end = System.nanoTime() + TIME.toNanos();
     Random random = new Random(seed);
     long round = 0;
     for (; round < MOST_CASES && System.nanoTime() - end < 0; round++) {
-      byte[] valid = SEEDS.get(random.nextInt(SEEDS.size()));
+      int chosen = random.nextInt(SEEDS.size());
+      byte[] valid = SEEDS.get(chosen);
       boolean bodyOnly = random.nextInt(4) > 0 && indexOfLength(valid);
       byte[] request = bodyOnly ? damageBody(valid, random) : damage(valid, random);
       try {
-        exchange(request, bodyOnly, jobs, random);
-      } catch (RuntimeException | AssertionError e) {
+        boolean stores = chosen == SEEDS.indexOf(OPTIONS); // Uploads have threads of their own.
+        exchange(request, bodyOnly, jobs, stores, random);
+      } catch (RuntimeException | IOException | AssertionError e) {
         throw new AssertionError(
             "seed "
                 + seed
@@ -263,10 +363,13 @@ class FuzzTest {
     return new String(request, StandardCharsets.ISO_8859_1).contains("\r\nContent-Length: ");
   }
 
-  private static void exchange(byte[] request, boolean whole, Jobs jobs, Random random) {
+  private void exchange(byte[] request, boolean whole, Jobs jobs, boolean stores, Random random)
+      throws IOException {
     EchoService service = random.nextInt(4) == 0 ? EchoService.holding() : EchoService.inline();
     FakeCatalog catalog = FakeCatalog.usual();
     catalog.loading.complete(null);
+    catalog.writer = stores ? writer() : null;
+    catalog.disk = Runnable::run;
     try (Conversation conversation = conversation(jobs, catalog, service)) {
       int cut = random.nextInt(request.length + 1);
       conversation.send(request, 0, cut).send(request, cut, request.length - cut);

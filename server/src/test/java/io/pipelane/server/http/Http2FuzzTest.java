@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
  */
 class Http2FuzzTest {
   private static final boolean LONG = Boolean.getBoolean("pipelane.long");
-  private static final Duration TIME = LONG ? Duration.ofMinutes(15) : Duration.ofSeconds(5);
+  private static final Duration TIME = LONG ? Duration.ofMinutes(15) : Duration.ofSeconds(12);
   private static final long MOST_CASES = LONG ? 200_000 : Long.MAX_VALUE;
   private static final byte[] BODY =
       "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,4],\"datatype\":\"FP32\",\"data\":[1,2,3,4]}]}"

@@ -12,12 +12,13 @@ import jdk.jfr.consumer.RecordingFile;
 
 /**
  * Sees what blocks an event loop, by Flight Recorder's events of the virtual machine: waiting for a
- * monitor's notification, sleeping, parking, and reading or writing files. Waiting for a lock is
- * let pass: those are held briefly.
+ * lock or a monitor's notification, sleeping, parking, and reading or writing files. Waiting for
+ * some locks is let pass: those under which nothing is read, written, mapped or waited for.
  */
 public final class LoopWatch implements AutoCloseable {
   private static final List<String> BLOCKING =
       List.of(
+          "jdk.JavaMonitorEnter",
           "jdk.JavaMonitorWait",
           "jdk.ThreadSleep",
           "jdk.ThreadPark",
@@ -34,6 +35,28 @@ public final class LoopWatch implements AutoCloseable {
           "java.util.concurrent.locks.ReentrantLock",
           "java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock",
           "java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock");
+
+  /** Who has locks that are held for the sake of some fields, by how the classes' names begin. */
+  private static final List<String> BRIEF =
+      List.of(
+          "io.grpc.",
+          "io.netty.",
+          "io.pipelane.lanes.cpu.execution.CpuSession", // bindings that are idle
+          "io.pipelane.server.statistics.", // counts
+          "io.pipelane.switcher.grouping.RunningProfile", // times of segments
+          "io.pipelane.switcher.schedule.estimate.", // times of past runs
+          "io.pipelane.switcher.schedule.queue.", // under its lock its policy runs, and takes none
+          "io.pipelane.switcher.schedule.turn.Turns", // counts, and asks the queue
+          "io.pipelane.switcher.sharing.gate.", // counts
+          "io.pipelane.switcher.worker.SessionTable", // sessions are built and closed without it
+          "java.util.concurrent.ArrayBlockingQueue",
+          "java.util.concurrent.LinkedBlockingQueue",
+          "java.util.concurrent.ThreadPoolExecutor",
+          "java.util.logging.LogManager"); // loggers by name, the first time
+
+  /** What stands between a lock and who has it. */
+  private static final List<String> BETWEEN =
+      List.of("java.util.concurrent.locks.", "java.lang.", "jdk.internal.");
 
   private final Recording recording = new Recording();
 
@@ -53,7 +76,7 @@ public final class LoopWatch implements AutoCloseable {
     recording.dump(file);
     return RecordingFile.readAllEvents(file).stream()
         .filter(LoopWatch::isOnLoop)
-        .filter(event -> !isLockOrLoading(event))
+        .filter(event -> !isLoading(event) && !isBriefLock(event))
         .map(RecordedEvent::toString)
         .toList();
   }
@@ -67,9 +90,20 @@ public final class LoopWatch implements AutoCloseable {
         && frames(event).stream().anyMatch(type -> type.startsWith("io.pipelane."));
   }
 
-  private static boolean isLockOrLoading(RecordedEvent event) {
-    return frames(event).stream()
-        .anyMatch(type -> LOCKING.contains(type) || type.startsWith("jdk.internal.loader."));
+  private static boolean isLoading(RecordedEvent event) {
+    return frames(event).stream().anyMatch(type -> type.startsWith("jdk.internal.loader."));
+  }
+
+  private static boolean isBriefLock(RecordedEvent event) {
+    boolean isLock =
+        event.getEventType().getName().equals("jdk.JavaMonitorEnter")
+            || frames(event).stream().anyMatch(LOCKING::contains);
+    return isLock
+        && frames(event).stream()
+            .filter(type -> BETWEEN.stream().noneMatch(type::startsWith))
+            .findFirst()
+            .filter(owner -> BRIEF.stream().anyMatch(owner::startsWith))
+            .isPresent();
   }
 
   private static List<String> frames(RecordedEvent event) {

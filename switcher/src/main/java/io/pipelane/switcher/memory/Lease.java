@@ -22,6 +22,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   private final Residency residency;
   private final StructureRange range;
   private final List<Arrival> arrivals;
+  private final Consumer<Lease> release;
   private final LongSupplier nanoClock;
   private final Priority priority;
   private int awaited;
@@ -40,12 +41,14 @@ public final class Lease implements WeightArrivals, AutoCloseable {
    *
    * @param priority of the run
    * @param control hears for it until somebody else does
+   * @param release told when it is closed
    */
   Lease(
       MemoryDaemon daemon,
       Residency residency,
       Priority priority,
       RunControl control,
+      Consumer<Lease> release,
       LongSupplier nanoClock) {
     this.daemon = daemon;
     this.residency = residency;
@@ -53,6 +56,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
     this.arrivals = List.copyOf(residency.arrivals);
     this.priority = priority;
     this.control = control;
+    this.release = release;
     this.nanoClock = nanoClock;
   }
 
@@ -236,6 +240,6 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   @Override
   public void close() {
-    daemon.release(this);
+    release.accept(this);
   }
 }

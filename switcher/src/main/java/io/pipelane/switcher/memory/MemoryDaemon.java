@@ -27,8 +27,10 @@ import io.pipelane.switcher.residency.Unit;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -274,26 +276,32 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   /**
-   * The same where nothing has to be waited for: the weights are there, and nobody waits.
+   * The same where nothing has to be waited for: the weights are there, nobody waits, and nobody
+   * has this object's lock, under which pages are mapped and files opened.
    *
    * @param nowNanos by the daemon's clock
+   * @param beside releases the lease, where that has to be waited for when it is closed
    * @return null otherwise; nothing has happened then
    * @throws StatusException {@link Status#NOT_FOUND} when the model is not registered or about to
    *     go
    */
-  public @Nullable Lease tryAcquire(ModelVersion version, long nowNanos) {
-    lock.lock();
+  public @Nullable Lease tryAcquire(ModelVersion version, long nowNanos, Executor beside) {
+    if (!lock.tryLock()) {
+      return null;
+    }
     try {
       Residency residency = known(version);
       if (fetchOnDemand.isAwaitedBefore(residency, Priority.ONLINE)
           || !residency.isMounted()
           || !residency.isComplete()
-          || residency.isArriving()) {
+          || residency.isArriving()
+          || !holdings.policy().keepsAfterRuns()) {
         return null;
       }
       used(residency, Priority.ONLINE, nowNanos);
       residency.leaves = false;
-      return lease(residency);
+      return lease(
+          residency, Priority.ONLINE, RunControl.NONE, ended -> releaseAtOnce(ended, beside));
     } finally {
       lock.unlock();
     }
@@ -329,13 +337,37 @@ public final class MemoryDaemon implements AutoCloseable {
   }
 
   private Lease lease(Residency residency, Priority priority, RunControl run) {
+    return lease(residency, priority, run, this::release);
+  }
+
+  private Lease lease(
+      Residency residency, Priority priority, RunControl run, Consumer<Lease> release) {
     residency.leases++;
     residency.lodged = false;
     idleLink.runBegins();
-    return new Lease(this, residency, priority, run, nanoClock);
+    return new Lease(this, residency, priority, run, release, nanoClock);
   }
 
-  void release(Lease lease) {
+  /**
+   * Waits for nothing, and gives no page back: where there is more to do, somebody else does it.
+   */
+  private void releaseAtOnce(Lease lease, Executor beside) {
+    if (!lock.tryLock()) {
+      beside.execute(() -> release(lease));
+      return;
+    }
+    try {
+      if (lease.residency().leaves) {
+        beside.execute(() -> release(lease));
+      } else {
+        release(lease);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void release(Lease lease) {
     Residency residency = lease.residency();
     boolean linkIsFree;
     lock.lock();

@@ -90,6 +90,14 @@ final class SessionPool {
     return table.takeReady(new PooledSession.Key(range, lane));
   }
 
+  /**
+   * Takes the session for a range, of a factory whose sessions are bound to no lane, without
+   * waiting; to be given back. Null where it is not built.
+   */
+  @Nullable PooledSession takeBuilt(StructureRange range) {
+    return table.takeBuilt(new PooledSession.Key(range, null));
+  }
+
   private void buildOrAbandon(
       ImportedModel model, PooledSession session, Priority priority, Charging charging) {
     boolean done = false;

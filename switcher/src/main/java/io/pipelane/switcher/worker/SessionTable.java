@@ -141,23 +141,41 @@ final class SessionTable {
     }
   }
 
-  /**
-   * Takes a session for a run that nobody has asked for, which is no use of it; null where none is
-   * built.
-   */
-  @Nullable PooledSession takeReady(PooledSession.Key key) {
+  /** Takes a session for one run where it is built, and null otherwise; waits for nothing. */
+  @Nullable PooledSession takeBuilt(PooledSession.Key key) {
     lock.lock();
     try {
-      @Nullable PooledSession found = sessions.get(key);
-      if (found == null || !found.isBuilt()) {
-        return null;
+      @Nullable PooledSession taken = opened(key);
+      if (taken != null) {
+        taken.usage.used(nanoClock.getAsLong());
       }
-      found.runs++;
-      found.hasRunAhead = true;
-      return found;
+      return taken;
     } finally {
       lock.unlock();
     }
+  }
+
+  /** The same for a run that nobody has asked for, which is no use of it. */
+  @Nullable PooledSession takeReady(PooledSession.Key key) {
+    lock.lock();
+    try {
+      @Nullable PooledSession taken = opened(key);
+      if (taken != null) {
+        taken.hasRunAhead = true;
+      }
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private @Nullable PooledSession opened(PooledSession.Key key) {
+    @Nullable PooledSession found = sessions.get(key);
+    if (found == null || !found.isBuilt()) {
+      return null;
+    }
+    found.runs++;
+    return found;
   }
 
   /** As {@link #take}, but for its being a use; under the lock. */
@@ -183,17 +201,6 @@ final class SessionTable {
     lock.lock();
     try {
       return sessions.get(key) != null || closing.contains(key) ? null : open(key);
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Whether a session is there and built; at once. */
-  boolean isBuilt(PooledSession.Key key) {
-    lock.lock();
-    try {
-      @Nullable PooledSession found = sessions.get(key);
-      return found != null && found.isBuilt();
     } finally {
       lock.unlock();
     }
@@ -355,13 +362,14 @@ final class SessionTable {
 
   /** Whether another range's sessions, one for each lane that has one now, would fit as it is. */
   boolean hasRoomForRange(Structure structure) {
+    long free = lanes.freeBytes(); // Whose lock is held for longer than this one.
     lock.lock();
     try {
       if (!budgets.has(structure)) {
         return false;
       }
       long lanesUsed = sessions.of(structure).stream().map(s -> s.key.lane()).distinct().count();
-      return lanes.freeBytes() >= lanesUsed * budgets.expectedBytes(structure);
+      return free >= lanesUsed * budgets.expectedBytes(structure);
     } finally {
       lock.unlock();
     }

@@ -187,11 +187,6 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
-  public boolean hasSession(Lease lease) {
-    return table.isBuilt(new PooledSession.Key(lease.range(), null));
-  }
-
-  @Override
   public @Nullable StructureRange session(ModelVersion version) {
     @Nullable Wanted variant = models.get(version);
     return variant != null && table.builtIn(variant.range()) > 0 ? variant.range() : null;
@@ -302,6 +297,28 @@ public final class SessionWorker implements Worker {
     }
   }
 
+  @Override
+  public boolean runIfReady(
+      InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller) {
+    ImportedModel model = known(request.model()).model();
+    @Nullable PooledSession session = pool.takeBuilt(lease.range());
+    if (session == null) {
+      return false;
+    }
+    try {
+      run(session.session(), invocation(model, request, handler, caller), lane, request, lease);
+    } finally {
+      pool.giveBack(session);
+    }
+    return true;
+  }
+
+  private Invocation invocation(
+      ImportedModel model, InferenceRequest request, ResultHandler handler, Caller caller) {
+    return new RequestInvocation(
+        request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
+  }
+
   /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
   private static StatusException heldBack(
       InferenceRequest request,
@@ -332,9 +349,7 @@ public final class SessionWorker implements Worker {
     boolean isAhead = request.place().lane().isPresent();
     PooledSession session =
         isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
-    Invocation invocation =
-        new RequestInvocation(
-            request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
+    Invocation invocation = invocation(model, request, handler, caller);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {

@@ -110,9 +110,6 @@ public interface Worker extends AutoCloseable {
    */
   boolean firstRunsStay();
 
-  /** Whether a run in a lease's range finds its session built; for any thread, and at once. */
-  boolean hasSession(Lease lease);
-
   /**
    * The range that a model's session is built for, if one is; models that share it share the
    * session. For any thread, and at once.
@@ -183,6 +180,14 @@ public interface Worker extends AutoCloseable {
    * @throws StatusException when the run fails, or twice loses its process
    */
   void run(
+      InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller);
+
+  /**
+   * The same of a model that {@link #runsAtOnce}, where its session is built.
+   *
+   * @return false where it is not; nothing has happened then
+   */
+  boolean runIfReady(
       InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller);
 
   /** The caller that waits for a run; told on its thread, of one of the two at most. */

@@ -214,7 +214,10 @@ class HotTablesTest extends DaemonTest {
       long waits = daemon.counters().waits();
       waiting = threads.submit(() -> daemon.acquire(large.version()).close());
       awaitWaits(waits + 1);
-      await(() -> daemon.tryAcquire(model.version(), clock.get()) == null); // It stands in line.
+      await(
+          () ->
+              daemon.tryAcquire(model.version(), clock.get(), Runnable::run)
+                  == null); // It stands in line.
       requireOnDevice(model);
       daemon.ledger().verify();
     }

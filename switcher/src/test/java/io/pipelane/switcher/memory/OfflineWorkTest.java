@@ -215,7 +215,7 @@ class OfflineWorkTest extends DaemonTest {
     Future<Lease> second = offline(registered("second", 3));
     Future<Lease> third = offline(registered("third", 3));
     awaitWaits(waits + 2);
-    Lease atOnce = daemon.tryAcquire(online.version(), clock.get());
+    Lease atOnce = daemon.tryAcquire(online.version(), clock.get(), Runnable::run);
     assertNotNull(atOnce, "a short run passes those that wait for their quota");
     atOnce.close();
     first.close();
@@ -241,7 +241,7 @@ class OfflineWorkTest extends DaemonTest {
           device.completeAll();
           return residentPages(model) == 3 && device.pending() == 0;
         });
-    Lease atOnce = daemon.tryAcquire(held.version(), clock.get());
+    Lease atOnce = daemon.tryAcquire(held.version(), clock.get(), Runnable::run);
     assertNotNull(atOnce, "a short run passes offline work that waits");
     atOnce.close();
     assertFalse(

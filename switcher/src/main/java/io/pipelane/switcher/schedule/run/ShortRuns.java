@@ -14,7 +14,6 @@ import io.pipelane.switcher.schedule.estimate.PastRuns;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.sharing.gate.OfflineGate;
-import io.pipelane.switcher.worker.NoSessionRoomException;
 import io.pipelane.switcher.worker.Worker;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -32,7 +31,9 @@ final class ShortRuns {
   /*
    * The thread may be an event loop, so a run waits for nothing. When something is not there now
    * (weights, a lane, a session, more room in the lane) the request is left to the queue. So it is
-   * when something waits there that would be passed. How long a run takes depends on the shapes
+   * when something waits there that would be passed, and when somebody has the daemon's or the
+   * lanes' lock: memory is mapped under these, which takes milliseconds. Where they are had at the
+   * run's end, a thread of its own gives back what it had. How long a run takes depends on the shapes
    * that it was measured for. Graphs that repeat parts of themselves are left to the queue
    * (Worker.runsAtOnce). Elsewhere a lane that may not grow bounds what values can ask for.
    *
@@ -103,14 +104,29 @@ final class ShortRuns {
     if (request.isLate(begin + expected)) {
       return false;
     }
-    try (@Nullable Lease lease = daemon.tryAcquire(request.model(), begin)) {
-      if (lease == null || !worker.hasSession(lease)) {
+    try (@Nullable Lease lease = daemon.tryAcquire(request.model(), begin, this::beside)) {
+      if (lease == null) {
         return false;
       }
-      try (@Nullable LaneLease lane = lanes.tryEnter(past.peakBytes())) {
+      try (@Nullable LaneLease lane = lanes.enterAtOnce(past.peakBytes(), this::beside)) {
         return lane != null && runInLane(request, past, expected, lease, lane, handler, begin);
       }
     }
+  }
+
+  /** Does what has to wait for a lock; the run is not over before. */
+  private void beside(Runnable task) {
+    underWay.incrementAndGet();
+    Thread.ofVirtual()
+        .name("short-run-end")
+        .start(
+            () -> {
+              try {
+                task.run();
+              } finally {
+                underWay.decrementAndGet();
+              }
+            });
   }
 
   private boolean runInLane(
@@ -128,7 +144,10 @@ final class ShortRuns {
             new InferenceTimings(
                 0, lease.stallNanos(), nanoClock.getAsLong() - begin, lease.segmentNanos());
     try {
-      worker.run(request, lease, lane, handler, answer.toCaller(timings));
+      if (!worker.runIfReady(request, lease, lane, handler, answer.toCaller(timings))) {
+        gate.online().end();
+        return false;
+      }
       long nanos = nanoClock.getAsLong() - begin;
       estimates.ran(past, expected, 0, nanos, lease.stallNanos());
       gate.runTime().ran(nanos - lease.stallNanos());
@@ -137,7 +156,7 @@ final class ShortRuns {
       }
       count.increment();
       answer.complete(timings.get());
-    } catch (NoSessionRoomException | OutOfDeviceMemoryException e) {
+    } catch (OutOfDeviceMemoryException e) {
       gate.online().end();
       return false;
     } catch (Throwable e) {
