@@ -73,7 +73,8 @@ public final class FakeCatalog implements ModelCatalog {
         "background",
         options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
         spec("x", TensorType.FP32, -1, 4));
-    catalog.add("sum", keeping(Map.of("t", new StateInput("s"))), spec("x", TensorType.FP32, -1, 4));
+    catalog.add(
+        "sum", keeping(Map.of("t", new StateInput("s"))), spec("x", TensorType.FP32, -1, 4));
     ServedModel echo = catalog.resolve("echo", "");
     catalog.models.put(
         "sums", // As an ensemble whose models keep state.
