@@ -261,7 +261,9 @@ public final class OrtSession implements AutoCloseable {
               Status.UNIMPLEMENTED,
               "\"" + text + "\" is a sequence, a map or optional; only tensors can be served");
         }
-        return new TensorSpec(text, type(api, tensor), shape(api, tensor, arena));
+        Shape shape = shape(api, tensor, arena);
+        return new TensorSpec(
+            text, type(api, tensor), shape, dimensionNames(api, tensor, shape.rank(), arena));
       } finally {
         api.invoke(OrtApi.RELEASE_TYPE_INFO, info);
       }
@@ -281,5 +283,15 @@ public final class OrtSession implements AutoCloseable {
       result[d] = Math.max(-1, dimensions.getAtIndex(JAVA_LONG, d));
     }
     return Shape.of(result);
+  }
+
+  private static List<String> dimensionNames(OrtApi api, long tensorInfo, int rank, Arena arena) {
+    MemorySegment names = arena.allocate(JAVA_LONG, Math.max(1, rank));
+    api.call(OrtApi.GET_SYMBOLIC_DIMENSIONS, tensorInfo, names.address(), rank);
+    List<String> result = new ArrayList<>(rank);
+    for (int d = 0; d < rank; d++) {
+      result.add(OrtApi.string(names.getAtIndex(JAVA_LONG, d)));
+    }
+    return result.stream().allMatch(String::isEmpty) ? List.of() : result;
   }
 }

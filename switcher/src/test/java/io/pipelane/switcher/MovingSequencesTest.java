@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnx.proto.OnnxMl.ModelProto;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.section.PlacementConfig;
@@ -20,6 +21,7 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.StatefulModels;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -68,6 +70,10 @@ class MovingSequencesTest {
     }
 
     Opened(long hostStateBytes, LongSupplier nanoClock) throws Exception {
+      this(hostStateBytes, nanoClock, TestModels.recurrent(WIDTH));
+    }
+
+    Opened(long hostStateBytes, LongSupplier nanoClock, ModelProto graph) throws Exception {
       for (String name : NAMES) {
         CpuDevice device =
             CpuDevice.open(
@@ -86,7 +92,7 @@ class MovingSequencesTest {
                   Routing.PREDICTED, true, Duration.ofSeconds(30), true, 0, Duration.ZERO),
               2,
               nanoClock);
-      model = TestImports.of(TestModels.recurrent(WIDTH), "m", folder);
+      model = TestImports.of(graph, "m", folder);
       group.register(model, SequencesTest.keeping(Map.of("t", "s")));
     }
 
@@ -158,6 +164,21 @@ class MovingSequencesTest {
   @ValueSource(ints = {1, 20, 31, 32, 33, 50, 64, 65})
   void deviceLost_betweenTwoSteps_goesOnFromTheLast(int lost) throws Exception {
     try (Opened opened = new Opened(ROOM)) {
+      List<float[]> expected = opened.undisturbed();
+      for (int i = 0; i < STEPS; i++) {
+        if (i == lost) {
+          opened.loseHome();
+        }
+        assertArrayEquals(expected.get(i), opened.step("s", i).await(), "step " + i);
+      }
+    }
+  }
+
+  /** One that began with no rows at all, in front of the first checkpoint and behind it. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 40})
+  void deviceLost_stateThatGrows_goesOnFromTheLast(int lost) throws Exception {
+    try (Opened opened = new Opened(ROOM, System::nanoTime, StatefulModels.mean(WIDTH))) {
       List<float[]> expected = opened.undisturbed();
       for (int i = 0; i < STEPS; i++) {
         if (i == lost) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
@@ -19,7 +20,9 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.StatefulModels;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -29,6 +32,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +43,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** A model that keeps state: {@code y = x w + s}, and y is s of the next step. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -46,6 +52,10 @@ class SequencesTest {
   private static final int WIDTH = 64;
   private static final long WEIGHTS =
       TestDevices.ON_GPU ? 32 << 20 : 4L * WIDTH * WIDTH * Float.BYTES;
+
+  private static final int LARGE = 4_000;
+  private static final Map<String, String> CACHE =
+      Map.of("present_key", "past_key", "present_value", "past_value");
 
   @TempDir Path folder;
   private final Device device = TestDevices.open(WEIGHTS, 16 << 10);
@@ -60,7 +70,7 @@ class SequencesTest {
               TestDevices.ON_GPU ? 4L << 30 : 64 << 20,
               2,
               1_000,
-              1 << 20,
+              1 << 30,
               new EqualBytesGrouping(4, 1)),
           ReadWeights::of);
 
@@ -72,7 +82,18 @@ class SequencesTest {
     device.close();
   }
 
+  /**
+   * Options of a model that keeps state.
+   *
+   * @param state names of inputs by those of the outputs that they come from
+   */
   static ModelOptions keeping(Map<String, String> state) {
+    Map<String, StateInput> inputs = new HashMap<>();
+    state.forEach((output, input) -> inputs.put(output, new StateInput(input)));
+    return keepingInputs(inputs);
+  }
+
+  static ModelOptions keepingInputs(Map<String, StateInput> state) {
     ModelOptions options = ModelOptions.DEFAULT;
     return new ModelOptions(
         options.buckets(),
@@ -235,6 +256,132 @@ class SequencesTest {
     for (int i = 1; i < all.length; i++) {
       assertEquals(all[1 + (i - 1) % WIDTH], all[i], Math.abs(largest) * 1e-3f, "number " + i);
     }
+  }
+
+  /** The mean of all steps: a row of zeros too many would show. */
+  @Test
+  void stateThatGrows_beginsWithNothing() throws Exception {
+    ImportedModel model = TestImports.of(StatefulModels.mean(WIDTH), "mean", folder);
+    switcher.register(model, keeping(Map.of("t", "s")));
+    for (int i = 0; i < 20; i++) {
+      assertArrayEquals(input(), step(model, "a", i == 0, false).await(), 1e-4f, "step " + i);
+    }
+    SequenceState state = switcher.sequence(model.version(), "a").orElseThrow();
+    assertTrue(
+        state.read(tensors -> assertEquals(Shape.of(1, 20, WIDTH), tensors.getFirst().shape())));
+  }
+
+  /** It says what it lacks, each time, and what it has is there still. */
+  @Test
+  void stateThatGrowsBeyondTheMemory_isRefusedAndStaysAsItWas() throws Exception {
+    assumeFalse(TestDevices.ON_GPU, "it has too much memory");
+    ImportedModel model = TestImports.of(StatefulModels.mean(WIDTH), "mean", folder);
+    switcher.register(model, keeping(Map.of("t", "s")));
+    int steps = 0;
+    try {
+      while (true) {
+        float[] _ = largeStep(model, steps == 0).await();
+        steps++;
+      }
+    } catch (StatusException e) {
+      checkHasOutgrownTheMemory(e);
+    }
+    assertTrue(steps > 1, steps + " steps");
+    checkHasOutgrownTheMemory(
+        assertThrows(StatusException.class, () -> largeStep(model, false).await()));
+    Shape kept = Shape.of(LARGE, steps, WIDTH);
+    SequenceState state = switcher.sequence(model.version(), "large").orElseThrow();
+    assertTrue(state.read(tensors -> assertEquals(kept, tensors.getFirst().shape())));
+  }
+
+  private static void checkHasOutgrownTheMemory(StatusException refusal) {
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(
+        refusal.status() == Status.UNAVAILABLE || refusal.status() == Status.INSUFFICIENT_MEMORY,
+        message);
+    assertTrue(message.contains("a sequence's state"), message);
+    assertTrue(message.contains("device.working-memory"), message);
+  }
+
+  private Call largeStep(ImportedModel model, boolean start) {
+    MemorySegment x = Arena.ofAuto().allocate((long) LARGE * WIDTH * Float.BYTES, 64);
+    Call call = new Call();
+    switcher.submit(
+        new InferenceRequest(
+            model.version(),
+            List.of(new InputTensor("x", TensorType.FP32, Shape.of(LARGE, WIDTH), x)),
+            List.of("y"),
+            OptionalLong.empty(),
+            Priority.ONLINE,
+            Optional.of(new SequenceStep("large", start, false))),
+        call);
+    return call;
+  }
+
+  /** What an open dimension begins as, by the names that the graph gives. */
+  @ParameterizedTest
+  @CsvSource({
+    "batch_size, past, past + 1, -1, 0",
+    "batch_size, past, Concat_17, -1, 0",
+    "'', past, total, -1, 0",
+    "1, past, total, 1, 0",
+  })
+  void openDimensions_beginAsTheirNamesTell(
+      String batch, String past, String present, long first, long length) throws Exception {
+    ImportedModel model =
+        TestImports.of(StatefulModels.decoder(batch, past, present), "named", folder);
+    switcher.register(model, keeping(CACHE));
+    assertEquals(0, switcher.states().sequences());
+    for (int rows : first < 0 ? List.of(1, 3) : List.of(1)) {
+      Call call = new Call();
+      switcher.submit(tokens(model, rows, true), call);
+      float[] _ = call.await();
+      SequenceState state = switcher.sequence(model.version(), "tokens").orElseThrow();
+      Shape two = Shape.of(rows, StatefulModels.HEADS, length + 1, StatefulModels.HEAD_WIDTH);
+      assertTrue(
+          state.read(tensors -> tensors.forEach(tensor -> assertEquals(two, tensor.shape()))));
+    }
+  }
+
+  /** Without names, and with one that is the same before a step and after it. */
+  @ParameterizedTest
+  @CsvSource({"'', '', ''", "batch_size, past + 1, past + 1"})
+  void openDimensionsThatNothingTells_areToBeSaid(String batch, String past, String present)
+      throws Exception {
+    ImportedModel model =
+        TestImports.of(StatefulModels.decoder(batch, past, present), "unclear", folder);
+    StatusException refusal =
+        assertThrows(StatusException.class, () -> switcher.register(model, keeping(CACHE)));
+    assertEquals(Status.INVALID_ARGUMENT, refusal.status());
+    String message = String.valueOf(refusal.getMessage());
+    assertTrue(message.contains("begins: [rows, 2, 0, 4]"), message);
+    List<Long> begins = List.of(StateInput.ROWS, 2L, 0L, 4L);
+    switcher.register(
+        model,
+        keepingInputs(
+            Map.of(
+                "present_key", new StateInput("past_key", begins),
+                "present_value", new StateInput("past_value", begins))));
+    Call call = new Call();
+    switcher.submit(tokens(model, 1, true), call);
+    float[] _ = call.await();
+    switcher.deregister(model.version());
+    List<Long> wrong = List.of(StateInput.ROWS, 3L, 0L, 4L);
+    StateInput key = new StateInput("past_key", wrong);
+    assertEquals(
+        Status.INVALID_ARGUMENT,
+        refused(() -> switcher.register(model, keepingInputs(Map.of("present_key", key)))));
+  }
+
+  private static InferenceRequest tokens(ImportedModel model, int rows, boolean start) {
+    MemorySegment ids = Arena.ofAuto().allocate(8L * rows, 8);
+    return new InferenceRequest(
+        model.version(),
+        List.of(new InputTensor("ids", TensorType.INT64, Shape.of(rows, 1), ids)),
+        List.of("logits"),
+        OptionalLong.empty(),
+        Priority.ONLINE,
+        Optional.of(new SequenceStep("tokens", start, false)));
   }
 
   @Test

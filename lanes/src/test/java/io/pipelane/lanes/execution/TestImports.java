@@ -143,6 +143,9 @@ public final class TestImports {
             .mapToLong(d -> d.hasDimValue() ? d.getDimValue() : -1)
             .toArray();
     return new TensorSpec(
-        value.getName(), TensorType.ofOnnx(type.getElemType()), Shape.of(dimensions));
+        value.getName(),
+        TensorType.ofOnnx(type.getElemType()),
+        Shape.of(dimensions),
+        type.getShape().getDimList().stream().map(d -> d.getDimParam()).toList());
   }
 }

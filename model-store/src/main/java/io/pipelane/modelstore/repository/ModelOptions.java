@@ -15,8 +15,8 @@ import java.util.function.UnaryOperator;
  * @param warmUp whether to make the model resident before it is READY
  * @param tenant whose model it is; empty for nobody's in particular
  * @param priority the class of requests that name none
- * @param state names of inputs that are, from one request of a sequence to the next, what an output
- *     was, by the outputs' names
+ * @param state inputs that are, from one request of a sequence to the next, what an output was, by
+ *     the outputs' names
  * @param warmUps requests to run before it is READY; none unless it is to be resident then
  */
 public record ModelOptions(
@@ -26,7 +26,7 @@ public record ModelOptions(
     Priority priority,
     Limits limits,
     BatchingOptions batching,
-    Map<String, String> state,
+    Map<String, StateInput> state,
     List<WarmUp> warmUps) {
   public static final ModelOptions DEFAULT =
       new ModelOptions(
@@ -57,7 +57,7 @@ public record ModelOptions(
       Priority priority,
       Limits limits,
       BatchingOptions batching,
-      Map<String, String> state) {
+      Map<String, StateInput> state) {
     this(buckets, warmUp, tenant, priority, limits, batching, state, List.of());
   }
 
@@ -94,6 +94,26 @@ public record ModelOptions(
       Limits limits,
       BatchingOptions batching) {
     this(buckets, warmUp, tenant, priority, limits, batching, Map.of());
+  }
+
+  /**
+   * An input that is state.
+   *
+   * @param begins the shape of what a sequence begins with, which is zeros; {@link #ROWS} stands
+   *     for a request's rows. Empty leaves it to the model's declaration
+   */
+  public record StateInput(String name, List<Long> begins) {
+    /** As many as the first request of the sequence has rows. */
+    public static final long ROWS = -1;
+
+    public StateInput {
+      begins = List.copyOf(begins);
+    }
+
+    /** One that begins as the model's declaration says. */
+    public StateInput(String name) {
+      this(name, List.of());
+    }
   }
 
   /** The class of a request. */

@@ -15,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -31,7 +30,6 @@ final class ModelOptionsFile {
 
   private static final int MAXIMUM_BYTES = 256 << 10;
   private static final int MAXIMUM_SIZES = 64;
-  private static final int MAXIMUM_STATES = 1024;
   private static final int MAXIMUM_BATCH = 65_536;
 
   /** How long a request may be held for others to come. */
@@ -96,7 +94,7 @@ final class ModelOptionsFile {
         priority(root.path("priority")),
         limits(root.path("limits")),
         batching,
-        state(root.path("state")),
+        StateOptions.of(root.path("state")),
         WarmUpOptions.of(root.path("warm-up")));
   }
 
@@ -117,23 +115,6 @@ final class ModelOptionsFile {
             "the key \"%s\" in line %d is written twice in one place; leave one of them"
                 .formatted(duplicate.group(1), e.getLocation().getLineNr()))
         : refused("is not YAML: " + e.getMessage());
-  }
-
-  private static Map<String, String> state(JsonNode node) {
-    Map<String, String> state = new HashMap<>();
-    if (node.isMissingNode()) {
-      return state;
-    }
-    if (!node.isObject() || node.size() > MAXIMUM_STATES) {
-      throw refused("state must be OUTPUT: INPUT, %d times at most".formatted(MAXIMUM_STATES));
-    }
-    for (Map.Entry<String, JsonNode> pair : node.properties()) {
-      if (!pair.getValue().isTextual()) {
-        throw refused("state of output \"%s\" must be an input's name".formatted(pair.getKey()));
-      }
-      state.put(pair.getKey(), pair.getValue().asText());
-    }
-    return state;
   }
 
   private static Limits limits(JsonNode node) {

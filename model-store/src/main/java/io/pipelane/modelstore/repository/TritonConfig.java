@@ -195,7 +195,7 @@ public record TritonConfig(boolean isWritten, ModelConfig message, List<String> 
     for (int axis = 0; axis < dimensions.length; axis++) {
       dimensions[axis] = Math.max(dimensions[axis], said.get(axis));
     }
-    return new TensorSpec(spec.name(), spec.type(), Shape.of(dimensions));
+    return new TensorSpec(spec.name(), spec.type(), Shape.of(dimensions), spec.dimensionNames());
   }
 
   /** Dimensions as the file gives them, with the one of the batch where there is one. */

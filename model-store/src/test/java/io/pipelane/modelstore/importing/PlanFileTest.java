@@ -31,15 +31,15 @@ class PlanFileTest {
   @Test
   void members_areThoseOfTheImportersFormat() {
     List<String> members =
-        Stream.of(Plan.class, Segment.class, StreamedWeight.class)
+        Stream.of(Plan.class, TensorSpec.class, Segment.class, StreamedWeight.class)
             .flatMap(type -> Stream.of(type.getRecordComponents()))
             .map(RecordComponent::getName)
             .toList();
     assertEquals(
         "19: structureHash inputs outputs weights repacked inPlace segments weightBytes"
             + " weightChecksum constantBytes batchPadding batching channelsLast broughtToHost"
-            + " repeats notes offset byteSize layers estimatedNanos name type shape offset byteSize"
-            + " segment",
+            + " repeats notes name type shape dimensionNames offset byteSize layers estimatedNanos"
+            + " name type shape offset byteSize segment",
         Importer.FORMAT + ": " + String.join(" ", members));
   }
 

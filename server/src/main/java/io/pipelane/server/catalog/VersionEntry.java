@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.repository.ModelOptions;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.runtime.TensorSpec;
 import java.util.Collection;
@@ -56,7 +57,7 @@ sealed interface VersionEntry {
       return new ServedModel(
               imported.version(),
               ready,
-              without(options.state().values(), declared.inputs(plan.inputs())),
+              without(stateInputs(), declared.inputs(plan.inputs())),
               without(options.state().keySet(), declared.outputs(plan.outputs())),
               options)
           .ofContent(imported.content());
@@ -70,6 +71,10 @@ sealed interface VersionEntry {
           && options.state().equals(other.options.state())
           && ours.inputs().equals(others.inputs())
           && ours.outputs().equals(others.outputs());
+    }
+
+    private List<String> stateInputs() {
+      return options.state().values().stream().map(StateInput::name).toList();
     }
 
     private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {

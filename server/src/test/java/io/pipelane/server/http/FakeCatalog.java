@@ -11,6 +11,7 @@ import io.pipelane.modelstore.repository.ModelOptions;
 import io.pipelane.modelstore.repository.ModelOptions.Limits;
 import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.modelstore.repository.StoredOptions;
 import io.pipelane.modelstore.repository.VersionChoice;
@@ -78,7 +79,8 @@ public final class FakeCatalog implements ModelCatalog {
         "background",
         options(Priority.OFFLINE, Optional.empty(), Optional.of(Duration.ofHours(1))),
         spec("x", TensorType.FP32, -1, 4));
-    catalog.add("sum", keeping(Map.of("t", "s")), spec("x", TensorType.FP32, -1, 4));
+    catalog.add(
+        "sum", keeping(Map.of("t", new StateInput("s"))), spec("x", TensorType.FP32, -1, 4));
     ServedModel echo = catalog.resolve("echo", "");
     catalog.models.put(
         "sums", // As an ensemble whose models keep state.
@@ -93,7 +95,7 @@ public final class FakeCatalog implements ModelCatalog {
     return catalog;
   }
 
-  private static ModelOptions keeping(Map<String, String> state) {
+  private static ModelOptions keeping(Map<String, StateInput> state) {
     ModelOptions options = ModelOptions.DEFAULT;
     return new ModelOptions(
         options.buckets(),

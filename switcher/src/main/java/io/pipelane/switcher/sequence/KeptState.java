@@ -54,7 +54,7 @@ final class KeptState {
   /**
    * A state of zeros, but for what is given.
    *
-   * @param rows what open dimensions are of what is zeros
+   * @param rows of the request that it begins with
    * @param initial what fits the model
    * @throws StatusException as {@link StateMemory#reserve}, with {@link NeverFits} as its cause
    *     where it has always the same size
@@ -89,10 +89,11 @@ final class KeptState {
   private long bytesOfBothCopies(StatePairs pairs, long rows, List<InputTensor> initial) {
     try {
       long bytes = 0;
-      for (Map.Entry<String, TensorSpec> pair : pairs.inputs().entrySet()) {
-        TensorSpec spec = pair.getValue();
+      for (Map.Entry<String, KeptInput> pair : pairs.inputs().entrySet()) {
+        TensorSpec spec = pair.getValue().spec();
         StateTensor tensor =
-            new StateTensor(memory, spec.name(), spec.type(), pairs.shape(spec, rows, initial));
+            new StateTensor(
+                memory, spec.name(), spec.type(), pairs.shape(pair.getValue(), rows, initial));
         tensors.put(pair.getKey(), tensor);
         bytes = Math.addExact(bytes, Math.multiplyExact(2, tensor.roomBytes()));
       }

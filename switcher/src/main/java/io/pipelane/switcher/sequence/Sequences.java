@@ -8,6 +8,7 @@ import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService.Ticket;
 import io.pipelane.switcher.KeptByAnotherVersion;
@@ -135,10 +136,10 @@ public final class Sequences implements AutoCloseable {
   /**
    * Has a model keep state.
    *
-   * @param state names of its inputs by those of the outputs that they come from; may be empty
+   * @param state its inputs by the names of the outputs that they come from; may be empty
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when that does not fit the model
    */
-  public void agree(ImportedModel model, Map<String, String> state) {
+  public void agree(ImportedModel model, Map<String, StateInput> state) {
     if (!state.isEmpty()) {
       models.put(model.version(), StatePairs.of(model, state));
     }

@@ -8,6 +8,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.InferenceRequest;
@@ -196,7 +197,7 @@ class AnsweredStepsTest extends SequencesOfOneModel {
     Sequence sequence =
         new Sequence(
             memory,
-            StatePairs.of(model, Map.of("t", "s")),
+            StatePairs.of(model, Map.of("t", new StateInput("s"))),
             this::run,
             Runnable::run,
             new StepBounds(1_000, 1 << 20),

@@ -13,6 +13,7 @@ import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -138,7 +139,7 @@ class ExpiredStatesTest {
             new StepBounds(1_000, 1 << 20),
             queue,
             now::get);
-    sequences.agree(model, Map.of("t", "s"));
+    sequences.agree(model, Map.of("t", new StateInput("s")));
     return sequences;
   }
 

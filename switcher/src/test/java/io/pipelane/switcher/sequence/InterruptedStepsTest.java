@@ -9,6 +9,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -86,7 +87,7 @@ class InterruptedStepsTest {
       Sequence sequence =
           new Sequence(
               memory,
-              StatePairs.of(model, Map.of("t", "s")),
+              StatePairs.of(model, Map.of("t", new StateInput("s"))),
               StepAtAMoment::run,
               Runnable::run,
               new StepBounds(1_000, 1 << 20),

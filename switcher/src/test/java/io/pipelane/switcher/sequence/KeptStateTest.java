@@ -28,7 +28,7 @@ class KeptStateTest {
   private static final TensorSpec ONE = new TensorSpec("one", TensorType.FP32, Shape.of(4));
   private static final TensorSpec OTHER = new TensorSpec("other", TensorType.FP32, Shape.of(4));
   private static final StatePairs PAIRS =
-      new StatePairs(List.of(ONE, OTHER), Map.of("next", ONE, "after", OTHER));
+      new StatePairs(List.of(ONE, OTHER), Map.of("next", kept(ONE), "after", kept(OTHER)));
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
@@ -71,7 +71,8 @@ class KeptStateTest {
     for (long rows : new long[] {-1, elements / 2}) {
       TensorSpec one = new TensorSpec("one", TensorType.FP32, Shape.of(rows, 2));
       TensorSpec other = new TensorSpec("other", TensorType.FP32, Shape.of(rows, 2));
-      StatePairs pairs = new StatePairs(List.of(one, other), Map.of("next", one, "after", other));
+      StatePairs pairs =
+          new StatePairs(List.of(one, other), Map.of("next", kept(one), "after", kept(other)));
       StatusException refusal =
           assertThrows(
               StatusException.class, () -> new KeptState(memory, pairs, elements / 2, List.of()));
@@ -171,7 +172,8 @@ class KeptStateTest {
     BoundedReservations room = new BoundedReservations(12 * TENSOR);
     TensorSpec one = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
     TensorSpec other = new TensorSpec("u", TensorType.FP32, Shape.of(-1, 4));
-    StatePairs pairs = new StatePairs(List.of(one, other), Map.of("t", one, "v", other));
+    StatePairs pairs =
+        new StatePairs(List.of(one, other), Map.of("t", kept(one), "v", kept(other)));
     StateMemory memory = memory(DeviceStates.ON_HOST, room, new HostStates(0));
     KeptState state = new KeptState(memory, pairs, 1, List.of());
     state.place("t", Shape.of(3, 4), 3 * TENSOR);
@@ -187,9 +189,41 @@ class KeptStateTest {
     assertEquals(12 * TENSOR, room.freeBytes());
   }
 
+  /** What begins with no elements grows step by step, leaves, and comes back. */
+  @Test
+  void stateOfNothing_growsFromThere() {
+    BoundedReservations room = new BoundedReservations(12 * TENSOR);
+    HostStates host = new HostStates(4 * TENSOR);
+    TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
+    StatePairs pairs =
+        new StatePairs(List.of(open), Map.of("t", new KeptInput(open, Shape.of(0, 4))));
+    KeptState state = new KeptState(memory(DeviceStates.ON_HOST, room, host), pairs, 3, List.of());
+    assertEquals(Shape.of(0, 4), state.inputs().getFirst().shape());
+    assertEquals(0, state.inputs().getFirst().data().byteSize());
+    assertFalse(state.writeOut(host::tryTake), "there is nothing to be had by that");
+    assertEquals(12 * TENSOR, room.freeBytes());
+    for (int rows = 1; rows <= 4; rows++) {
+      assertFalse(state.lacksMemory());
+      state.place("t", Shape.of(rows, 4), rows * TENSOR);
+      state.advance();
+      assertEquals((12 - 2 * rows) * TENSOR, room.freeBytes());
+      assertTrue(state.writeOut(host::tryTake));
+      assertEquals(12 * TENSOR, room.freeBytes());
+      state.bringBack();
+      assertEquals(Shape.of(rows, 4), state.inputs().getFirst().shape());
+    }
+    state.close();
+    assertEquals(12 * TENSOR, room.freeBytes());
+  }
+
+  private static KeptInput kept(TensorSpec spec) {
+    return new KeptInput(spec, spec.shape());
+  }
+
   private static KeptState growing(StateMemory memory) {
     TensorSpec open = new TensorSpec("s", TensorType.FP32, Shape.of(-1, 4));
-    return new KeptState(memory, new StatePairs(List.of(open), Map.of("t", open)), 1, List.of());
+    return new KeptState(
+        memory, new StatePairs(List.of(open), Map.of("t", kept(open))), 1, List.of());
   }
 
   private static KeptState state(DeviceStates device, BoundedReservations room, HostStates host) {

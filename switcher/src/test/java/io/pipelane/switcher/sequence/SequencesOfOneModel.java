@@ -8,6 +8,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -65,7 +66,7 @@ abstract class SequencesOfOneModel {
             new StepBounds(1_000, 1 << 20),
             this::run,
             System::nanoTime);
-    sequences.agree(model, Map.of("t", "s"));
+    sequences.agree(model, Map.of("t", new StateInput("s")));
   }
 
   @AfterEach

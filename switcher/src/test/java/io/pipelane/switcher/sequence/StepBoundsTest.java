@@ -13,6 +13,7 @@ import io.pipelane.lanes.execution.Reservations;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.modelstore.repository.ModelOptions.StateInput;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
@@ -92,7 +93,7 @@ class StepBoundsTest {
             new StepBounds(4, 5 * INPUT),
             this::run,
             () -> 0);
-    sequences.agree(model, Map.of("t", "s"));
+    sequences.agree(model, Map.of("t", new StateInput("s")));
   }
 
   @AfterEach

@@ -46,9 +46,11 @@ public final class Room {
         && lanesTaken + estimates.ephemeralBytes(request.key()) <= laneBytes.getAsLong();
   }
 
-  /** Bytes that a request keeps others from having while it runs. */
+  /** Bytes that a request keeps others from having while it runs, its state's among them. */
   long bytes(QueuedRequest request) {
-    return request.weightBytes() + estimates.ephemeralBytes(request.key());
+    return request.weightBytes()
+        + estimates.ephemeralBytes(request.key())
+        + request.request().place().stateBytes().getAsLong();
   }
 
   /** A request begins. */

@@ -1,5 +1,6 @@
 package io.pipelane.switcher.schedule.policy;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.PipelaneConfig;
@@ -14,6 +15,7 @@ import io.pipelane.switcher.sharing.gate.OfflineGate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -252,6 +254,28 @@ class StarvationTest {
                 (before, more) -> Math.max(0, before + more));
           }
         });
+  }
+
+  /** Of two models that are alike but for that, the one without state has its share of runs. */
+  @Test
+  void fairMemory_stateCountsAsWeightsDo() {
+    Room plenty = new Room(estimates, Long.MAX_VALUE, () -> Long.MAX_VALUE);
+    SchedulingPolicy policy = new FairSharing(estimates, plenty, FairMeasure.MEMORY, 0);
+    Requests requests = new Requests(policy, estimates);
+    Requests.learn(estimates, "c", LONGEST);
+    Requests.learn(estimates, "d", LONGEST);
+    requests.agree("c", 10);
+    requests.agree("d", 10);
+    for (int i = 0; i < 100; i++) {
+      policy.add(requests.step("c", 2L * i, 90));
+      policy.add(requests.step("d", 2L * i + 1, 0));
+    }
+    int keeping = 0;
+    for (int i = 0; i < 55; i++) {
+      QueuedRequest next = Objects.requireNonNull(policy.poll(0));
+      keeping += next.request().model().model().equals("c") ? 1 : 0;
+    }
+    assertEquals(5, keeping, 1);
   }
 
   private static double used(Map<String, Double> used, QueuedRequest request) {

@@ -11,6 +11,7 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.JobWork;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.lang.foreign.MemorySegment;
@@ -48,6 +49,13 @@ public final class Requests {
   /** The same without a deadline. */
   public QueuedRequest submitted(String model, long nowNanos) {
     return submitted(model, nowNanos, OptionalLong.empty());
+  }
+
+  /** A step that is in no line yet, whose state holds so many bytes. */
+  public QueuedRequest step(String model, long nowNanos, long stateBytes) {
+    InferenceRequest request =
+        request(model, OptionalLong.empty()).at(RunPlace.ANY.holding(() -> stateBytes));
+    return new QueuedRequest(queue, request, new Answer(), nowNanos);
   }
 
   /** An offline request that is in no line yet. */
