@@ -2,6 +2,7 @@ package io.pipelane.server;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -22,6 +23,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -87,12 +89,16 @@ class StatefulServingTest {
     assertEquals(200, response.statusCode(), response.body());
     for (JsonNode output : JSON.readTree(response.body()).path("outputs")) {
       if (output.path("name").asText().equals(name)) {
-        return StreamSupport.stream(output.path("data").spliterator(), false)
-            .mapToDouble(JsonNode::asDouble)
-            .toArray();
+        return numbers(output);
       }
     }
     throw new AssertionError("no " + name + " in " + response.body());
+  }
+
+  private static double[] numbers(JsonNode output) {
+    return StreamSupport.stream(output.path("data").spliterator(), false)
+        .mapToDouble(JsonNode::asDouble)
+        .toArray();
   }
 
   @ParameterizedTest
@@ -125,6 +131,61 @@ class StatefulServingTest {
         }
       }
     }
+  }
+
+  /** A server that stops in the middle of it leaves a checkpoint of a cache that has grown. */
+  @Test
+  void jobOfADecoder_goesOnFromItsCheckpoint_asOneSequence() throws Exception {
+    int passes = 15;
+    try (OwnedRepository owned = new OwnedRepository(folder.resolve("job"))) {
+      TestModels.write(StatefulModels.decoder(), owned.path("decoder/1/model.onnx"));
+      owned.text(
+          "decoder/pipelane.yaml",
+          "state:\n  present_key: past_key\n  present_value: past_value\n");
+      int[][] tokens = tokens(1);
+      List<String> items = new ArrayList<>();
+      for (int at = 0; at < tokens[0].length; at++) {
+        items.add(ids(tokens, at, at + 1));
+      }
+      Path jobs = Files.createDirectories(folder.resolve("jobs"));
+      Files.write(
+          jobs.resolve("in.jsonl"), items.stream().map("{\"inputs\":[%s]}"::formatted).toList());
+      Map<String, String> settings =
+          Map.of("jobs.folder", jobs.toString(), "jobs.checkpoint-iterations", "3");
+      List<double[]> expected = new ArrayList<>();
+      String id;
+      try (PipelaneServer server = owned.start(settings)) {
+        for (int i = 0; i < passes * items.size(); i++) {
+          String next = body(step("s", i == 0, false), items.get(i % items.size()));
+          expected.add(output(owned.post(server, "models/decoder/infer", next), "logits"));
+        }
+        String job =
+            "{\"model\":\"decoder\",\"input_file\":\"in.jsonl\",\"output_file\":\"out\",\"repeat\":%d}"
+                .formatted(passes);
+        id = JSON.readTree(owned.post(server, "jobs", job).body()).path("id").asText();
+        while (job(owned, server, id).path("items_done").asLong() == 0) {
+          Thread.onSpinWait();
+        }
+      }
+      try (PipelaneServer server = owned.start(settings)) {
+        while (!job(owned, server, id).path("state").asText().equals("DONE")) {
+          Thread.onSpinWait();
+        }
+      }
+      List<String> rows = Files.readAllLines(jobs.resolve("out"));
+      assertEquals(expected.size(), rows.size());
+      for (int i = 0; i < rows.size(); i++) {
+        JsonNode output = JSON.readTree(rows.get(i)).path("response").path("outputs").path(0);
+        assertArrayEquals(expected.get(i), numbers(output), TOLERANCE, "item " + i);
+      }
+    }
+  }
+
+  private static JsonNode job(OwnedRepository owned, PipelaneServer server, String id)
+      throws Exception {
+    JsonNode job = JSON.readTree(owned.get(server, "jobs/" + id).body());
+    assertNotEquals("FAILED", job.path("state").asText(), job.toString());
+    return job;
   }
 
   private static int[][] tokens(int rows) {
