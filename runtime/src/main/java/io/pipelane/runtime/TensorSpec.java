@@ -24,6 +24,11 @@ public record TensorSpec(String name, TensorType type, Shape shape, List<String>
     this(name, type, shape, List.of());
   }
 
+  /** The same without what the model calls its dimensions, which no request depends on. */
+  public TensorSpec unnamed() {
+    return new TensorSpec(name, type, shape);
+  }
+
   /** What the model calls a dimension; empty where it gives it no name. */
   public String dimensionName(int axis) {
     return dimensionNames.isEmpty() ? "" : dimensionNames.get(axis);

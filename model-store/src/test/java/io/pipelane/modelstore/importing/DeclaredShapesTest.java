@@ -16,11 +16,13 @@ import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.SharedCache;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.UnshapedModels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -66,12 +68,17 @@ class DeclaredShapesTest {
     ImportedModel shaped = importer.importModel(TestModels.write(CHAIN, file("s")), VERSION);
     Path file = TestModels.write(UnshapedModels.of(CHAIN), file("u"));
     ImportedModel declared = importer.importModel(file, VERSION, SHAPES, EarlierRefusal.HOLDS);
-    assertEquals(shaped.plan().inputs(), declared.plan().inputs());
-    assertEquals(shaped.plan().outputs(), declared.plan().outputs());
+    assertEquals(unnamed(shaped.plan().inputs()), unnamed(declared.plan().inputs()));
+    assertEquals(unnamed(shaped.plan().outputs()), unnamed(declared.plan().outputs()));
     assertEquals(shaped.plan().batching(), declared.plan().batching());
     assertEquals(shaped.plan().notes(), declared.plan().notes());
     assertEquals(shaped.plan().weightChecksum(), declared.plan().weightChecksum());
     assertEquals(files(shaped), files(declared));
+  }
+
+  /** Without what the file calls their dimensions, which whoever declares a shape cannot say. */
+  private static List<TensorSpec> unnamed(List<TensorSpec> specs) {
+    return specs.stream().map(TensorSpec::unnamed).toList();
   }
 
   @Test

@@ -78,7 +78,10 @@ sealed interface VersionEntry {
     }
 
     private static List<TensorSpec> without(Collection<String> state, List<TensorSpec> specs) {
-      return specs.stream().filter(spec -> !state.contains(spec.name())).toList();
+      return specs.stream()
+          .filter(spec -> !state.contains(spec.name()))
+          .map(TensorSpec::unnamed)
+          .toList();
     }
 
     /** The same beside a content that was refused. */
