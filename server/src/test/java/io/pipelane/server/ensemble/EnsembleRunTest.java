@@ -14,6 +14,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
@@ -203,7 +204,8 @@ class EnsembleRunTest {
   void resolve_ensemble_hasItsModelsTensors() throws IOException {
     declare(CHAIN);
     ServedModel pipe = catalog.resolve("pipe", "1");
-    assertEquals("[TensorSpec[name=in, type=FP32, shape=[-1,4]]]", pipe.inputs().toString());
+    assertEquals(
+        List.of(new TensorSpec("in", TensorType.FP32, Shape.of(-1, 4))), pipe.inputs());
     assertEquals(List.of("out", "beside"), pipe.outputs().stream().map(o -> o.name()).toList());
     assertThrows(StatusException.class, () -> catalog.resolve("pipe", "2"));
   }
