@@ -204,8 +204,7 @@ class EnsembleRunTest {
   void resolve_ensemble_hasItsModelsTensors() throws IOException {
     declare(CHAIN);
     ServedModel pipe = catalog.resolve("pipe", "1");
-    assertEquals(
-        List.of(new TensorSpec("in", TensorType.FP32, Shape.of(-1, 4))), pipe.inputs());
+    assertEquals(List.of(new TensorSpec("in", TensorType.FP32, Shape.of(-1, 4))), pipe.inputs());
     assertEquals(List.of("out", "beside"), pipe.outputs().stream().map(o -> o.name()).toList());
     assertThrows(StatusException.class, () -> catalog.resolve("pipe", "2"));
   }
