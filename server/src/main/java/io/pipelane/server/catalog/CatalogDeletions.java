@@ -12,6 +12,7 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The deletions of versions, and what comes into service for them. Methods block. */
 final class CatalogDeletions {
@@ -57,9 +58,10 @@ final class CatalogDeletions {
                     .formatted(version, String.join(", ", uses)));
           }
           if (isCarriedAlone) {
-            giveWay(model, version);
+            giveWay(model, version, Set.of());
           } else {
-            from.delete(version, () -> giveWay(model, version));
+            Set<Long> named = named(model, version.model());
+            from.delete(version, () -> giveWay(model, version, named));
           }
           if (model.versions().isEmpty()) {
             model.problem("");
@@ -70,11 +72,13 @@ final class CatalogDeletions {
   /**
    * What comes in for a version that is deleted does so before that leaves, so that requests are
    * answered throughout.
+   *
+   * @param named which versions the policy named as yet
    */
-  private void giveWay(CatalogModel model, ModelVersion deleted) {
+  private void giveWay(CatalogModel model, ModelVersion deleted, Set<Long> named) {
     boolean isLast = model.versions().keySet().equals(Set.of(deleted.version()));
     try {
-      for (Registered next : following(model, deleted, isLast)) {
+      for (Registered next : following(model, deleted, named, isLast)) {
         Optional<StatusException> _ =
             versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
       }
@@ -89,25 +93,37 @@ final class CatalogDeletions {
     }
   }
 
+  /** The versions that the policy names; those that are known of where the folder has none. */
+  private Set<Long> named(CatalogModel model, String name) {
+    try {
+      return repository.scan(name, model.standing()).registered().stream()
+          .map(found -> found.version().version())
+          .collect(Collectors.toSet());
+    } catch (StatusException e) { // The deletion will say so.
+      return Set.copyOf(model.versions().keySet());
+    }
+  }
+
   /**
    * The versions that the policy names without one that was in service: lower ones, as for a higher
-   * one nobody has asked yet, which the next load does. What is known of already comes in by
-   * itself, or was refused; it is tried only where nothing else is in service. After the last
-   * version that came with a load the folder holds again.
+   * one nobody has asked yet, which the next load does. While others are in service it is those
+   * that the policy has not named before: an upload waits for its load. After the last version that
+   * came with a load the folder holds again.
    */
-  private List<Registered> following(CatalogModel model, ModelVersion deleted, boolean isLast) {
+  private List<Registered> following(
+      CatalogModel model, ModelVersion deleted, Set<Long> named, boolean isLast) {
     String name = deleted.model();
     long number = deleted.version();
-    if (!model.ready().contains(number)) {
-      return List.of();
-    }
     if (carried.has(name)) {
       return isLast ? repository.scan(name, Optional.empty()).registered() : List.of();
+    }
+    if (!model.ready().contains(number)) {
+      return List.of();
     }
     boolean wasAlone = model.ready().size() == 1;
     return repository.scan(name, model.standing()).registered().stream()
         .filter(next -> next.version().version() < number)
-        .filter(next -> wasAlone || !model.versions().containsKey(next.version().version()))
+        .filter(next -> wasAlone || !named.contains(next.version().version()))
         .toList();
   }
 

@@ -104,6 +104,20 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
     }
   }
 
+  @Test
+  void delete_ofOneOfAll_leavesUploadsToTheirLoad() throws Exception {
+    writeVersion(2);
+    writeVersion(3);
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.delete("small", "1").join();
+      writeVersion(1);
+      catalog.delete("small", "3").join();
+      assertEquals(List.of(2L), versions(catalog), "nobody has asked for the new version 1");
+    }
+  }
+
   /** Its content counts only for as long as a version that came with the load does. */
   @Test
   void delete_ofTheLastVersionThatCameWithItsLoad_bringsInWhatTheFolderHas() throws Exception {
