@@ -12,8 +12,9 @@ import jdk.jfr.consumer.RecordingFile;
 
 /**
  * Sees what blocks an event loop, by Flight Recorder's events of the virtual machine: waiting for a
- * lock or a monitor's notification, sleeping, parking, and reading or writing files. Waiting for
- * some locks is let pass: those under which nothing is read, written, mapped or waited for.
+ * lock or a monitor's notification, sleeping, parking, and reading or writing files. Waiting for a
+ * lock counts where it is one of those under which memory is mapped or files are opened; others are
+ * held for the sake of some fields.
  */
 public final class LoopWatch implements AutoCloseable {
   private static final List<String> BLOCKING =
@@ -36,23 +37,13 @@ public final class LoopWatch implements AutoCloseable {
           "java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock",
           "java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock");
 
-  /** Who has locks that are held for the sake of some fields, by how the classes' names begin. */
-  private static final List<String> BRIEF =
+  /** Who has locks under which memory is mapped or files are opened, by how names begin. */
+  private static final List<String> LONG_HELD =
       List.of(
-          "io.grpc.",
-          "io.netty.",
-          "io.pipelane.lanes.cpu.execution.CpuSession", // bindings that are idle
-          "io.pipelane.server.statistics.", // counts
-          "io.pipelane.switcher.grouping.RunningProfile", // times of segments
-          "io.pipelane.switcher.schedule.estimate.", // times of past runs
-          "io.pipelane.switcher.schedule.queue.", // under its lock its policy runs, and takes none
-          "io.pipelane.switcher.schedule.turn.Turns", // counts, and asks the queue
-          "io.pipelane.switcher.sharing.gate.", // counts
-          "io.pipelane.switcher.worker.SessionTable", // sessions are built and closed without it
-          "java.util.concurrent.ArrayBlockingQueue",
-          "java.util.concurrent.LinkedBlockingQueue",
-          "java.util.concurrent.ThreadPoolExecutor",
-          "java.util.logging.LogManager"); // loggers by name, the first time
+          "io.pipelane.lanes.execution.",
+          "io.pipelane.modelstore.",
+          "io.pipelane.server.catalog.",
+          "io.pipelane.switcher.memory.");
 
   /** What stands between a lock and who has it. */
   private static final List<String> BETWEEN =
@@ -76,7 +67,7 @@ public final class LoopWatch implements AutoCloseable {
     recording.dump(file);
     return RecordingFile.readAllEvents(file).stream()
         .filter(LoopWatch::isOnLoop)
-        .filter(event -> !isLoading(event) && !isBriefLock(event))
+        .filter(event -> !isLoading(event) && !isShortHeld(event))
         .map(RecordedEvent::toString)
         .toList();
   }
@@ -94,7 +85,7 @@ public final class LoopWatch implements AutoCloseable {
     return frames(event).stream().anyMatch(type -> type.startsWith("jdk.internal.loader."));
   }
 
-  private static boolean isBriefLock(RecordedEvent event) {
+  private static boolean isShortHeld(RecordedEvent event) {
     boolean isLock =
         event.getEventType().getName().equals("jdk.JavaMonitorEnter")
             || frames(event).stream().anyMatch(LOCKING::contains);
@@ -102,8 +93,8 @@ public final class LoopWatch implements AutoCloseable {
         && frames(event).stream()
             .filter(type -> BETWEEN.stream().noneMatch(type::startsWith))
             .findFirst()
-            .filter(owner -> BRIEF.stream().anyMatch(owner::startsWith))
-            .isPresent();
+            .filter(owner -> LONG_HELD.stream().anyMatch(owner::startsWith))
+            .isEmpty();
   }
 
   private static List<String> frames(RecordedEvent event) {

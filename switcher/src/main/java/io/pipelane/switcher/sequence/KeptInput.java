@@ -40,6 +40,7 @@ record KeptInput(TensorSpec spec, Shape begins) {
 
   private static Shape declared(TensorSpec input, TensorSpec output, Optional<TensorSpec> rowsOf) {
     long[] sizes = input.shape().toArray();
+    boolean rowsAreOpen = rowsOf.isPresent() && rowsOf.get().shape().dimension(0) < 0;
     boolean isFirst = true;
     for (int axis = 0; axis < sizes.length; axis++) {
       if (sizes[axis] >= 0) {
@@ -48,15 +49,28 @@ record KeptInput(TensorSpec spec, Shape begins) {
       if (bearsTheNameOfRows(input, axis, rowsOf)) {
         sizes[axis] = ROWS;
       } else if (grows(input, output, axis)) {
+        if (isFirst && rowsAreOpen && !namesRows(input, rowsOf)) {
+          // Exporters give each dimension a name of its own, the rows of a recurrent state as well.
+          throw unclear(input, output, axis, sizes, ROWS);
+        }
         sizes[axis] = 0;
-      } else if (isFirst && rowsOf.isPresent() && rowsOf.get().shape().dimension(0) < 0) {
+      } else if (isFirst && rowsAreOpen) {
         sizes[axis] = ROWS;
       } else {
-        throw unclear(input, output, axis, sizes);
+        throw unclear(input, output, axis, sizes, 0);
       }
       isFirst = false;
     }
     return Shape.of(sizes);
+  }
+
+  private static boolean namesRows(TensorSpec input, Optional<TensorSpec> rowsOf) {
+    for (int axis = 0; axis < input.shape().rank(); axis++) {
+      if (bearsTheNameOfRows(input, axis, rowsOf)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static boolean bearsTheNameOfRows(
@@ -74,11 +88,12 @@ record KeptInput(TensorSpec spec, Shape begins) {
   }
 
   private static StatusException unclear(
-      TensorSpec input, TensorSpec output, int axis, long[] sizes) {
+      TensorSpec input, TensorSpec output, int axis, long[] sizes, long likely) {
     long[] example = sizes.clone();
     for (int i = axis; i < example.length; i++) {
       example[i] = Math.max(0, example[i]);
     }
+    example[axis] = likely;
     return StatePairs.refused(
         "dimension %d of input \"%s\" %s is open, and no name tells what it begins as; write \"%s: {input: %s, begins: %s}\", with 0 for what grows from nothing, rows for a request's rows, or another size"
             .formatted(
