@@ -93,7 +93,7 @@ final class CatalogDeletions {
     }
   }
 
-  /** The versions that the policy names; those that are known of where the folder has none. */
+  /** The versions that the policy names; those that are known of where it cannot be read. */
   private Set<Long> named(CatalogModel model, String name) {
     try {
       return repository.scan(name, model.standing()).registered().stream()
@@ -115,7 +115,9 @@ final class CatalogDeletions {
     String name = deleted.model();
     long number = deleted.version();
     if (carried.has(name)) {
-      return isLast ? repository.scan(name, Optional.empty()).registered() : List.of();
+      return isLast && !model.isUnloaded()
+          ? repository.scan(name, Optional.empty()).registered()
+          : List.of();
     }
     if (!model.ready().contains(number)) {
       return List.of();

@@ -146,6 +146,11 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
       catalog.delete("small", "1").join();
       assertEquals(List.of(2L), versions(catalog));
       assertEquals(1, drafts());
+
+      catalog.unload("small").join();
+      catalog.delete("small", "2").join();
+      assertThrows(StatusException.class, () -> catalog.resolve("small", ""), "it was unloaded");
+      assertEquals(0, drafts());
       server.switcher().verify();
     }
   }
