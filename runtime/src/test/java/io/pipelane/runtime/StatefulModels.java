@@ -9,7 +9,6 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorShapeProto;
-import ai.onnx.proto.OnnxMl.TypeProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
 import java.util.List;
 import java.util.Random;
@@ -239,12 +238,6 @@ public final class StatefulModels {
         entry.setDimParam(dimension);
       }
     }
-    return ValueInfoProto.newBuilder()
-        .setName(name)
-        .setType(
-            TypeProto.newBuilder()
-                .setTensorType(
-                    TypeProto.Tensor.newBuilder().setElemType(type.onnx()).setShape(shape)))
-        .build();
+    return TestModels.value(name, type, shape);
   }
 }

@@ -432,6 +432,10 @@ public final class TestModels {
         entry.setDimValue(dimension);
       }
     }
+    return value(name, type, shape);
+  }
+
+  static ValueInfoProto value(String name, TensorType type, TensorShapeProto.Builder shape) {
     return ValueInfoProto.newBuilder()
         .setName(name)
         .setType(

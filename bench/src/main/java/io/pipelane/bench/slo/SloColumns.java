@@ -34,8 +34,9 @@ final class SloColumns {
               + " timers, clusters, a day's swing). load 1 is one request after another with all"
               + " weights there.",
           "live: --live-models variants of ppocr-cls 48x192 on the CPU device, in this process, without"
-              + " HTTP; --live-memory holds only some of them. One lane, first come, first served, and then again"
-              + " as a server has it by default (srtf); the same arrivals and loads, of what one warm run after another gave just before."
+              + " HTTP; --live-memory holds only some of them. One lane, first come, first served, and"
+              + " then again as a server has it by default (srtf); the same arrivals and loads, of"
+              + " what one warm run after another gave just before."
               + " Requests carry a deadline --live-margin ahead of the objective, and are"
               + " judged by the objective, from the time at which they were meant to leave. What"
               + " the server refuses is not admitted; another failure would end the program.",

@@ -40,8 +40,8 @@ final class TraceColumns {
   static final List<String> NOTES =
       List.of(
           "Salus' experiment (Yu and Chowdhury, MLSys 2020, section 5.1). Simulated: the policies and"
-              + " the lane table are the server's, iterations take what salus/workloads.csv (bench, resources)"
-              + " says, no device has a part in it. Rows named paper are its table 1.",
+              + " the lane table are the server's, iterations take what salus/workloads.csv"
+              + " (bench, resources) says, no device has a part in it. Rows named paper are its table 1.",
           "The paper's trace is not public. Jobs: workloads of its table 2 with equal chances,"
               + " durations log-normal (--spread), scaled so that their mean is the paper's (fifo's"
               + " mean JCT less its queueing, 3.0 min), coming at random within --window. The"

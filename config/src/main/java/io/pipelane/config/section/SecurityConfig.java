@@ -31,8 +31,8 @@ public record SecurityConfig(
         Optional<Path> jwtKeys,
     @Key(
             about =
-                "The https address (http only on this machine) where the issuer of tokens publishes its keys as a JWK set."
-                    + " The server asks it every minute",
+                "The https address (http only on this machine) where the issuer of tokens publishes"
+                    + " its keys as a JWK set. The server asks it every minute",
             unset = "keys come from security.jwt-keys, or tokens are not accepted")
         Optional<URI> jwtKeysUrl,
     @Key(about = "Issuer that a token must name in its claim iss") Optional<Text> jwtIssuer,

@@ -136,22 +136,30 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @return null when there is no room
    */
   public @Nullable LaneLease tryEnter(long ephemeralBytes) {
-    String iteration;
-    LaneSpace.Lane lane;
+    @Nullable Entry entry;
     lock.lock();
     try {
-      if (!hasRoom(ephemeralBytes)) {
-        return null;
-      }
-      iteration = "iteration " + iterations++;
-      space.arrive(iteration, ephemeralBytes, Set.of());
-      // Where there is room a lane is opened, so nobody else is in it.
-      lane = Objects.requireNonNull(space.laneOf(iteration));
-      lane.busy = true;
+      entry = open(ephemeralBytes, Set.of());
     } finally {
       lock.unlock();
     }
-    return leased(lane, iteration, bytes -> false);
+    return entry == null ? null : leased(entry.lane(), entry.iteration(), bytes -> false);
+  }
+
+  /** An iteration that has a lane to itself. */
+  private record Entry(String iteration, LaneSpace.Lane lane) {}
+
+  /** Gives an iteration a lane if there is room for one now, and null otherwise; under the lock. */
+  private @Nullable Entry open(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
+    if (!hasRoom(ephemeralBytes)) {
+      return null;
+    }
+    String iteration = "iteration " + iterations++;
+    space.arrive(iteration, ephemeralBytes, preferredRegions);
+    // Where there is room a lane is opened, so nobody else is in it.
+    LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
+    lane.busy = true;
+    return new Entry(iteration, lane);
   }
 
   /**
@@ -166,13 +174,12 @@ public final class Lanes implements Reservations, AutoCloseable {
       return null;
     }
     try {
-      if (!hasRoom(ephemeralBytes)) {
+      @Nullable Entry entry = open(ephemeralBytes, Set.of());
+      if (entry == null) {
         return null;
       }
-      String iteration = "iteration " + iterations++;
-      space.arrive(iteration, ephemeralBytes, Set.of());
-      LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
-      lane.busy = true;
+      String iteration = entry.iteration();
+      LaneSpace.Lane lane = entry.lane();
       boolean limited = false;
       try {
         space.limit(lane);
@@ -202,20 +209,18 @@ public final class Lanes implements Reservations, AutoCloseable {
    * @return null when it cannot be had
    */
   public @Nullable LaneLease tryEnter(EphemeralRegion region, long ephemeralBytes) {
-    String iteration;
-    LaneSpace.Lane lane;
+    @Nullable Entry entry;
     lock.lock();
     try {
-      if (!hasRoom(ephemeralBytes) || !space.isParked(region)) {
-        return null;
-      }
-      iteration = "iteration " + iterations++;
-      space.arrive(iteration, ephemeralBytes, Set.of(region));
-      lane = Objects.requireNonNull(space.laneOf(iteration));
-      lane.busy = true;
+      entry = space.isParked(region) ? open(ephemeralBytes, Set.of(region)) : null;
     } finally {
       lock.unlock();
     }
+    if (entry == null) {
+      return null;
+    }
+    String iteration = entry.iteration();
+    LaneSpace.Lane lane = entry.lane();
     return leased(lane, iteration, bytes -> growWithin(lane, iteration, bytes));
   }
 
