@@ -7,6 +7,7 @@ import io.pipelane.bench.measure.Samples;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.WeightSource;
+import io.pipelane.switcher.grouping.PipelineCosts;
 import java.util.List;
 import java.util.Objects;
 
@@ -18,6 +19,7 @@ final class IsolationRounds {
   private static final double P99 = 0.99;
 
   private final Accelerator accelerator;
+  private final PipelineCosts costs;
   private final ImportedModel model;
   private final WeightSource weights;
   private final List<Tensor> inputs;
@@ -28,11 +30,13 @@ final class IsolationRounds {
   /**
    * Measures nothing yet.
    *
+   * @param costs of transfers on the accelerator
    * @param model imported as worker processes can run it
    * @param weights where the accelerator copies them from
    */
   IsolationRounds(
       Accelerator accelerator,
+      PipelineCosts costs,
       ImportedModel model,
       WeightSource weights,
       List<Tensor> inputs,
@@ -40,6 +44,7 @@ final class IsolationRounds {
       int iterations,
       Measured measured) {
     this.accelerator = accelerator;
+    this.costs = costs;
     this.model = model;
     this.weights = weights;
     this.inputs = inputs;
@@ -56,8 +61,8 @@ final class IsolationRounds {
   /** All of it. */
   void measure() throws Exception {
     try (Accelerator shared = accelerator.inWorkers();
-        Stage here = new Stage(accelerator, true);
-        Stage there = new Stage(shared, true)) {
+        Stage here = new Stage(accelerator, costs, true);
+        Stage there = new Stage(shared, costs, true)) {
       here.register(model, weights);
       there.register(model, weights);
       LocalCaller inThread = here.caller(model, inputs);

@@ -8,7 +8,6 @@ import io.pipelane.bench.measure.Timing;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.MemorySource;
-import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.RelativeError;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
@@ -92,7 +91,7 @@ final class ModelRounds {
 
   /** Runs that are not captured. */
   void measureUncaptured() throws Exception {
-    try (Stage stage = new Stage(accelerator, false)) {
+    try (Stage stage = new Stage(accelerator, costs, false)) {
       stage.register(grouped, weights);
       LocalCaller caller = stage.caller(grouped, inputs);
       Contestant.measure(
@@ -107,7 +106,7 @@ final class ModelRounds {
 
   /** Everything that the product's normal form does. */
   void measureCold() throws Exception {
-    try (Stage stage = new Stage(accelerator, true)) {
+    try (Stage stage = new Stage(accelerator, costs, true)) {
       stage.register(grouped, weights);
       stage.register(layered, layeredWeights);
       LocalCaller caller = stage.caller(grouped, inputs);
@@ -118,7 +117,7 @@ final class ModelRounds {
         layers.run();
       }
       List<Contestant> all = new ArrayList<>();
-      all.add(new Contestant(Row.WARM, () -> stage.warmUp(grouped.version()), caller));
+      all.add(new Contestant(Row.WARM, broughtIn(stage), caller));
       all.add(new Contestant(Row.COLD, cold(stage, Stage.GROUPS), caller));
       all.add(new Contestant(Row.COLD_OPTIMAL, cold(stage, optimal), caller));
       all.add(new Contestant(Row.COLD_WHOLE, cold(stage, Stage.WHOLE), caller));
@@ -222,7 +221,7 @@ final class ModelRounds {
 
   /** Copies done otherwise. */
   void measureOtherCopies() throws Exception {
-    try (Stage stage = new Stage(accelerator, true)) {
+    try (Stage stage = new Stage(accelerator, costs, true)) {
       stage.register(layered, layeredWeights);
       LocalCaller layers = stage.caller(layered, inputs);
       Run copiesThenRun =
@@ -236,7 +235,7 @@ final class ModelRounds {
           iterations,
           measured);
     }
-    try (Stage stage = new Stage(accelerator, true)) {
+    try (Stage stage = new Stage(accelerator, costs, true)) {
       stage.register(grouped, weights);
       LocalCaller caller = stage.caller(grouped, inputs);
       stage.synchroniseEachGroup(true);
@@ -246,7 +245,7 @@ final class ModelRounds {
           iterations,
           measured);
     }
-    try (Stage stage = new Stage(accelerator, true)) {
+    try (Stage stage = new Stage(accelerator, costs, true)) {
       MemorySource ordinary =
           HeldWeights.read(grouped, bytes -> Arena.ofAuto().allocate(bytes, 64));
       stage.register(grouped, ordinary);
@@ -262,7 +261,7 @@ final class ModelRounds {
   /** A session is built, runs for the first time, and is captured. */
   void measureStructureCold() throws Exception {
     for (int i = 0; i < Math.min(STRUCTURE_ROUNDS, iterations); i++) {
-      try (Stage stage = new Stage(accelerator, true)) {
+      try (Stage stage = new Stage(accelerator, costs, true)) {
         long begin = System.nanoTime();
         stage.register(grouped, weights);
         LocalCaller caller = stage.caller(grouped, inputs);
@@ -289,11 +288,18 @@ final class ModelRounds {
   }
 
   private Run coldBeyond(Stage stage, long kept, Grouping groups) {
-    ModelVersion version = grouped.version();
+    Run all = broughtIn(stage);
     return () -> {
-      stage.evict(version, 0, Stage.GROUPS);
-      stage.warmUp(version);
-      stage.evict(version, kept, groups);
+      all.run();
+      stage.evict(grouped.version(), kept, groups);
+    };
+  }
+
+  /** What runs find ready has just come, too: threads have slept as long, caches hold the same. */
+  private Run broughtIn(Stage stage) {
+    return () -> {
+      stage.evict(grouped.version(), 0, Stage.GROUPS);
+      stage.warmUp(grouped.version());
     };
   }
 }

@@ -3,6 +3,8 @@ package io.pipelane.bench.switching;
 import io.pipelane.bench.accelerator.Accelerator;
 import io.pipelane.bench.accelerator.HeldWeights;
 import io.pipelane.bench.local.LocalCaller;
+import io.pipelane.config.section.ResidencyConfig;
+import io.pipelane.config.section.ResidencyConfig.Policy;
 import io.pipelane.demo.protocol.Tensor;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.modelstore.ImportedModel;
@@ -18,6 +20,7 @@ import io.pipelane.switcher.grouping.PipelineCosts;
 import io.pipelane.switcher.grouping.SegmentProfile;
 import io.pipelane.switcher.grouping.SegmentProfile.ShapeTimes;
 import io.pipelane.switcher.grouping.SegmentProfiles;
+import io.pipelane.switcher.residency.ResidencySettings;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,7 +29,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** A switcher on an accelerator, and what a benchmark does with it. */
 final class Stage implements AutoCloseable {
-  /** How the product cuts transfers. */
+  /** How the product cuts transfers as long as it has no profile of a structure. */
   static final Grouping GROUPS = new EqualBytesGrouping(32, 1 << 20);
 
   static final Grouping WHOLE = new EqualBytesGrouping(1, 1);
@@ -43,7 +46,12 @@ final class Stage implements AutoCloseable {
   private final ChosenGrouping grouping = new ChosenGrouping(GROUPS);
   private final Map<ModelVersion, WeightSource> weights = new ConcurrentHashMap<>();
 
-  Stage(Accelerator accelerator, boolean captures) {
+  /**
+   * Holds no model yet.
+   *
+   * @param costs of transfers, by which runs are expected to stall as in a server
+   */
+  Stage(Accelerator accelerator, PipelineCosts costs, boolean captures) {
     this.accelerator = accelerator;
     DeviceMemory memory = new DeviceMemory(accelerator.device().persistent());
     sessions = new WatchedSessions(accelerator.sessions(memory, captures));
@@ -56,7 +64,8 @@ final class Stage implements AutoCloseable {
                 QUEUE,
                 QUEUE_BYTES,
                 grouping)
-            .withProfiles(profiles);
+            .withProfiles(profiles)
+            .withResidency(onDemand(profiles, costs));
     switcher =
         new Switcher(
             accelerator.device(),
@@ -65,6 +74,12 @@ final class Stage implements AutoCloseable {
             settings,
             HeldWeights.on(
                 accelerator, model -> Objects.requireNonNull(weights.get(model.version()))));
+  }
+
+  /** Nothing comes ahead of runs. */
+  private static ResidencySettings onDemand(SegmentProfiles profiles, PipelineCosts costs) {
+    ResidencyConfig config = ResidencySettings.onDemand(Policy.EXPECTED_STALL).config();
+    return new ResidencySettings(config, profiles, Optional.of(costs));
   }
 
   /** Makes a model answerable from weights in host memory. */

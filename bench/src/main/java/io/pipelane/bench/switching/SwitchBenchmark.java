@@ -110,7 +110,7 @@ final class SwitchBenchmark {
       ImportedModel model = apart.importModel(modelCase.file(), modelCase.version());
       MemorySource weights =
           model.equals(groups) ? rounds.weights() : HeldWeights.read(model, accelerator::pinned);
-      new IsolationRounds(accelerator, model, weights, inputs, warmup, iterations, measured)
+      new IsolationRounds(accelerator, costs, model, weights, inputs, warmup, iterations, measured)
           .measure();
     }
     if (parts.contains(Part.STRUCTURE)) {

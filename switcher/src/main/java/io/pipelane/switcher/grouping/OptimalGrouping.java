@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The groups that make a cold start shortest, by a structure's profile and the link. As long as the
@@ -13,15 +14,52 @@ import java.util.concurrent.ConcurrentHashMap;
  * thread.
  */
 public final class OptimalGrouping implements Grouping {
-  /** Structures whose solutions are remembered; one is some tens of microseconds of work. */
+  /*
+   * Groups are asked for at the begin of a transfer, which a run waits for, under the daemon's lock.
+   * Solving takes some 70 us, a prefix that ends within a segment 10. So a solution serves as long
+   * as segments take about what it was solved for, and remembers the groups of its prefixes.
+   */
+  /** Structures whose solutions are remembered. */
   private static final int MOST_SOLUTIONS = 1_000;
+
+  /** Prefixes of a structure whose groups are remembered; they end with pages. */
+  private static final int MOST_PREFIXES = 64;
+
+  /** By how much of a run's time its segments may differ, together, from what was solved for. */
+  private static final double MOST_DRIFT = 0.03;
 
   private final SegmentProfiles profiles;
   private final LinkCosts costs;
   private final Grouping otherwise;
   private final Map<String, Solved> solutions = new ConcurrentHashMap<>();
 
-  private record Solved(ShapeTimes times, PipelineCosts costs, OptimalGroups groups) {}
+  private record Solved(
+      List<Long> segmentNanos,
+      PipelineCosts costs,
+      OptimalGroups groups,
+      Map<Long, List<Group>> byPrefix) {
+
+    boolean isOf(List<Long> times, PipelineCosts costs) {
+      return this.costs.equals(costs) && (segmentNanos.equals(times) || isNear(times));
+    }
+
+    private boolean isNear(List<Long> times) {
+      long drift = 0;
+      long total = 0;
+      for (int i = 0; i < times.size(); i++) {
+        drift += Math.abs(times.get(i) - segmentNanos.get(i));
+        total += segmentNanos.get(i);
+      }
+      return drift <= MOST_DRIFT * total;
+    }
+
+    List<Group> groups(long residentBytes) {
+      if (byPrefix.size() >= MOST_PREFIXES) {
+        byPrefix.clear();
+      }
+      return byPrefix.computeIfAbsent(residentBytes, groups::groups);
+    }
+  }
 
   /**
    * Chooses by what profiles say when it is asked.
@@ -45,34 +83,40 @@ public final class OptimalGrouping implements Grouping {
 
   @Override
   public List<Group> groups(Plan plan, long residentBytes) {
-    return solution(plan)
-        .map(solution -> solution.groups(residentBytes))
+    return solved(plan)
+        .map(solved -> solved.groups(residentBytes))
         .orElseGet(() -> otherwise.groups(plan, residentBytes));
   }
 
   /** The best groups of a model for every resident prefix, and the stall that each leaves. */
   public Optional<OptimalGroups> solution(Plan plan) {
-    return costs.known().flatMap(known -> solution(plan, known));
+    return solved(plan).map(Solved::groups);
   }
 
-  private Optional<OptimalGroups> solution(Plan plan, PipelineCosts known) {
+  private Optional<Solved> solved(Plan plan) {
+    Optional<PipelineCosts> known = costs.known();
+    if (known.isEmpty()) {
+      return Optional.empty();
+    }
     return profiles
         .of(plan.structureHash())
         .flatMap(SegmentProfile::usual)
-        .filter(times -> times.segmentNanos().size() == plan.segments().size())
-        .map(times -> solution(plan, times, known));
+        .map(ShapeTimes::segmentNanos)
+        .filter(times -> times.size() == plan.segments().size())
+        .map(times -> solved(plan, times, known.get()));
   }
 
-  private OptimalGroups solution(Plan plan, ShapeTimes times, PipelineCosts costs) {
-    Solved known = solutions.get(plan.structureHash());
-    if (known != null && known.times.equals(times) && known.costs.equals(costs)) {
-      return known.groups;
+  private Solved solved(Plan plan, List<Long> times, PipelineCosts costs) {
+    @Nullable Solved before = solutions.get(plan.structureHash());
+    if (before != null && before.isOf(times, costs)) {
+      return before;
     }
-    OptimalGroups solved = OptimalGroups.of(costs.model(plan, times.segmentNanos()));
+    OptimalGroups groups = OptimalGroups.of(costs.model(plan, times));
+    Solved solved = new Solved(times, costs, groups, new ConcurrentHashMap<>());
     if (solutions.size() >= MOST_SOLUTIONS) {
       solutions.clear();
     }
-    solutions.put(plan.structureHash(), new Solved(times, costs, solved));
+    solutions.put(plan.structureHash(), solved);
     return solved;
   }
 }

@@ -139,7 +139,7 @@ public final class OptimalGroups {
       groups.add(new Group(begin, next.end));
       begin = next.end;
     }
-    return groups;
+    return List.copyOf(groups);
   }
 
   /** How long a run takes for which these groups begin with it. */

@@ -64,6 +64,8 @@ class OptimalGroupingTest {
     observe(100, 100, 100);
     OptimalGroups solution = grouping.solution(plan).orElseThrow();
     assertSame(solution, grouping.solution(plan).orElseThrow());
+    observe(102, 101, 100);
+    assertSame(solution, grouping.solution(plan).orElseThrow(), "about the same times");
     observe(100_000, 100, 100);
     assertNotSame(solution, grouping.solution(plan).orElseThrow());
   }

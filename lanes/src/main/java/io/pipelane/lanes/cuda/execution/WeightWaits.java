@@ -65,7 +65,7 @@ final class WeightWaits implements GateListener {
           pace.waits();
         }
       }
-      if (marks != null) {
+      if (marks != null && !waited) {
         marks.begin(segment);
       }
     } catch (StatusException e) {

@@ -46,6 +46,17 @@ class RunTimesTest {
       due += now ? 1 : 0;
       times.add(100);
     }
+    assertEquals(11, due);
+  }
+
+  @Test
+  void segments_ofRunsThatAllWait_areDueOnceInAWhile() {
+    times.add(100);
+    times.add(100);
+    int due = 0;
+    for (int run = 0; run < 320; run++) {
+      due += times.areSegmentsDue() ? 1 : 0;
+    }
     assertEquals(10, due);
   }
 
