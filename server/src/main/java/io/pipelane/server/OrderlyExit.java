@@ -78,10 +78,13 @@ final class OrderlyExit {
   /** A shutdown hook cannot return an exit status otherwise. */
   private void exit() {
     boolean finished = false;
+    long begin = System.nanoTime();
     try {
+      inLog(() -> LOG.log(Level.INFO, "told to stop: what runs may end, what waits is refused"));
       parts.stop();
       finished = leave();
-      endLog(() -> {});
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      endLog(() -> LOG.log(Level.INFO, "stopped after %.1f s".formatted(seconds)));
     } catch (RuntimeException | Error e) {
       endLog(() -> LOG.log(Level.ERROR, "the process does not end in order", e));
     } finally {
@@ -89,14 +92,17 @@ final class OrderlyExit {
     }
   }
 
-  /** Whoever writes to a log that nobody reads keeps it locked: it is not waited for then. */
   private static void endLog(Runnable lastWords) {
-    Runnable ending =
+    inLog(
         () -> {
           lastWords.run();
           LastingLogManager.end();
-        };
-    awaitInBackground("pipelane-log", ending, LONGEST_LAST_WORDS);
+        });
+  }
+
+  /** Whoever writes to a log that nobody reads keeps it locked: it is not waited for then. */
+  private static void inLog(Runnable words) {
+    awaitInBackground("pipelane-log", words, LONGEST_LAST_WORDS);
   }
 
   private boolean leave() {

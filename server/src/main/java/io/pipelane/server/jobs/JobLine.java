@@ -6,6 +6,7 @@ import io.pipelane.server.placement.JobPlacement;
 import io.pipelane.server.placement.PlacedJob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -25,6 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */
 
+  /** What a job waits for that has all but a thread. */
+  static final String NO_TURN = "as many jobs run as may at once (jobs.concurrency)";
+
   /** What a job waits for that has no device. */
   static final String NO_DEVICE = "no device is healthy and without another offline job";
 
@@ -38,6 +42,7 @@ final class JobLine {
   private final Function<JobSpec, Optional<String>> modelAway;
   private final Duration pause;
   private final JobOrder order;
+  private final Map<Priority, Integer> idleThreads = new EnumMap<>(Priority.class);
   private boolean closed;
 
   /**
@@ -125,10 +130,11 @@ final class JobLine {
     try {
       @Nullable Job ready = ready(classes);
       while (!closed && ready == null) {
-        if (ofModelsAway.isEmpty()) {
-          changed.awaitUninterruptibly();
-        } else { // Nobody tells when a model comes into service.
-          long _ = changed.awaitNanos(pause.toNanos());
+        classes.forEach(taken -> idleThreads.merge(taken, 1, Integer::sum));
+        try {
+          awaitChange();
+        } finally {
+          classes.forEach(taken -> idleThreads.merge(taken, -1, Integer::sum));
         }
         ready = ready(classes);
       }
@@ -136,6 +142,29 @@ final class JobLine {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void awaitChange() throws InterruptedException {
+    if (ofModelsAway.isEmpty()) {
+      changed.awaitUninterruptibly();
+    } else { // Nobody tells when a model comes into service.
+      long _ = changed.awaitNanos(pause.toNanos());
+    }
+  }
+
+  /** Has all jobs that wait say what for, also while no thread looks for one. */
+  void tellReasons() {
+    lock.lock();
+    try {
+      askForModelsAway();
+      for (Job job : waiting) {
+        if (idleThreads.getOrDefault(job.spec().priority(), 0) == 0 && !ofModelsAway.contains(job)) {
+          job.running(JobState.QUEUED, NO_TURN);
+        }
+      }
     } finally {
       lock.unlock();
     }

@@ -183,6 +183,7 @@ public final class Jobs implements AutoCloseable {
 
   /** All jobs, in the order in which they came. */
   public List<JobStatus> list() {
+    line.tellReasons();
     lock.lock();
     try {
       return jobs.values().stream().map(Job::status).toList();
@@ -197,6 +198,7 @@ public final class Jobs implements AutoCloseable {
    * @throws StatusException {@link Status#NOT_FOUND} when there is none of that name
    */
   public JobStatus show(String id) {
+    line.tellReasons();
     return find(id).status();
   }
 

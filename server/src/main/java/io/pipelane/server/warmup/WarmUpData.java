@@ -56,19 +56,19 @@ final class WarmUpData {
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when they are not the model's
    */
   List<InputTensor> of(WarmUp request) {
+    for (Input input : request.inputs()) {
+      if (model.inputs().stream().noneMatch(spec -> spec.name().equals(input.name()))) {
+        throw invalid("the model has no input \"" + input.name() + "\"");
+      }
+    }
     List<InputTensor> inputs = new ArrayList<>();
     for (TensorSpec declared : model.inputs()) {
       Input input =
           request.inputs().stream()
               .filter(each -> each.name().equals(declared.name()))
               .findFirst()
-              .orElseThrow(() -> invalid("it has no input \"" + declared.name() + "\""));
+              .orElseThrow(() -> invalid("it leaves out input \"" + declared.name() + "\""));
       inputs.add(tensor(declared, input));
-    }
-    for (Input input : request.inputs()) {
-      if (model.inputs().stream().noneMatch(spec -> spec.name().equals(input.name()))) {
-        throw invalid("the model has no input \"" + input.name() + "\"");
-      }
     }
     return inputs;
   }

@@ -50,4 +50,17 @@ class JobLineTest {
     assertNotNull(line.next(List.of(Priority.OFFLINE)));
     assertEquals("", second.status().reason());
   }
+
+  /** No thread looks for a job: all that there are run one. */
+  @Test
+  void tellReasons_whileAllThreadsRunJobs_asksForModelsAwayAndSaysThatThereIsNoTurn() {
+    JobLine line = line();
+    Job job = job("first", 1);
+    line.awaitModel(job);
+    line.tellReasons();
+    assertEquals("away", job.status().reason());
+    line.tellReasons();
+    assertEquals(JobLine.NO_TURN, job.status().reason());
+    assertSame(job, line.next(List.of(Priority.OFFLINE)));
+  }
 }

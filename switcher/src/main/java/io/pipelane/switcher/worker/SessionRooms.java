@@ -70,7 +70,7 @@ final class SessionRooms {
       granted = reserve(bytes, beforeWaiting);
       if (!granted) {
         throw heldForNow(bytes, seeker, "a session of structure " + structure.hash())
-            .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
+            .orElseGet(() -> tooLarge(bytes, laneBytes));
       }
       table.budgets().of(structure).grant(bytes);
       SessionRoom room = new Room(structure);
@@ -78,7 +78,7 @@ final class SessionRooms {
         room.close();
         String run = "a session of structure %s and its run".formatted(structure.hash());
         throw heldForNow(bytes + laneBytes, seeker, run)
-            .orElseGet(() -> tooLarge(structure, bytes, laneBytes));
+            .orElseGet(() -> tooLarge(bytes, laneBytes));
       }
       return room;
     } finally {
@@ -96,7 +96,7 @@ final class SessionRooms {
   void requireFits(Structure structure) {
     long bytes = table.budgets().expectedBytes(structure);
     if (bytes > lanes.capacityBytes()) {
-      throw tooLarge(structure, bytes, 0);
+      throw tooLarge(bytes, 0);
     }
   }
 
@@ -198,14 +198,13 @@ final class SessionRooms {
         : " and what the weights of others give up of device.memory, " + new ByteSize(borrowed);
   }
 
-  private StatusException tooLarge(Structure structure, long bytes, long laneBytes) {
+  private StatusException tooLarge(long bytes, long laneBytes) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
-        "a session of structure %s takes up to %s, and its run %s; device.working-memory is %s: raise it"
+        "a session of the model takes up to %s%s; device.working-memory is %s: raise it"
             .formatted(
-                structure.hash(),
                 new ByteSize(bytes),
-                new ByteSize(laneBytes),
+                laneBytes == 0 ? "" : ", and its run %s beside it".formatted(new ByteSize(laneBytes)),
                 new ByteSize(lanes.capacityBytes())));
   }
 
