@@ -44,7 +44,7 @@ public final class ObjectiveCounts {
     long left = deadline - nanoClock.getAsLong();
     return left >= objectiveNanos - objectiveNanos / PARTS_UNDER_WAY
             || hasRoom(left, leastNanos.applyAsLong(request))
-        ? new JudgedAnswer(handler, this, deadline, nanoClock)
+        ? new JudgedAnswer(handler, this, deadline, request.place().moreFollows(), nanoClock)
         : handler;
   }
 
@@ -56,7 +56,8 @@ public final class ObjectiveCounts {
     (isMet ? met : missed).increment();
   }
 
-  Attainment.Objectives soFar() {
+  /** Since the start. */
+  public Attainment.Objectives soFar() {
     long metSoFar = met.sum();
     return new Attainment.Objectives(metSoFar, metSoFar + missed.sum());
   }
