@@ -169,7 +169,13 @@ final class Admission implements AutoCloseable {
 
   private ResultHandler judged(
       InferenceRequest request, ResultHandler handler, long objectiveNanos) {
-    return objectives.judging(request, handler, objectiveNanos, estimates::bestRemainingNanos, clock);
+    return objectives.judging(request, handler, objectiveNanos, this::leastNanos, clock);
+  }
+
+  /** What it takes at least until a request is answered that comes now; 0 where nobody knows. */
+  private long leastNanos(InferenceRequest request) {
+    long own = estimates.bestRemainingNanos(request);
+    return own == 0 ? 0 : queue.leastWaitNanos() + own;
   }
 
   /**
