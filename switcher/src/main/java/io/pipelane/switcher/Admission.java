@@ -146,11 +146,7 @@ final class Admission implements AutoCloseable {
     long now = clock.getAsLong();
     online.arrived(now);
     ResultHandler judged =
-        cost.comparing(
-            request,
-            objectives.judging(
-                request, handler, service.objectiveNanos(), estimates::bestRemainingNanos, clock),
-            now);
+        cost.comparing(request, judged(request, handler, service.objectiveNanos()), now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }
@@ -163,6 +159,23 @@ final class Admission implements AutoCloseable {
           }
           return taken(request, keepsState, told);
         });
+  }
+
+  /** What is to be told the end of an online request that runs past the queue. */
+  ResultHandler judged(InferenceRequest request, ResultHandler handler) {
+    @Nullable InService service = services.get(request.model());
+    return judged(request, handler, service == null ? Long.MAX_VALUE : service.objectiveNanos());
+  }
+
+  private ResultHandler judged(
+      InferenceRequest request, ResultHandler handler, long objectiveNanos) {
+    return objectives.judging(request, handler, objectiveNanos, this::leastNanos, clock);
+  }
+
+  /** What it takes at least until a request is answered that comes now; 0 where nobody knows. */
+  private long leastNanos(InferenceRequest request) {
+    long own = estimates.bestRemainingNanos(request);
+    return own == 0 ? 0 : queue.leastWaitNanos() + own;
   }
 
   /**

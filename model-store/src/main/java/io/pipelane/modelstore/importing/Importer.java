@@ -7,9 +7,11 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.Plan;
 import io.pipelane.modelstore.cache.ContentHashes;
 import io.pipelane.modelstore.cache.ImportCache;
+import io.pipelane.modelstore.cache.ImportCache.FolderBuilder;
 import io.pipelane.modelstore.cache.ModelFolder;
 import io.pipelane.runtime.Shape;
 import java.io.IOException;
+import java.io.Serial;
 import java.io.UncheckedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileLockInterruptionException;
@@ -44,7 +46,8 @@ public final class Importer {
 
   private final ImportTurns turns;
 
-  private Importer(
+  /** One of parts that are open. */
+  Importer(
       ImportCache cache,
       Refusals refusals,
       ContentHashes hashes,
@@ -117,8 +120,9 @@ public final class Importer {
       String key = key(content, settings, shapes);
       String refusalKey = refusalKey(key, settings);
       Path folder =
-          cache.obtain(
+          obtain(
               key,
+              earlier,
               draft -> {
                 if (earlier == EarlierRefusal.HOLDS) {
                   refuseAsBefore(refusalKey);
@@ -146,10 +150,39 @@ public final class Importer {
     }
   }
 
+  /**
+   * What comes of somebody else's import of the same is shared, but not what that is told of an
+   * earlier one where this is to be tried again.
+   */
+  private Path obtain(String key, EarlierRefusal earlier, FolderBuilder builder)
+      throws IOException {
+    while (true) {
+      try {
+        return cache.obtain(key, builder);
+      } catch (RememberedException e) {
+        if (earlier == EarlierRefusal.HOLDS) {
+          throw e.refusal;
+        }
+      }
+    }
+  }
+
+  /** A model is refused as it was before. */
+  private static final class RememberedException extends RuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    private final StatusException refusal;
+
+    RememberedException(StatusException refusal) {
+      super(refusal.getMessage(), refusal, false, false);
+      this.refusal = refusal;
+    }
+  }
+
   private void refuseAsBefore(String refusalKey) {
     Optional<StatusException> before = refusals.find(refusalKey);
     if (before.isPresent()) {
-      throw before.get().saying(before.get().getMessage() + REMEMBERED);
+      throw new RememberedException(before.get().saying(before.get().getMessage() + REMEMBERED));
     }
   }
 

@@ -9,6 +9,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.cache.ContentHashes;
+import io.pipelane.modelstore.cache.ImportCache;
 import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.runtime.OrtLibrary;
 import io.pipelane.runtime.SessionSettings.Optimization;
@@ -18,14 +20,20 @@ import io.pipelane.runtime.graph.CutSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -110,6 +118,49 @@ class RefusedImportTest {
 
     assertTried(refusal(next, EarlierRefusal.IS_TRIED_AGAIN));
     assertEquals(first.getMessage(), remembered(refusal(next, EarlierRefusal.HOLDS)));
+  }
+
+  /** The poll finds it just then, whom a remembered refusal is answer enough. */
+  @Test
+  void ownerWhoAsksAgain_besideSomebodyWhoDoesNot_isNotToldWhatIsRemembered() throws Exception {
+    assertTried(refusal(importer(SOUND), EarlierRefusal.HOLDS));
+    CountDownLatch finds = new CountDownLatch(1);
+    CountDownLatch goesOn = new CountDownLatch(1);
+    InstantSource onceFound =
+        () -> {
+          finds.countDown();
+          try {
+            goesOn.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+          return Instant.now();
+        };
+    Path cache = folder.resolve("cache");
+    Importer next =
+        new Importer(
+            ImportCache.open(cache),
+            Refusals.open(cache.resolve("refusals"), 10, onceFound.withZone(ZoneOffset.UTC)),
+            ContentHashes.open(cache.resolve("hashes.json"), Clock.systemUTC()),
+            () -> settings(GONE, TIME, MEMORY, FILES),
+            new ImportTurns(1));
+    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+      Future<StatusException> poll = threads.submit(() -> refusal(next, EarlierRefusal.HOLDS));
+      finds.await();
+      AtomicReference<Thread> owner = new AtomicReference<>(Thread.currentThread());
+      Future<StatusException> load =
+          threads.submit(
+              () -> {
+                owner.set(Thread.currentThread());
+                return refusal(next, EarlierRefusal.IS_TRIED_AGAIN);
+              });
+      while (owner.get().getState() != Thread.State.WAITING) { // For what the poll comes to.
+        LockSupport.parkNanos(1_000_000);
+      }
+      goesOn.countDown();
+      String _ = remembered(poll.get());
+      assertTried(load.get());
+    }
   }
 
   @Test

@@ -1,10 +1,14 @@
 package io.pipelane.server.catalog;
 
+import static java.util.stream.Collectors.joining;
+
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer.EarlierRefusal;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryScan;
+import io.pipelane.modelstore.repository.RepositoryScan.Problem;
 import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.server.device.ServingDevices;
@@ -12,6 +16,7 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** The deletions of versions, and what comes into service for them. Methods block. */
@@ -63,9 +68,6 @@ final class CatalogDeletions {
             Set<Long> named = named(model, version.model());
             from.delete(version, () -> giveWay(model, version, named));
           }
-          if (model.versions().isEmpty()) {
-            model.problem("");
-          }
         });
   }
 
@@ -76,20 +78,62 @@ final class CatalogDeletions {
    * @param named which versions the policy named as yet
    */
   private void giveWay(CatalogModel model, ModelVersion deleted, Set<Long> named) {
-    boolean isLast = model.versions().keySet().equals(Set.of(deleted.version()));
+    if (carried.has(deleted.model())) {
+      giveWayOfLoad(model, deleted);
+      return;
+    }
     try {
-      for (Registered next : following(model, deleted, named, isLast)) {
-        Optional<StatusException> _ =
-            versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
-      }
+      bringIn(model, following(model, deleted, named));
     } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
       LOG.log(Level.WARNING, "nothing comes into service for {0}: {1}", deleted, e.getMessage());
     } finally {
-      forget(model, deleted);
-      if (isLast && carried.has(deleted.model())) {
-        carried.keep(deleted.model(), null);
-        model.standing(Optional.empty());
+      forget(model, deleted.version());
+      if (model.versions().isEmpty()) {
+        model.problem("");
       }
+    }
+  }
+
+  /**
+   * The versions that came with a load stand for the folder's as long as one of them answers. Then
+   * the folder holds again, with what is wrong in it, and those that were refused go. Of a model
+   * that was unloaded nothing comes in.
+   */
+  private void giveWayOfLoad(CatalogModel model, ModelVersion deleted) {
+    boolean isUnloaded = model.isUnloaded();
+    Set<Long> known = new TreeSet<>(model.versions().keySet());
+    Set<Long> others = new TreeSet<>(known);
+    if (!isUnloaded) {
+      others.retainAll(model.ready());
+      others.retainAll(carried.versions(deleted.model()));
+    }
+    others.remove(deleted.version());
+    if (!others.isEmpty()) {
+      forget(model, deleted.version());
+      return;
+    }
+    String problem = "";
+    try {
+      if (!isUnloaded) {
+        RepositoryScan folder = repository.scan(deleted.model(), Optional.empty());
+        problem = folder.problems().stream().map(Problem::reason).collect(joining("; "));
+        bringIn(model, folder.registered());
+        folder.registered().forEach(found -> known.remove(found.version().version()));
+      }
+    } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
+      problem = String.valueOf(e.getMessage());
+    } finally {
+      known.forEach(version -> forget(model, version));
+      model.problem(problem);
+      carried.drop(deleted.model());
+      model.standing(Optional.empty());
+    }
+  }
+
+  private void bringIn(CatalogModel model, List<Registered> found) {
+    for (Registered next : found) {
+      Optional<StatusException> _ =
+          versions.bringIn(model, next, devices::register, EarlierRefusal.HOLDS);
     }
   }
 
@@ -107,18 +151,11 @@ final class CatalogDeletions {
   /**
    * The versions that the policy names without one that was in service: lower ones, as for a higher
    * one nobody has asked yet, which the next load does. While others are in service it is those
-   * that the policy has not named before: an upload waits for its load. After the last version that
-   * came with a load the folder holds again.
+   * that the policy has not named before: an upload waits for its load.
    */
-  private List<Registered> following(
-      CatalogModel model, ModelVersion deleted, Set<Long> named, boolean isLast) {
+  private List<Registered> following(CatalogModel model, ModelVersion deleted, Set<Long> named) {
     String name = deleted.model();
     long number = deleted.version();
-    if (carried.has(name)) {
-      return isLast && !model.isUnloaded()
-          ? repository.scan(name, Optional.empty()).registered()
-          : List.of();
-    }
     if (!model.ready().contains(number)) {
       return List.of();
     }
@@ -129,10 +166,10 @@ final class CatalogDeletions {
         .toList();
   }
 
-  private void forget(CatalogModel model, ModelVersion version) {
-    if (model.versions().containsKey(version.version())) {
-      versions.takeOut(model, version.version());
-      model.remove(version.version());
+  private void forget(CatalogModel model, long version) {
+    if (model.versions().containsKey(version)) {
+      versions.takeOut(model, version);
+      model.remove(version);
     }
   }
 }

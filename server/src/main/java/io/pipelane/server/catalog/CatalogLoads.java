@@ -114,7 +114,11 @@ final class CatalogLoads {
     }
     Outcome outcome = update(model, found, problems, EarlierRefusal.IS_TRIED_AGAIN);
     if (outcome.cameIn || outcome.refusal.isEmpty()) {
-      carried.keep(name, files);
+      if (files == null) {
+        carried.drop(name);
+      } else {
+        carried.keep(name, files, model.servedOf(found));
+      }
     }
     if (threads.isStopping()) {
       throw StatusException.shuttingDown();

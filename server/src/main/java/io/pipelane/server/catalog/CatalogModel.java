@@ -3,6 +3,7 @@ package io.pipelane.server.catalog;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.RepositoryScan.Registered;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
 import io.pipelane.server.catalog.VersionEntry.Importing;
@@ -23,6 +24,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -149,6 +151,16 @@ final class CatalogModel {
   /** The versions that are READY. */
   Set<Long> ready() {
     return snapshot.served.keySet();
+  }
+
+  /** Which of some found versions are READY with the content that was found. */
+  Set<Long> servedOf(List<Registered> found) {
+    return found.stream()
+        .map(registered -> registered.version().version())
+        .filter(
+            version ->
+                snapshot.versions.get(version) instanceof Ready ready && ready.refusal().isEmpty())
+        .collect(Collectors.toSet());
   }
 
   /** Whether somebody has had all of its versions unloaded, and none loaded since. */

@@ -228,18 +228,18 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
 
   @Override
   public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
-    ModelVersion received = new ModelVersion(name, number(version));
     return writer
-        .map(into -> into.receive(received, form))
+        .map(into -> into.receive(new ModelVersion(name, number(version)), form))
         .orElseGet(() -> ModelCatalog.super.receive(name, version, form));
   }
 
   @Override
   public CompletableFuture<Void> delete(String name, String version) {
+    if (writer.isEmpty()) {
+      return ModelCatalog.super.delete(name, version);
+    }
     ModelVersion deleted = new ModelVersion(name, number(version));
-    return writer
-        .map(from -> threads.operate(() -> deletions.delete(from, deleted)))
-        .orElseGet(() -> ModelCatalog.super.delete(name, version));
+    return threads.operate(() -> deletions.delete(writer.get(), deleted));
   }
 
   @Override

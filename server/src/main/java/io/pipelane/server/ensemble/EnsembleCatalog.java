@@ -484,6 +484,7 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** In the folder of an ensemble a version would lie, and never be served. */
   @Override
   public IncomingVersion receive(String name, String version, IncomingVersion.Form form) {
+    ByteSize _ = models.uploadLimit(); // Where nothing may be uploaded that is what to say.
     if (repository.ensemble(name).isPresent()) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,

@@ -5,6 +5,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.metrics.MetricFamily.Counter;
 import io.pipelane.server.metrics.MetricFamily.Gauge;
 import io.pipelane.switcher.memory.account.TransferCounters;
+import io.pipelane.switcher.sharing.Attainment;
 import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.gate.OfflineRuns;
 import io.pipelane.switcher.sharing.monitor.DeviceLook;
@@ -75,6 +76,10 @@ final class SharingMetrics {
     Gauge load = new Gauge("pipelane_device_load", "Activity times the clock's factor");
     Gauge entries =
         new Gauge("pipelane_overlimit_entries", "Times that a device was overloaded in two hours");
+    Counter judged =
+        new Counter(
+            "pipelane_attainment_requests",
+            "Online requests by which the device's attainment is judged, which may stop offline work");
     Gauge slowdown =
         new Gauge(
             "pipelane_online_slowdown",
@@ -89,6 +94,9 @@ final class SharingMetrics {
           share.add(seen.share(), "device", device);
           load.add(seen.load(), "device", device);
           entries.add(seen.overlimitEntries(), "device", device);
+          Attainment.Objectives objectives = state.sharing().objectives();
+          judged.add(objectives.met(), "device", device, "outcome", "met");
+          judged.add(objectives.judged() - objectives.met(), "device", device, "outcome", "missed");
           Map<ModelVersion, Double> ratios = seen.slowdowns();
           ratios.forEach(
               (model, ratio) -> {
@@ -98,7 +106,7 @@ final class SharingMetrics {
                 }
               });
         });
-    families.addAll(List.of(states, share, load, entries, slowdown));
+    families.addAll(List.of(states, share, load, entries, judged, slowdown));
   }
 
   private void addEvictions() {

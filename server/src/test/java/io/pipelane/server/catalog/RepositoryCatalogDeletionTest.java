@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -152,6 +153,53 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
       assertThrows(StatusException.class, () -> catalog.resolve("small", ""), "it was unloaded");
       assertEquals(0, drafts());
       server.switcher().verify();
+    }
+  }
+
+  /** What was refused answers nobody, so it keeps nothing of the folder out. */
+  @Test
+  void delete_ofTheLastThatAnswersOfALoad_bringsInTheFolderBesideThoseThatWereRefused()
+      throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    LoadOptions ofAll =
+        new LoadOptions(
+            Optional.empty(),
+            Optional.of("{\"version_policy\": {\"all\": {}}}"),
+            Map.of("3/model.onnx", Files.readAllBytes(file), "4/model.onnx", new byte[] {1, 2, 3}));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      ServedModel ofTheFolder = catalog.resolve("small", "");
+      for (boolean answered : List.of(true, false)) {
+        if (!answered) {
+          catalog.unload("small").join();
+        }
+        StatusException _ = failure(catalog.load("small", ofAll));
+        assertEquals(answered ? List.of(1L, 3L) : List.of(3L), versions(catalog));
+        catalog.delete("small", "3").join();
+        assertEquals(List.of(new Entry("small", "1", State.READY, "")), unnoted(catalog.index()));
+        assertEquals(0, drafts());
+      }
+      assertEquals(ofTheFolder, catalog.resolve("small", ""));
+      server.switcher().verify();
+    }
+  }
+
+  @Test
+  void delete_ofTheLastVersionOfALoad_saysWhatIsWrongWithTheFolder() throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    Map<String, byte[]> files = Map.of("3/model.onnx", Files.readAllBytes(file));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.load("small", withFiles(files)).join();
+      Files.writeString(repository.resolve("small/config.pbtxt"), "no such thing {");
+      catalog.delete("small", "3").join();
+      Entry entry = entry(server, "small");
+      assertEquals(State.UNAVAILABLE, entry.state());
+      assertTrue(entry.reason().contains("config.pbtxt"), entry::reason);
+      assertEquals(1, catalog.index().size());
+      assertEquals(0, drafts());
     }
   }
 

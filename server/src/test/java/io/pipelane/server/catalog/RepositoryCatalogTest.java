@@ -71,10 +71,21 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
   }
 
   @Test
-  void nothingIsUploadedOrDeleted_unlessAllowed() {
+  void nothingIsUploadedOrDeleted_unlessAllowed() throws Exception {
+    Path ensemble = Files.createDirectories(repository.resolve("all")).resolve("pipelane.yaml");
+    Files.writeString(
+        ensemble, "ensemble: {steps: [{model: small, inputs: {x: i}, outputs: {y: o}}]}");
     try (PipelaneServer server = start()) {
-      assertThrows(StatusException.class, () -> server.catalog().receive("small", "2", Form.MODEL));
-      assertEquals(Status.UNIMPLEMENTED, failure(server.catalog().delete("small", "1")).status());
+      ModelCatalog catalog = server.catalog();
+      for (List<String> asked :
+          List.of(List.of("small", "2"), List.of("small", "x"), List.of("all", "1"))) {
+        String name = asked.getFirst();
+        String version = asked.getLast();
+        StatusException refused =
+            assertThrows(StatusException.class, () -> catalog.receive(name, version, Form.MODEL));
+        assertEquals(Status.UNIMPLEMENTED, refused.status(), refused::getMessage);
+        assertEquals(Status.UNIMPLEMENTED, failure(catalog.delete(name, version)).status());
+      }
     }
   }
 

@@ -2,6 +2,7 @@ package io.pipelane.server.device;
 
 import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.sharing.Attainment;
 import io.pipelane.switcher.sharing.EvictionCounts;
 import io.pipelane.switcher.sharing.SharingOverview;
 import io.pipelane.switcher.sharing.gate.OfflineRuns;
@@ -36,6 +37,7 @@ public final class SharedDevices {
       Map<ModelVersion, Double> slowdowns) {
     return new SharingOverview(
         new DeviceLook(state, reason, 1, share, 0.75, "a test", sample, slowdowns),
+        new Attainment.Objectives(40, 42),
         new OnlineWork.Counts(31, 2.5),
         new OfflineRuns.Counts(1, 33, 34, 35),
         new ShareOverview(

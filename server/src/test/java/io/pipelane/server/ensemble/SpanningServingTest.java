@@ -166,6 +166,34 @@ class SpanningServingTest {
     }
   }
 
+  /** As any other, it counts on the device that answers it. */
+  @Test
+  void answeredInTime_countsForTheDeviceOfItsLastStep() throws Exception {
+    String inputs =
+        "\"inputs\":[{\"name\":\"%s\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}";
+    String ones = "1,".repeat(WIDTH - 1) + "1";
+    try (PipelaneServer server = start("thread");
+        HttpClient client = HttpClient.newHttpClient()) {
+      for (int run = 0; run < 6; run++) { // So many tell what runs take.
+        for (String step : List.of("step1", "step2")) {
+          String body = "{" + inputs.formatted("x", WIDTH, ones);
+          String path = "/v2/models/" + step + "/infer";
+          String answer = send(client, to(server, path).POST(BodyPublishers.ofString(body)));
+          assertTrue(answer.startsWith("200"), answer);
+        }
+      }
+      String patient =
+          "{\"parameters\":{\"timeout\":60000000}," + inputs.formatted("input", WIDTH, ones);
+      String answer =
+          send(client, to(server, "/v2/models/there/infer").POST(BodyPublishers.ofString(patient)));
+      assertTrue(answer.startsWith("200"), answer);
+      String metrics = send(client, to(server, "/metrics"));
+      String met = "pipelane_attainment_requests_total{device=\"%s\",outcome=\"met\"} %s";
+      assertTrue(metrics.contains(met.formatted(TwoDevices.first(server), "0.0")), metrics);
+      assertTrue(metrics.contains(met.formatted(TwoDevices.second(server), "1.0")), metrics);
+    }
+  }
+
   @Test
   void lostDevice_isSaidInTheIndex_andOtherModelsGoOn() throws Exception {
     try (PipelaneServer server = start("thread");

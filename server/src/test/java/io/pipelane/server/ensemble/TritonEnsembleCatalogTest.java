@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.repository.IncomingVersion.Form;
 import io.pipelane.modelstore.repository.Repository;
+import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ServedModel;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,11 +41,11 @@ class TritonEnsembleCatalogTest {
       """;
 
   @TempDir private Path folder = Path.of("");
+  private final FakeCatalog models = FakeCatalog.usual();
   private EnsembleCatalog catalog = catalog();
 
   private EnsembleCatalog catalog() {
-    return new EnsembleCatalog(
-        FakeCatalog.usual(), new Repository(folder), SpanningModels.NONE, Runnable::run);
+    return new EnsembleCatalog(models, new Repository(folder), SpanningModels.NONE, Runnable::run);
   }
 
   @BeforeEach
@@ -84,14 +87,16 @@ class TritonEnsembleCatalogTest {
     Path pipe = Files.createDirectories(folder.resolve("pipe"));
     String text = file.equals("pipelane.yaml") ? EnsembleRunTest.CHAIN : EnsembleRunTest.TRITONS;
     Files.writeString(pipe.resolve(file), text);
+    StatusException nowhere =
+        assertThrows(StatusException.class, () -> catalog.receive("pipe", "2", Form.MODEL));
+    assertEquals(Status.UNIMPLEMENTED, nowhere.status(), "this repository takes none");
+    models.takeUploads(new RepositoryWriter(folder, new ByteSize(1), new Random(7)));
     StatusException refused =
         assertThrows(StatusException.class, () -> catalog.receive("pipe", "2", Form.MODEL));
     assertEquals(Status.INVALID_ARGUMENT, refused.status());
     String reason = String.valueOf(refused.getMessage());
     assertTrue(reason.startsWith("\"pipe\" is an ensemble"), reason);
-    StatusException ofModels =
-        assertThrows(StatusException.class, () -> catalog.receive("echo", "3", Form.MODEL));
-    assertEquals(Status.UNIMPLEMENTED, ofModels.status(), "this repository takes none");
+    catalog.receive("echo", "3", Form.MODEL).close();
   }
 
   /** It stands for what the folder says until the next load, whatever becomes of the folder. */

@@ -218,6 +218,11 @@ public final class FakeCatalog implements ModelCatalog {
     return model;
   }
 
+  /** Has versions be put into a repository. */
+  public void takeUploads(RepositoryWriter into) {
+    writer = into;
+  }
+
   @Override
   public ByteSize uploadLimit() {
     return writer == null ? ModelCatalog.super.uploadLimit() : writer.limit();

@@ -167,6 +167,8 @@ class MetricsTest {
     assertLine(lines, "pipelane_offline_pages_evicted_total{device=\"cpu\"} 3.0");
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"healthy\"} 1.0");
     assertLine(lines, "pipelane_device_state{device=\"cpu\",state=\"overlimit\"} 0.0");
+    assertLine(lines, "pipelane_attainment_requests_total{device=\"cpu\",outcome=\"met\"} 40.0");
+    assertLine(lines, "pipelane_attainment_requests_total{device=\"cpu\",outcome=\"missed\"} 2.0");
     assertLine(lines, "pipelane_offline_share{device=\"cpu\"} 0.5");
     assertLine(lines, "pipelane_offline_stops_total{device=\"cpu\"} 2.0");
     assertLine(lines, "pipelane_offline_stop_seconds_total{device=\"cpu\"} 9.0E-4");

@@ -21,7 +21,7 @@ public final class Attainment {
    * @param met requests that met their objective
    * @param judged these and those that did not
    */
-  record Objectives(long met, long judged) {}
+  public record Objectives(long met, long judged) {}
 
   private record Timed(long nanos, Objectives objectives) {}
 

@@ -276,6 +276,7 @@ public final class Sharing implements AutoCloseable {
   public SharingOverview overview() {
     return new SharingOverview(
         latest,
+        objectives.soFar(),
         gate.online().counts(nanoClock.getAsLong()),
         gate.runs().counts(),
         gate.trial().overview(),

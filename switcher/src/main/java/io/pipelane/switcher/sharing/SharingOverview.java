@@ -9,11 +9,13 @@ import io.pipelane.switcher.sharing.trial.ShareOverview;
  * The sharing of a device by online and offline work, as it is now.
  *
  * @param seen as it was looked at last
+ * @param objectives the requests by which its attainment is judged, since the start
  * @param multiprocessors what offline work has of them to itself
  * @param evictions what stopping it at overload has taken
  */
 public record SharingOverview(
     DeviceLook seen,
+    Attainment.Objectives objectives,
     OnlineWork.Counts online,
     OfflineRuns.Counts offline,
     ShareOverview multiprocessors,

@@ -12,12 +12,16 @@ import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.RunPlace;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class ObjectiveCountsTest {
+  /** What a caller has to leave beside twice the time of the answer. */
+  private static final long MORE = 10_000_000;
+
   private static final ResultHandler CALLER = new Ignored();
 
   private final AtomicLong now = new AtomicLong();
@@ -50,9 +54,10 @@ class ObjectiveCountsTest {
   @Test
   void judging_callersOwnTime_countsWhereItLeavesTwiceWhatIsNeeded() {
     long any = Long.MAX_VALUE;
-    assertTrue(counts(20, any, 10), "twice the run");
-    assertFalse(counts(19, any, 10), "less");
-    assertFalse(counts(19, any, 0), "nothing is known of the run");
+    assertTrue(counts(MORE + 20, any, 10), "twice the run");
+    assertFalse(counts(MORE + 19, any, 10), "less");
+    assertFalse(counts(MORE, any, 10), "threads of the host may wait as long");
+    assertFalse(counts(MORE + 19, any, 0), "nothing is known of the run");
     assertFalse(counts(-1, any, 0), "the time has passed");
   }
 
@@ -62,6 +67,21 @@ class ObjectiveCountsTest {
     assertTrue(counts(90, 100, 99), "some of it has passed on the way here");
     assertTrue(counts(101, 100, 99), "a caller who is content with more");
     assertFalse(counts(89, 100, 80), "a caller who wants less than the owner");
+  }
+
+  /** Each request is met once, where its caller is answered, and missed where its time passes. */
+  @Test
+  void judging_stepThatOthersFollow_countsWhereItIsLate() {
+    InferenceRequest step =
+        new InferenceRequest(new ModelVersion("m", 1), List.of(), List.of(), OptionalLong.of(9))
+            .at(RunPlace.ANY.before(true));
+    ResultHandler judged = one.judging(step, CALLER, 5, _ -> 0, now::get);
+    now.set(9);
+    judged.completed(new InferenceTimings(0, 0, 1));
+    assertEquals(new Attainment.Objectives(0, 0), one.soFar());
+    now.set(10);
+    judged.completed(new InferenceTimings(0, 0, 1));
+    assertEquals(new Attainment.Objectives(0, 1), one.soFar());
   }
 
   private boolean counts(long left, long objective, long least) {

@@ -344,6 +344,20 @@ public final class RequestQueue {
     }
   }
 
+  /**
+   * How long lanes are busy at least with the online work that runs and waits, if all of it takes
+   * its best time: so long an online request that comes now may wait though nothing is wrong.
+   */
+  public long leastWaitNanos() {
+    LaneTimes runs = answerTimes.underWay(nanoClock.getAsLong());
+    lock.lock();
+    try {
+      return runs.latestBeginNanos(bounds.onlineLeastNanos());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Whether nothing waits; for any thread, and at once. */
   public boolean isEmpty() {
     return inLine.isEmpty();
