@@ -5,11 +5,8 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.execution.InputTensor;
-import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
 import io.pipelane.lanes.execution.Lanes;
-import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.modelstore.ImportedModel;
@@ -35,10 +32,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,13 +48,10 @@ public final class SessionWorker implements Worker {
   private final Lanes lanes;
   private final SessionTable table;
   private final SessionRooms rooms;
-  private final SessionPool pool;
   private final SessionBuilder builder;
+  private final SessionRuns runs;
   private final LongSupplier nanoClock;
-  private final KeptTensors kept;
-  private final SegmentProfiles profiles;
   private final Retries retries;
-  private final LongAdder paddedRows = new LongAdder();
 
   /** One that works, one that waits: whoever asks meanwhile is served by those. */
   private final ThreadPoolExecutor evictor =
@@ -91,8 +83,6 @@ public final class SessionWorker implements Worker {
       KeptTensors kept,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
-    this.profiles = profiles;
-    this.kept = kept;
     this.sessions = sessions;
     this.retries = new Retries(sessions::isLost, sessions.runsOfflineApart());
     this.lanes = lanes;
@@ -100,8 +90,9 @@ public final class SessionWorker implements Worker {
     this.table = new SessionTable(lanes, nanoClock);
     this.rooms = new SessionRooms(table, lanes, kept, states);
     kept.tellWhenIdle(table::changed);
-    this.pool = new SessionPool(table, sessions, persistent, nanoClock);
+    SessionPool pool = new SessionPool(table, sessions, persistent, nanoClock);
     this.builder = new SessionBuilder(sessions, lanes, table, rooms, pool);
+    this.runs = new SessionRuns(sessions, pool, kept, profiles, nanoClock);
   }
 
   @Override
@@ -282,7 +273,7 @@ public final class SessionWorker implements Worker {
       InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller) {
     ImportedModel model = known(request.model()).model();
     if (sessions.computesOnCaller()) {
-      runOnce(model, request, lease, lane, handler, caller); // There is no process to lose.
+      runs.run(model, request, lease, lane, handler, caller); // There is no process to lose.
       return;
     }
     try {
@@ -291,7 +282,7 @@ public final class SessionWorker implements Worker {
           request.priority(),
           () -> request.isLate(nanoClock.getAsLong()),
           lease.control(),
-          () -> runOnce(model, request, lease, lane, handler, caller));
+          () -> runs.run(model, request, lease, lane, handler, caller));
     } catch (WorkerStuckException e) {
       throw heldBack(request, lease, lane, caller, e);
     }
@@ -300,23 +291,7 @@ public final class SessionWorker implements Worker {
   @Override
   public boolean runIfReady(
       InferenceRequest request, Lease lease, LaneLease lane, ResultHandler handler, Caller caller) {
-    ImportedModel model = known(request.model()).model();
-    @Nullable PooledSession session = pool.takeBuilt(lease.range());
-    if (session == null) {
-      return false;
-    }
-    try {
-      run(session.session(), invocation(model, request, handler, caller), lane, request, lease);
-    } finally {
-      pool.giveBack(session);
-    }
-    return true;
-  }
-
-  private Invocation invocation(
-      ImportedModel model, InferenceRequest request, ResultHandler handler, Caller caller) {
-    return new RequestInvocation(
-        request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
+    return runs.runIfReady(known(request.model()).model(), request, lease, lane, handler, caller);
   }
 
   /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
@@ -337,108 +312,6 @@ public final class SessionWorker implements Worker {
     lease.control().computesNoMore();
     stuck.awaitGone();
     return failure;
-  }
-
-  private void runOnce(
-      ImportedModel model,
-      InferenceRequest request,
-      Lease lease,
-      LaneLease lane,
-      ResultHandler handler,
-      Caller caller) {
-    boolean isAhead = request.place().lane().isPresent();
-    PooledSession session =
-        isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
-    Invocation invocation = invocation(model, request, handler, caller);
-    try {
-      // Buckets serve captures, which only sessions of lanes have.
-      if (sessions.boundToLane()) {
-        long padded =
-            BucketedInvocation.run(
-                invocation,
-                model,
-                rows -> {
-                  lease.begin();
-                  run(session.session(), rows, lane, request, lease);
-                });
-        paddedRows.add(padded);
-      } else {
-        run(session.session(), invocation, lane, request, lease);
-      }
-    } finally {
-      if (isAhead) {
-        pool.giveBackReady(session);
-      } else {
-        pool.giveBack(session);
-      }
-    }
-  }
-
-  private PooledSession takeReady(ImportedModel model, Lease lease, LaneLease lane) {
-    @Nullable PooledSession session = pool.takeReady(lease.range(), lane.region());
-    if (session == null) {
-      throw StatusException.unavailable(
-          "no session of %s stands ready in the lane".formatted(model.version()));
-    }
-    return session;
-  }
-
-  private PooledSession take(ImportedModel model, Lease lease, LaneLease lane, Priority priority) {
-    try {
-      return pool.take(model, lease.range(), lane.region(), priority);
-    } catch (StatusException e) {
-      boolean isOfTheModel =
-          switch (e.status()) {
-            case INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL -> true;
-            default -> false; // There is no worker process for it now, say.
-          };
-      String message = "the session of " + model.version() + " cannot be built: ";
-      throw isOfTheModel ? new StatusException(Status.INTERNAL, message + e.getMessage(), e) : e;
-    }
-  }
-
-  private void run(
-      ModelSession session,
-      Invocation invocation,
-      LaneLease lane,
-      InferenceRequest request,
-      Lease lease) {
-    String structure = lease.range().structure().hash();
-    lease.usuallyTakes(() -> profiles.totalNanos(structure, shapes(invocation.inputs())));
-    try {
-      session.run(invocation, lane.region(), lane::grow, lease);
-      note(invocation, lease);
-    } catch (StatusException e) {
-      boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
-      throw runFailed && !lease.failed() ? refused(request, e) : e;
-    }
-  }
-
-  /** What runs of these shapes take is known of the structure from now on. */
-  private void note(Invocation invocation, Lease lease) {
-    long[] nanos = lease.segmentNanos();
-    String structure = lease.range().structure().hash();
-    if (nanos != null && profiles.isDue(structure, nanoClock.getAsLong())) {
-      profiles.observed(structure, shapes(invocation.inputs()), nanos);
-    }
-  }
-
-  private static String shapes(List<InputTensor> inputs) {
-    return inputs.stream()
-        .map(input -> input.name() + " " + input.type() + input.shape())
-        .sorted()
-        .collect(Collectors.joining(", "));
-  }
-
-  /**
-   * An operator that fails did so on what the request gave it, such as an index out of range: its
-   * model was checked, its memory and weights were there.
-   */
-  private static StatusException refused(InferenceRequest request, StatusException e) {
-    return new StatusException(
-        Status.INVALID_ARGUMENT,
-        "model " + request.model() + " cannot be run on these inputs: " + e.getMessage(),
-        e);
   }
 
   @Override
@@ -483,7 +356,7 @@ public final class SessionWorker implements Worker {
 
   @Override
   public long paddedRows() {
-    return paddedRows.sum();
+    return runs.paddedRows();
   }
 
   @Override
