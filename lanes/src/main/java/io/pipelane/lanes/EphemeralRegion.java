@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
  * A lane's memory for one iteration at a time: activations, scratch, inputs and outputs. Allocation
  * belongs to the lane's thread; freeing is safe from any thread.
  *
- * <p>The region never takes more than its limit, which the memory daemon sets.
+ * <p>The region never takes more than its limit, which is its lane's size.
  */
 public interface EphemeralRegion extends AutoCloseable {
   /** Every allocation begins at a multiple of this, and takes a multiple of it. */
@@ -21,6 +21,7 @@ public interface EphemeralRegion extends AutoCloseable {
   /** First address of the fixed range; allocations lie in {@code [address, address + maximum)}. */
   long address();
 
+  /** Size of the fixed range, which the limit never goes beyond. */
   long maximumBytes();
 
   /** Whether all of some memory lies in the fixed range. */
@@ -56,6 +57,7 @@ public interface EphemeralRegion extends AutoCloseable {
    */
   void free(long address);
 
+  /** What allocations take at present. */
   long usedBytes();
 
   /**
@@ -64,6 +66,7 @@ public interface EphemeralRegion extends AutoCloseable {
    */
   long peakBytes();
 
+  /** Has {@link #peakBytes} count from now on. */
   void resetPeak();
 
   @Override

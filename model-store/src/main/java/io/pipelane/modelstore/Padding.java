@@ -22,6 +22,7 @@ public record Padding(Verdict verdict, String detail) {
     return new Padding(Verdict.NOT_APPLICABLE, reason);
   }
 
+  /** Whether a batch may be filled up. */
   public boolean harmless() {
     return verdict == Verdict.HARMLESS;
   }

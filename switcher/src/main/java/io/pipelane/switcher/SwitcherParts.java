@@ -27,7 +27,6 @@ import io.pipelane.switcher.sequence.TidiedStates;
 import io.pipelane.switcher.sharing.MonitorThread;
 import io.pipelane.switcher.sharing.Sharing;
 import io.pipelane.switcher.worker.HeldBySequences;
-import io.pipelane.switcher.worker.SessionWorker;
 import io.pipelane.switcher.worker.Worker;
 import io.pipelane.switcher.working.WorkingMemory;
 import java.util.Optional;
@@ -116,7 +115,7 @@ final class SwitcherParts implements AutoCloseable {
             working.shareLanes().stream().map(ShareLane::percent).toList(),
             clock);
     worker =
-        new SessionWorker(
+        new Worker(
             sessions,
             device.persistent(),
             laneMemory,

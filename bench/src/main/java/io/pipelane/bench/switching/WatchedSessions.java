@@ -3,6 +3,7 @@ package io.pipelane.bench.switching;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.execution.ForwardingSession;
+import io.pipelane.lanes.execution.ForwardingSessions;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
@@ -14,16 +15,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 
 /** A device's sessions, which it lets others look at, and whose waiting it can change. */
-final class WatchedSessions implements SessionFactory {
-  private final SessionFactory sessions;
+final class WatchedSessions extends ForwardingSessions {
   private final Map<ModelVersion, ModelSession> built = new ConcurrentHashMap<>();
   private volatile boolean synchronising;
 
   WatchedSessions(SessionFactory sessions) {
-    this.sessions = sessions;
+    super(sessions);
   }
 
   /** The session that was last built for a model. */
@@ -36,41 +36,10 @@ final class WatchedSessions implements SessionFactory {
   }
 
   @Override
-  public boolean boundToLane() {
-    return sessions.boundToLane();
-  }
-
-  @Override
-  public ModelSession gated(
-      ImportedModel model, long address, @Nullable EphemeralRegion lane, MemoryTarget constants) {
-    ModelSession session = sessions.gated(model, address, lane, constants);
+  protected ModelSession build(ImportedModel model, Supplier<ModelSession> building) {
+    ModelSession session = building.get();
     built.put(model.version(), session);
     return new Watched(session);
-  }
-
-  @Override
-  public long frameworkBytes() {
-    return sessions.frameworkBytes();
-  }
-
-  @Override
-  public void forget(ImportedModel model) {
-    sessions.forget(model);
-  }
-
-  @Override
-  public void tidy() {
-    sessions.tidy();
-  }
-
-  @Override
-  public String runtimeVersion() {
-    return sessions.runtimeVersion();
-  }
-
-  @Override
-  public void close() {
-    sessions.close();
   }
 
   private final class Watched extends ForwardingSession {

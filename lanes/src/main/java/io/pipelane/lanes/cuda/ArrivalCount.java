@@ -50,7 +50,7 @@ public final class ArrivalCount implements AutoCloseable {
 
   /** Lets the stream wait until the count has come to a number. */
   public void await(CudaStream stream, int number) {
-    stream.awaitAtLeast(pinned.address(), number);
+    stream.waitForAtLeast(pinned.address(), number);
   }
 
   public boolean hasReached(int number) {

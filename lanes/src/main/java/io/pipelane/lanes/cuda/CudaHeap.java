@@ -17,6 +17,11 @@ public final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
   private final FreeList blocks = new FreeList();
   private long capacity;
 
+  /**
+   * Nothing is allocated.
+   *
+   * @param memory closed with this
+   */
   public CudaHeap(GrowingMemory memory) {
     this.memory = memory;
   }

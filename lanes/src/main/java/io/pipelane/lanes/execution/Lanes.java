@@ -2,7 +2,6 @@ package io.pipelane.lanes.execution;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
-import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.EphemeralRegion;
 import java.util.List;
@@ -19,20 +18,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Lanes implements Reservations, AutoCloseable {
   /*
-   * Who waits for a lane waits here. One lock guards the space that lanes are made of (LaneSpace,
-   * and what it has borrowed). Any change there that somebody may wait for is signalled.
-   *
-   * Nobody is passed for ever: while an iteration is pending, or session constants wait for room,
-   * no new iteration is given a lane. Nor does anybody wait for ever: an iteration that waited in a
-   * lane behind one that does not end looks for another lane. Where all that are open are kept so,
-   * whoever waits is refused.
+   * One lock guards the space that lanes are made of (LaneSpace, and what it has borrowed) and who
+   * waits for it (LaneWaits). Any change there that somebody may wait for is signalled.
    */
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private final LaneSpace space;
   private final BorrowedSpace borrowed;
+  private final LaneWaits waits;
   private long iterations;
-  private int reserving;
 
   /**
    * Reserves the lanes' addresses.
@@ -57,6 +51,7 @@ public final class Lanes implements Reservations, AutoCloseable {
       long mostBorrowedBytes) {
     this.space = new LaneSpace(device, memory, capacityBytes, maximumLanes, mostBorrowedBytes);
     this.borrowed = new BorrowedSpace(lock, changed, space);
+    this.waits = new LaneWaits(changed, space);
   }
 
   /** What lanes and session constants may take of their own. */
@@ -115,13 +110,8 @@ public final class Lanes implements Reservations, AutoCloseable {
     LaneSpace.Lane lane;
     lock.lock();
     try {
-      while (reserving > 0 || space.hasPending()) {
-        beforeWaiting.run();
-        changed.awaitUninterruptibly();
-      }
       iteration = "iteration " + iterations++;
-      space.arrive(iteration, ephemeralBytes, preferredRegions);
-      lane = awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
+      lane = waits.enter(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
     } finally {
       lock.unlock();
     }
@@ -267,49 +257,6 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
   }
 
-  private LaneSpace.Lane awaitTurn(
-      String iteration,
-      long ephemeralBytes,
-      Set<EphemeralRegion> preferredRegions,
-      Runnable beforeWaiting) {
-    while (true) {
-      LaneSpace.@Nullable Lane lane = space.laneOf(iteration);
-      if (lane != null && lane.isStuck()) {
-        space.finish(iteration);
-        changed.signalAll();
-        space.arrive(iteration, ephemeralBytes, preferredRegions);
-        lane = space.laneOf(iteration);
-      }
-      if (lane == null && ephemeralBytes > space.largestLaneBytes()) {
-        space.finish(iteration);
-        changed.signalAll();
-        throw new StatusException(
-            Status.INSUFFICIENT_MEMORY,
-            "a run needs %s of run-time memory; since it came, session constants have left %s of %s"
-                .formatted(
-                    new ByteSize(ephemeralBytes),
-                    new ByteSize(space.largestLaneBytes()),
-                    new ByteSize(space.capacityBytes() + space.borrowedBytes())));
-      }
-      if (lane == null && !space.standstill().isEmpty()) {
-        StatusException refusal = refusal(space.standstill());
-        space.finish(iteration);
-        changed.signalAll();
-        throw refusal;
-      }
-      if (lane != null && !lane.busy) {
-        lane.busy = true;
-        return lane;
-      }
-      beforeWaiting.run();
-      changed.awaitUninterruptibly();
-    }
-  }
-
-  private static StatusException refusal(String standstill) {
-    return StatusException.unavailable("run-time memory that is needed is kept: " + standstill);
-  }
-
   private void markStuck(LaneSpace.Lane lane, String reason) {
     lock.lock();
     try {
@@ -392,23 +339,9 @@ public final class Lanes implements Reservations, AutoCloseable {
    */
   public boolean reservePersistent(long bytes) {
     lock.lock();
-    reserving++;
     try {
-      while (bytes <= space.mostPersistentBytes() && bytes > space.headroomBytes()) {
-        String standstill = space.standstill();
-        if (!standstill.isEmpty()) {
-          throw refusal(standstill);
-        }
-        changed.awaitUninterruptibly();
-      }
-      if (bytes > space.mostPersistentBytes()) {
-        return false;
-      }
-      space.addPersistent(bytes);
-      return true;
+      return waits.reserve(bytes);
     } finally {
-      reserving--;
-      changed.signalAll();
       lock.unlock();
     }
   }
@@ -452,7 +385,7 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean hasRoom(long ephemeralBytes) {
     lock.lock();
     try {
-      return reserving == 0 && space.hasRoom(ephemeralBytes);
+      return !waits.isReserving() && space.hasRoom(ephemeralBytes);
     } finally {
       lock.unlock();
     }

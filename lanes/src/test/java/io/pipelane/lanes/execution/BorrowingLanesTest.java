@@ -8,12 +8,7 @@ import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Random;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -131,22 +126,8 @@ class BorrowingLanesTest {
   }
 
   @Test
-  void manyThreads_enterGrowBorrowAndLeave_isSafeAllTheTime() throws Exception {
-    long seed = System.nanoTime();
-    List<Future<?>> all = new ArrayList<>();
-    try (ExecutorService threads = Executors.newCachedThreadPool()) {
-      for (int i = 0; i < 4; i++) {
-        Random random = new Random(seed + i);
-        all.add(threads.submit(() -> manyIterations(random)));
-      }
-    }
-    for (Future<?> thread : all) {
-      try {
-        thread.get();
-      } catch (Exception e) {
-        throw new AssertionError("seed " + seed, e);
-      }
-    }
+  void manyThreads_enterGrowBorrowAndLeave_isSafeAllTheTime() {
+    RandomThreads.run(this::manyIterations);
   }
 
   private void manyIterations(Random random) {

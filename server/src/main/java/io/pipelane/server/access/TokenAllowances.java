@@ -18,12 +18,15 @@ final class TokenAllowances {
   private record Share(String owner, Allowance.Limits limits) {}
 
   /**
+   * Nobody has one yet.
+   *
    * @param nanoClock that rates are measured by
    */
   TokenAllowances(LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
   }
 
+  /** The allowance that a holder has for a token's limits, with others that have the same. */
   Allowance of(TokenHolder holder, Allowance.Limits limits) {
     return shared.get(
         new Share(holder.owner(), limits), _ -> new Allowance(holder.name(), limits, nanoClock));

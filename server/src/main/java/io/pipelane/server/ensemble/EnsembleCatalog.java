@@ -14,8 +14,8 @@ import io.pipelane.server.catalog.IgnoredKeys;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
+import io.pipelane.server.ensemble.EnsembleTable.Entered;
 import io.pipelane.switcher.SpanningModels;
-import java.lang.System.Logger.Level;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -37,43 +37,16 @@ import org.jspecify.annotations.Nullable;
  * long as all its models are; nothing of it is kept, so that it follows them at once.
  */
 public final class EnsembleCatalog implements ModelCatalog {
-  private static final System.Logger LOG = System.getLogger(EnsembleCatalog.class.getName());
-
   private final ModelCatalog models;
   private final Repository repository;
   private final SpanningModels spanning;
   private final Executor loads;
-  private final Map<String, Entered> ensembles = new ConcurrentHashMap<>();
+  private final EnsembleTable ensembles;
   private final Set<String> loadedByName = ConcurrentHashMap.newKeySet();
   private final Set<String> takenAlong = ConcurrentHashMap.newKeySet();
 
   /** Models that gave way to ensembles of their names, and come back with their folders. */
   private final Set<String> displaced = ConcurrentHashMap.newKeySet();
-
-  /**
-   * An ensemble, and whether it is in service.
-   *
-   * @param content by which it is told from others of its name
-   * @param refusal why its models could not be placed where it wants them
-   * @param carried whether it came along with a load: until the next one its folder changes nothing
-   * @param news what to tell of a later declaration, which is wrong; empty where there is none
-   */
-  private record Entered(
-      Ensemble ensemble,
-      EnsembleContent content,
-      boolean inService,
-      boolean carried,
-      Optional<StatusException> refusal,
-      String news) {
-    Entered outOfService() {
-      return new Entered(ensemble, content, false, carried, Optional.empty(), "");
-    }
-
-    Entered refusing(StatusException cause) {
-      String told = "its file by now is refused, what it said before holds: " + cause.getMessage();
-      return new Entered(ensemble, content, inService, carried, refusal, told);
-    }
-  }
 
   /**
    * Knows no ensembles yet.
@@ -86,43 +59,13 @@ public final class EnsembleCatalog implements ModelCatalog {
     this.models = models;
     this.repository = repository;
     this.spanning = spanning;
+    this.ensembles = new EnsembleTable(spanning);
     this.loads = loads;
   }
 
   /** Puts in service what the repository declares; blocks. */
   public void start() {
-    repository.ensembles().forEach(ensemble -> enter(ensemble, true, false));
-  }
-
-  /** Beside an unload, whichever comes later counts: nobody else places or forgets meanwhile. */
-  private synchronized void enter(Ensemble ensemble, boolean isLoaded, boolean carried) {
-    String name = ensemble.name();
-    Entered earlier = ensembles.get(name);
-    if (!isLoaded && earlier != null && earlier.carried) {
-      return;
-    }
-    IgnoredKeys.warn(name, ensemble.declared());
-    Optional<StatusException> refusal = Optional.empty();
-    try {
-      if (ensemble.deviceOf().isEmpty()) {
-        spanning.forget(name);
-      } else {
-        spanning.place(name, ensemble.deviceOf());
-      }
-    } catch (StatusException e) {
-      spanning.forget(name); // What an earlier declaration has said.
-      refusal = Optional.of(e);
-    }
-    EnsembleContent content = new EnsembleContent(ensemble.outputs());
-    Entered entered = new Entered(ensemble, content, true, carried, refusal, "");
-    Entered now =
-        ensembles.compute(
-            name,
-            (_, before) ->
-                isLoaded || before == null || before.inService ? entered : entered.outOfService());
-    if (!now.inService) {
-      spanning.forget(name);
-    }
+    repository.ensembles().forEach(ensembles::load);
   }
 
   /**
@@ -137,18 +80,18 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   private EnsemblePlan plan(Entered entered) {
-    String name = entered.ensemble.name();
-    if (!entered.inService) {
+    String name = entered.ensemble().name();
+    if (!entered.inService()) {
       throw new StatusException(
           Status.NOT_FOUND,
           "model \"%s\" cannot be served now: it was unloaded; load it to put it in service again"
               .formatted(name));
     }
     try {
-      if (entered.refusal.isPresent()) {
-        throw entered.refusal.get();
+      if (entered.refusal().isPresent()) {
+        throw entered.refusal().get();
       }
-      EnsemblePlan plan = EnsemblePlan.of(entered.ensemble, entered.content, this::member);
+      EnsemblePlan plan = EnsemblePlan.of(entered.ensemble(), entered.content(), this::member);
       if (plan.spansDevices()) {
         requireSwitchable(name, plan);
       }
@@ -167,7 +110,7 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   private ServedModel member(Step step) {
-    if (ensembles.containsKey(step.model())) {
+    if (ensembles.has(step.model())) {
       throw new StatusException(
           Status.NOT_FOUND, "model \"" + step.model() + "\" is an ensemble itself");
     }
@@ -186,14 +129,14 @@ public final class EnsembleCatalog implements ModelCatalog {
   @Override
   public List<Entry> index() {
     return Stream.concat(
-            models.index().stream().filter(entry -> !ensembles.containsKey(entry.name())),
-            ensembles.values().stream().map(this::entry))
+            models.index().stream().filter(entry -> !ensembles.has(entry.name())),
+            ensembles.all().stream().map(this::entry))
         .sorted(Comparator.comparing(Entry::name)) // Stable: versions stay in their order.
         .toList();
   }
 
   private Entry entry(Entered entered) {
-    String name = entered.ensemble.name();
+    String name = entered.ensemble().name();
     String version = Long.toString(EnsemblePlan.VERSION);
     try {
       plan(entered);
@@ -201,12 +144,12 @@ public final class EnsembleCatalog implements ModelCatalog {
       return new Entry(name, version, State.UNAVAILABLE, String.valueOf(e.getMessage()));
     }
     String chain =
-        entered.ensemble.steps().stream()
+        entered.ensemble().steps().stream()
             .map(step -> text(step, spanning.deviceOf(name)))
             .collect(Collectors.joining(", "));
-    List<String> ignored = IgnoredKeys.notes(entered.ensemble.declared());
+    List<String> ignored = IgnoredKeys.notes(entered.ensemble().declared());
     List<String> notes =
-        Stream.concat(Stream.of("ensemble of " + chain, entered.news), ignored.stream())
+        Stream.concat(Stream.of("ensemble of " + chain, entered.news()), ignored.stream())
             .filter(note -> !note.isEmpty())
             .toList();
     return new Entry(name, version, State.READY, "", notes);
@@ -243,25 +186,25 @@ public final class EnsembleCatalog implements ModelCatalog {
     if (entered == null) {
       models.want(name, version);
     } else {
-      entered.ensemble.steps().forEach(step -> models.want(step.model(), version(step)));
+      entered.ensemble().steps().forEach(step -> models.want(step.model(), version(step)));
     }
   }
 
   @Override
   public boolean knows(String name, String version) {
-    return ensembles.containsKey(name)
+    return ensembles.has(name)
         ? version.isEmpty() || version.equals(Long.toString(EnsemblePlan.VERSION))
         : models.knows(name, version);
   }
 
   @Override
   public VersionChoice choice(String name) {
-    return ensembles.containsKey(name) ? VersionChoice.NONE : models.choice(name);
+    return ensembles.has(name) ? VersionChoice.NONE : models.choice(name);
   }
 
   @Override
   public CompletableFuture<Void> choose(String name, UnaryOperator<VersionChoice> change) {
-    return ensembles.containsKey(name)
+    return ensembles.has(name)
         ? CompletableFuture.failedFuture(
             new StatusException(
                 Status.INVALID_ARGUMENT, "ensemble \"%s\" has version 1 alone".formatted(name)))
@@ -271,7 +214,7 @@ public final class EnsembleCatalog implements ModelCatalog {
   @Override
   public TritonConfig declared(ModelVersion version) {
     Entered entered = ensembles.get(version.model());
-    return entered == null ? models.declared(version) : entered.ensemble.described();
+    return entered == null ? models.declared(version) : entered.ensemble().described();
   }
 
   @Override
@@ -307,15 +250,17 @@ public final class EnsembleCatalog implements ModelCatalog {
     }
     if (config.isEnsemble()) {
       declared.get().members().forEach(permission);
+      ensembles.carry(declared.get());
+    } else {
+      ensembles.load(declared.get());
     }
-    enter(declared.get(), true, config.isEnsemble());
     return takeOutOfModels(name).thenCompose(_ -> bringBack(declared.get()));
   }
 
   @Override
   public CompletableFuture<Void> reload(String name) {
     Entered entered = ensembles.get(name);
-    if (entered != null && entered.carried) {
+    if (entered != null && entered.carried()) {
       return CompletableFuture.completedFuture(null);
     }
     return CompletableFuture.supplyAsync(() -> declared(name), loads)
@@ -324,9 +269,9 @@ public final class EnsembleCatalog implements ModelCatalog {
               if (declared.isEmpty()) {
                 return followModel(name)
                     .whenComplete((_, error) -> tell(name, error))
-                    .thenRunAsync(() -> end(name, null), loads);
+                    .thenRunAsync(() -> ensembles.end(name, null), loads);
               }
-              enter(declared.get(), false, false);
+              ensembles.follow(declared.get());
               return takeOutOfModels(name);
             });
   }
@@ -356,18 +301,8 @@ public final class EnsembleCatalog implements ModelCatalog {
   /** What is no ensemble any more, and no model either, may be one whose file cannot be read. */
   private void tell(String name, @Nullable Throwable error) {
     if (cause(error) instanceof StatusException refusal) {
-      boolean _ = keeps(name, refusal);
+      boolean _ = ensembles.refuse(name, refusal);
     }
-  }
-
-  /** An ensemble stays in force where what its folder says is refused; whether there is one. */
-  private boolean keeps(String name, StatusException refusal) {
-    boolean isThere =
-        ensembles.computeIfPresent(name, (_, entered) -> entered.refusing(refusal)) != null;
-    if (isThere) {
-      LOG.log(Level.WARNING, "what has changed of {0} is refused: {1}", name, refusal.getMessage());
-    }
-    return isThere;
   }
 
   /** A declaration that has become wrong leaves the one before in force, if there is one. */
@@ -375,7 +310,7 @@ public final class EnsembleCatalog implements ModelCatalog {
     try {
       return repository.ensemble(name);
     } catch (StatusException e) {
-      if (keeps(name, e)) {
+      if (ensembles.refuse(name, e)) {
         throw e;
       }
       return Optional.empty(); // The scan finds the same, and keeps it.
@@ -392,20 +327,7 @@ public final class EnsembleCatalog implements ModelCatalog {
       displaced.remove(name);
     }
     if (refusal == null || nothingIsThere) {
-      end(name, before);
-    }
-  }
-
-  /**
-   * Ends a name's ensemble, but not one that was brought along meanwhile.
-   *
-   * @param before what was there when it was decided
-   */
-  private synchronized void end(String name, @Nullable Entered before) {
-    @Nullable Entered now = ensembles.get(name);
-    if (now != null && (now.equals(before) || !now.carried)) {
-      ensembles.remove(name);
-      forgetUnlessInService(name);
+      ensembles.end(name, before);
     }
   }
 
@@ -438,14 +360,14 @@ public final class EnsembleCatalog implements ModelCatalog {
       return unload(name);
     }
     Set<String> kept = new HashSet<>(loadedByName);
-    ensembles.values().stream()
-        .filter(other -> other.inService && !other.ensemble.name().equals(name))
-        .flatMap(other -> other.ensemble.members())
+    ensembles.all().stream()
+        .filter(other -> other.inService() && !other.ensemble().name().equals(name))
+        .flatMap(other -> other.ensemble().members())
         .forEach(kept::add);
     Set<String> known = models.index().stream().map(Entry::name).collect(Collectors.toSet());
     List<String> along =
         entered
-            .ensemble
+            .ensemble()
             .members()
             .filter(member -> known.contains(member) && !kept.contains(member))
             .toList();
@@ -460,20 +382,12 @@ public final class EnsembleCatalog implements ModelCatalog {
 
   @Override
   public CompletableFuture<Void> unload(String name) {
-    Entered before = ensembles.computeIfPresent(name, (_, entered) -> entered.outOfService());
+    boolean isEnsemble = ensembles.takeOutOfService(name);
     loadedByName.remove(name);
     displaced.remove(name);
-    if (before == null) {
-      return models.unload(name);
-    }
-    return CompletableFuture.runAsync(() -> forgetUnlessInService(name), loads);
-  }
-
-  private synchronized void forgetUnlessInService(String name) {
-    Entered now = ensembles.get(name);
-    if (now == null || !now.inService) {
-      spanning.forget(name);
-    }
+    return isEnsemble
+        ? CompletableFuture.runAsync(() -> ensembles.forgetUnlessInService(name), loads)
+        : models.unload(name);
   }
 
   @Override

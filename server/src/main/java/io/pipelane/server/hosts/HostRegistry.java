@@ -27,6 +27,7 @@ interface HostRegistry extends AutoCloseable {
      */
     void all(Map<String, String> announcements);
 
+    /** A host has said something, in place of what it said before. */
     void said(String host, String announcement);
 
     /** A host has taken its word back, or has not renewed its lease. */

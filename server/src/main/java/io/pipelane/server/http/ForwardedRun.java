@@ -46,6 +46,9 @@ final class ForwardedRun implements ForwardingAttempts.End {
   private final Consumer<ByteBuf> here;
   private final Forward.Patience patience;
 
+  /** Null until the first host has been asked. */
+  private @Nullable ForwardingAttempts attempts;
+
   private ForwardedRun(
       Exchange exchange, ByteBuf body, long timeoutMicros, Consumer<ByteBuf> here) {
     this.exchange = exchange;
@@ -152,15 +155,14 @@ final class ForwardedRun implements ForwardingAttempts.End {
 
   private void begin(Elsewhere elsewhere, String target) {
     HttpMethod method = exchange.isHeadOnly() ? HttpMethod.GET : exchange.method();
-    @Nullable ForwardingAttempts[] attempts = new ForwardingAttempts[1];
     exchange.whenAbandoned(
         () -> {
-          if (attempts[0] != null) {
-            attempts[0].cancel();
+          if (attempts != null) {
+            attempts.cancel();
           }
           body.release();
         });
-    attempts[0] =
+    attempts =
         elsewhere.begin(
             (EventLoop) exchange.loop(), method, target, exchange.headers(), body, patience, this);
   }

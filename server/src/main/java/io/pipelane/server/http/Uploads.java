@@ -26,6 +26,7 @@ final class Uploads {
     return running.tryAcquire();
   }
 
+  /** One that was begun has ended, however it did. */
   void ended() {
     running.release();
   }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * lease is closed. Belongs to the thread that runs.
  */
 public final class Lease implements WeightArrivals, AutoCloseable {
-  private final MemoryDaemon daemon;
+  private final Leasing leasing;
   private final Residency residency;
   private final StructureRange range;
   private final List<Arrival> arrivals;
@@ -39,18 +39,19 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   /**
    * Opens a lease.
    *
+   * @param leasing told when its run does not end
    * @param priority of the run
    * @param control hears for it until somebody else does
    * @param release told when it is closed
    */
   Lease(
-      MemoryDaemon daemon,
+      Leasing leasing,
       Residency residency,
       Priority priority,
       RunControl control,
       Consumer<Lease> release,
       LongSupplier nanoClock) {
-    this.daemon = daemon;
+    this.leasing = leasing;
     this.residency = residency;
     this.range = residency.range();
     this.arrivals = List.copyOf(residency.arrivals);
@@ -132,7 +133,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
    * @param reason why it was ended
    */
   public void markStuck(String reason) {
-    daemon.stuck(this, reason);
+    leasing.stuck(this, reason);
   }
 
   /** Whether its run has been told to make way. */

@@ -24,13 +24,11 @@ import io.pipelane.switcher.residency.Pacing;
 import io.pipelane.switcher.residency.Policies;
 import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.residency.Unit;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -43,8 +41,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for any platform thread; {@link #acquire} may block until memory can be had.
  */
 public final class MemoryDaemon implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(MemoryDaemon.class.getName());
-
   /*
    * One lock guards every Residency, the page pool and the budget; only its holder writes. While it
    * is held nothing waits for copies or runs, so a holder always gets done. Copy events call back
@@ -74,8 +70,7 @@ public final class MemoryDaemon implements AutoCloseable {
   private final FetchAhead fetchAhead;
   private final FetchOnDemand fetchOnDemand;
   private final OfflineQuota quota;
-  private final OpenLeases openLeases = new OpenLeases();
-  private final StuckLeases stuck;
+  private final Leasing leasing;
   private final Evictions evictions;
   private final Leaving leaving;
   private final UnitParts parts;
@@ -123,7 +118,7 @@ public final class MemoryDaemon implements AutoCloseable {
             residency.zeroPages(),
             this::transferOver,
             nanoClock);
-    this.stuck = new StuckLeases(capacityBytes, pages.pageBytes());
+    StuckLeases stuck = new StuckLeases(capacityBytes, pages.pageBytes());
     this.quota = new OfflineQuota(memory, stuck, capacityBytes, residency.offlineShare());
     IdleMoves idleMoves =
         new IdleMoves(
@@ -152,6 +147,7 @@ public final class MemoryDaemon implements AutoCloseable {
             tablesAhead,
             new StayingPages(device, memory, this::signal, nanoClock),
             nanoClock);
+    OpenLeases openLeases = new OpenLeases();
     this.fetchOnDemand =
         new FetchOnDemand(
             changed,
@@ -165,6 +161,9 @@ public final class MemoryDaemon implements AutoCloseable {
     this.idleLink =
         new IdleLink(
             lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
+    this.leasing =
+        new Leasing(
+            lock, changed, memory, holdings, stalls, openLeases, stuck, idleLink, nanoClock);
     this.evictions = new Evictions(lock, changed, this::known, memory, fetchAhead, openLeases);
     this.leaving =
         new Leaving(
@@ -181,7 +180,7 @@ public final class MemoryDaemon implements AutoCloseable {
     this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, stuck, this::signal);
     this.parts =
         new UnitParts(
-            lock, changed, this::known, this::lease, memory, holdings, fetchOnDemand, nanoClock);
+            lock, changed, this::known, leasing, memory, holdings, fetchOnDemand, nanoClock);
   }
 
   /**
@@ -267,9 +266,7 @@ public final class MemoryDaemon implements AutoCloseable {
         memory.counters.waits++;
         fetchOnDemand.makeReady(residency, priority, run);
       }
-      Lease lease = lease(residency, priority, run);
-      openLeases.add(lease);
-      return lease;
+      return leasing.open(residency, priority, run);
     } finally {
       lock.unlock();
     }
@@ -300,8 +297,7 @@ public final class MemoryDaemon implements AutoCloseable {
       }
       used(residency, Priority.ONLINE, nowNanos);
       residency.leaves = false;
-      return lease(
-          residency, Priority.ONLINE, RunControl.NONE, ended -> releaseAtOnce(ended, beside));
+      return leasing.openAtOnce(residency, beside);
     } finally {
       lock.unlock();
     }
@@ -329,89 +325,6 @@ public final class MemoryDaemon implements AutoCloseable {
     holdings.used(residency.holding, priority, nowNanos);
     if (priority == Priority.ONLINE) {
       tablesAhead.used(residency, nowNanos);
-    }
-  }
-
-  private Lease lease(Residency residency) {
-    return lease(residency, Priority.ONLINE, RunControl.NONE);
-  }
-
-  private Lease lease(Residency residency, Priority priority, RunControl run) {
-    return lease(residency, priority, run, this::release);
-  }
-
-  private Lease lease(
-      Residency residency, Priority priority, RunControl run, Consumer<Lease> release) {
-    residency.leases++;
-    residency.lodged = false;
-    idleLink.runBegins();
-    return new Lease(this, residency, priority, run, release, nanoClock);
-  }
-
-  /**
-   * Waits for nothing, and gives no page back: where there is more to do, somebody else does it.
-   */
-  private void releaseAtOnce(Lease lease, Executor beside) {
-    if (!lock.tryLock()) {
-      beside.execute(() -> release(lease));
-      return;
-    }
-    try {
-      if (lease.residency().leaves) {
-        beside.execute(() -> release(lease));
-      } else {
-        release(lease);
-      }
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private void release(Lease lease) {
-    Residency residency = lease.residency();
-    boolean linkIsFree;
-    lock.lock();
-    try {
-      openLeases.remove(lease);
-      stuck.remove(lease);
-      residency.leases--;
-      linkIsFree = idleLink.runEnds(residency.leases == 0);
-      changed.signalAll();
-      takeWhatGoes(residency);
-    } finally {
-      lock.unlock();
-    }
-    if (linkIsFree) {
-      idleLink.tell();
-    }
-  }
-
-  /**
-   * Takes what a run's end has left to be taken. A lost device may fail in that: whoever has run
-   * there, and may hold something elsewhere, has nothing to do with it.
-   */
-  private void takeWhatGoes(Residency residency) {
-    try {
-      memory.settle(residency);
-      stalls.refresh(residency, holdings);
-      if (!holdings.policy().keepsAfterRuns() && residency.isEvictable()) {
-        memory.takeBack(residency, residency.pages.size());
-      }
-      memory.takeIfLeftBehind(residency);
-    } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "pages of " + residency.model.version() + " stay for now", e);
-    }
-  }
-
-  /** A lease's run does not end: it makes way to nobody, and nobody waits for it. */
-  void stuck(Lease lease, String reason) {
-    lock.lock();
-    try {
-      openLeases.remove(lease);
-      stuck.add(lease, reason);
-      changed.signalAll();
-    } finally {
-      lock.unlock();
     }
   }
 

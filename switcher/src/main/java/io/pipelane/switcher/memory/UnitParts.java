@@ -31,7 +31,7 @@ public final class UnitParts {
   private final ReentrantLock lock;
   private final Condition changed;
   private final Function<ModelVersion, Residency> known;
-  private final Function<Residency, Lease> leasing;
+  private final Leasing leasing;
   private final WeightMemory memory;
   private final Holdings holdings;
   private final FetchOnDemand fetchOnDemand;
@@ -48,7 +48,7 @@ public final class UnitParts {
       ReentrantLock lock,
       Condition changed,
       Function<ModelVersion, Residency> known,
-      Function<Residency, Lease> leasing,
+      Leasing leasing,
       WeightMemory memory,
       Holdings holdings,
       FetchOnDemand fetchOnDemand,
@@ -130,7 +130,7 @@ public final class UnitParts {
         fetchOnDemand.makeReady(together, beforeWaiting);
       }
       together.forEach(residency -> residency.leaves = false);
-      return together.stream().map(leasing).toList();
+      return together.stream().map(leasing::open).toList();
     } finally {
       lock.unlock();
     }
@@ -146,7 +146,7 @@ public final class UnitParts {
   public Lease share(Lease held) {
     lock.lock();
     try {
-      return leasing.apply(held.residency());
+      return leasing.open(held.residency());
     } finally {
       lock.unlock();
     }

@@ -430,7 +430,7 @@ class HotTablesTest extends DaemonTest {
     assertEquals(TABLE_PAGES, fetchAll());
     ImportedModel large = registered("large", 8);
     Lease lease = daemon.acquire(model.version());
-    daemon.stuck(lease, "its process does not end");
+    lease.markStuck("its process does not end");
     StatusException error =
         assertThrows(StatusException.class, () -> daemon.acquire(large.version()));
     assertEquals(Status.UNAVAILABLE, error.status());

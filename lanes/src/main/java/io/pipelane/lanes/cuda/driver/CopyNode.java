@@ -23,6 +23,7 @@ public record CopyNode(
     ARRAY
   }
 
+  /** Whether both ends are one stretch of bytes. */
   public boolean isContiguous() {
     return rows == 1 && sourceType != MemoryType.ARRAY && destinationType != MemoryType.ARRAY;
   }

@@ -193,7 +193,7 @@ public final class CudaStream implements AutoCloseable {
    * counting on past the largest integer. Who writes it is not the driver's business: it may be
    * another process.
    */
-  public void awaitAtLeast(long address, int value) {
+  public void waitForAtLeast(long address, int value) {
     int result =
         JCudaDriver.cuStreamWaitValue32(
             handle,
