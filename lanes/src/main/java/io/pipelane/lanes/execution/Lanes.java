@@ -335,12 +335,14 @@ public final class Lanes implements Reservations, AutoCloseable {
       beside.execute(() -> leave(lane, iteration));
       return;
     }
+    boolean hasSpare;
     try {
       left(lane, iteration);
+      hasSpare = borrowed.spareBytes() > 0;
     } finally {
       lock.unlock();
     }
-    if (borrowed.bytes() > 0) {
+    if (hasSpare) {
       beside.execute(borrowed::giveBackSpare); // Its lender has a lock as well.
     }
   }
