@@ -167,7 +167,8 @@ public final class Lanes implements Reservations, AutoCloseable {
    * mapped and given back.
    *
    * @param beside leaves the lane, where somebody has the lock when the lease is closed
-   * @return null also when somebody has the lock
+   * @return null also when somebody has the lock, or the lane cannot have its memory: who waits for
+   *     a lane is told why
    */
   public @Nullable LaneLease enterAtOnce(long ephemeralBytes, Executor beside) {
     if (!lock.tryLock()) {
@@ -185,6 +186,8 @@ public final class Lanes implements Reservations, AutoCloseable {
         space.limit(lane);
         lane.region.resetPeak();
         limited = true;
+      } catch (StatusException e) {
+        return null;
       } finally {
         if (!limited) {
           beside.execute(() -> leave(lane, iteration));

@@ -286,13 +286,15 @@ class LanesTest {
     }
   }
 
+  /** Who waits for a lane is told why; the caller, an event loop, leaves that to the queue. */
   @Test
-  void enterAtOnce_theMemoryCannotBeHad_leavesTheLane() {
+  void enterAtOnce_theMemoryCannotBeHad_leavesTheLaneAndSaysNothing() {
     AtomicBoolean fails = new AtomicBoolean(false);
     Lanes some = new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2);
     List<Runnable> beside = new ArrayList<>();
     fails.set(true);
-    assertThrows(StatusException.class, () -> some.enterAtOnce(MIB, beside::add));
+    assertNull(some.enterAtOnce(MIB, beside::add));
+    assertThrows(StatusException.class, () -> some.enter(MIB));
     fails.set(false);
     beside.forEach(Runnable::run);
     assertEquals(CAPACITY, some.freeBytes());
