@@ -18,8 +18,11 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.BatchingOptions;
 import io.pipelane.modelstore.repository.BatchingOptions.Mode;
 import io.pipelane.modelstore.repository.ModelOptions;
@@ -28,19 +31,26 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.kept.Keeper;
+import io.pipelane.switcher.kept.KeptOverview;
+import io.pipelane.switcher.kept.KeptTensor;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.gate.OfflineRun;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -54,6 +64,7 @@ class ShortRunsTest {
   private static final int WIDTH = 16;
   private static final int LAYERS = 2;
   private static final int KNOWN_AFTER = 3;
+  private static final int ROWS_TO_KEEP = (int) KeptTensors.LEAST_BYTES / Float.BYTES / WIDTH;
 
   @TempDir Path folder;
   private @Nullable CpuDevice device;
@@ -83,7 +94,8 @@ class ShortRunsTest {
             SwitcherSettings.of(1 << 20, 16 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
                 .withResidency(
                     ResidencySettings.onDemand(PipelaneConfig.defaults().residency().policy()))
-                .withScheduling(scheduling),
+                .withScheduling(scheduling)
+                .withKeptBytes(1 << 20),
             ReadWeights::of);
     device = opened;
     switcher = made;
@@ -118,6 +130,14 @@ class ShortRunsTest {
     float[] x = new float[WIDTH];
     x[0] = 1;
     return Call.request(model.version(), x);
+  }
+
+  /** A request whose answer is large enough to stay on the device. */
+  private static InferenceRequest largeRequest(ImportedModel model) {
+    MemorySegment data = Arena.ofAuto().allocate(KeptTensors.LEAST_BYTES, 64);
+    Shape shape = Shape.of(ROWS_TO_KEEP, WIDTH);
+    return new InferenceRequest(
+        model.version(), List.of(new InputTensor("x", TensorType.FP32, shape, data)), List.of("y"));
   }
 
   /** A request that tells which thread it ran on. */
@@ -270,6 +290,61 @@ class ShortRunsTest {
     }
     on.sharing().gate().end(offline);
     assertEquals(Set.of(model.version()), on.sharing().overview().seen().slowdowns().keySet());
+  }
+
+  /** Memory is mapped under that lock, and memory for what is to stay is taken under it. */
+  @Test
+  void run_whatItMakesIsToStayAndSomebodyHasTheLanesLock_goesByTheHostAtOnce() throws Exception {
+    Switcher on = open();
+    ImportedModel model = registered(on);
+    Run _ = runHere(on, largeRequest(model));
+    Thread here = Thread.currentThread();
+    Lanes lanes = on.parts.working.lanes();
+    CountDownLatch hasRun = new CountDownLatch(1);
+    AtomicBoolean hasWaited = new AtomicBoolean();
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Keeper keeper =
+          new Keeper() {
+            @Override
+            public Set<ModelVersion> readers(String device, String output) {
+              if (!Thread.currentThread().equals(here)) {
+                return Set.of(); // Somebody had a lock, and it is asked again.
+              }
+              CountDownLatch taken = new CountDownLatch(1);
+              Runnable untilTheRunIsOver =
+                  () -> {
+                    taken.countDown();
+                    hasWaited.compareAndSet(false, !isDownInTime(hasRun));
+                  };
+              threads.execute(() -> awaitLane(lanes, untilTheRunIsOver));
+              Latches.await(taken);
+              return Set.of(model.version());
+            }
+
+            @Override
+            public void keep(String output, TensorType type, Shape shape, KeptTensor tensor) {
+              throw new AssertionError("memory is taken under that lock");
+            }
+          };
+      RunPlace place = RunPlace.ANY.keeping(Optional.of(keeper));
+      Run _ = runHere(on, largeRequest(model).at(place));
+      assertEquals(Map.of(KeptOverview.Obstacle.FULL, 1L), on.kept().notKept());
+      hasRun.countDown();
+    }
+    assertFalse(hasWaited.get());
+  }
+
+  private static boolean isDownInTime(CountDownLatch latch) {
+    try {
+      return latch.await(5, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts it", e);
+    }
+  }
+
+  /** Waits for a lane that somebody is in; does something before that, under the lanes' lock. */
+  private static void awaitLane(Lanes lanes, Runnable withTheLock) {
+    lanes.enter(lanes.largestLaneBytes(), Set.of(), withTheLock).close();
   }
 
   @Test

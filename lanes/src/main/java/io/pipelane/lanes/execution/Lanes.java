@@ -422,14 +422,30 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      if (bytes > space.freeBytes()) {
-        return false;
-      }
-      space.addPersistent(bytes);
-      return true;
+      return addIfFree(bytes);
     } finally {
       lock.unlock();
     }
+  }
+
+  @Override
+  public boolean tryReserveAtOnce(long bytes) {
+    if (!lock.tryLock()) {
+      return false;
+    }
+    try {
+      return addIfFree(bytes);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean addIfFree(long bytes) {
+    if (bytes > space.freeBytes()) {
+      return false;
+    }
+    space.addPersistent(bytes);
+    return true;
   }
 
   @Override

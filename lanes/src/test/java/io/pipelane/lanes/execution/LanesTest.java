@@ -264,6 +264,7 @@ class LanesTest {
       Future<LaneLease> other = threads.submit(() -> some.enter(2 * MIB));
       mapping.await();
       assertNull(some.enterAtOnce(MIB, beside::add));
+      assertFalse(some.tryReserveAtOnce(MIB));
       lane.close();
       mapped.countDown();
       other.get().close();
@@ -272,6 +273,9 @@ class LanesTest {
     assertEquals(1, beside.size());
     beside.getFirst().run();
     assertEquals(CAPACITY, some.freeBytes());
+    assertTrue(some.tryReserveAtOnce(MIB));
+    assertEquals(CAPACITY - MIB, some.freeBytes());
+    assertFalse(some.tryReserveAtOnce(CAPACITY), "there is no room for it");
     some.close();
   }
 

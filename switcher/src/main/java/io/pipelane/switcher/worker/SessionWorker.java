@@ -306,7 +306,8 @@ public final class SessionWorker implements Worker {
       return false;
     }
     try {
-      run(session.session(), invocation(model, request, handler, caller), lane, request, lease);
+      Invocation invocation = invocation(model, request, handler, true, caller);
+      run(session.session(), invocation, lane, request, lease);
     } finally {
       pool.giveBack(session);
     }
@@ -314,9 +315,13 @@ public final class SessionWorker implements Worker {
   }
 
   private Invocation invocation(
-      ImportedModel model, InferenceRequest request, ResultHandler handler, Caller caller) {
+      ImportedModel model,
+      InferenceRequest request,
+      ResultHandler handler,
+      boolean atOnce,
+      Caller caller) {
     return new RequestInvocation(
-        request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
+        request, sessions.owner(model), handler, kept, atOnce, caller::placed, nanoClock);
   }
 
   /** Keeps the lane and the weights of a run whose process does not end; nobody waits for that. */
@@ -349,7 +354,7 @@ public final class SessionWorker implements Worker {
     boolean isAhead = request.place().lane().isPresent();
     PooledSession session =
         isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
-    Invocation invocation = invocation(model, request, handler, caller);
+    Invocation invocation = invocation(model, request, handler, false, caller);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
