@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.config.value.Bandwidth;
@@ -71,6 +72,10 @@ class ShortRunsTest {
   private @Nullable Switcher switcher;
 
   private Switcher open(Policy policy, int shortRunMicros) {
+    return open(policy, shortRunMicros, PipelaneConfig.defaults().residency().policy());
+  }
+
+  private Switcher open(Policy policy, int shortRunMicros, ResidencyConfig.Policy residency) {
     SchedulingConfig plain = PipelaneConfig.defaults().scheduling();
     SchedulingConfig scheduling =
         new SchedulingConfig(
@@ -92,8 +97,7 @@ class ShortRunsTest {
             memory,
             new CpuSessionFactory(opened, TestDevices.library(), memory, 1),
             SwitcherSettings.of(1 << 20, 16 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
-                .withResidency(
-                    ResidencySettings.onDemand(PipelaneConfig.defaults().residency().policy()))
+                .withResidency(ResidencySettings.onDemand(residency))
                 .withScheduling(scheduling)
                 .withKeptBytes(1 << 20),
             ReadWeights::of);
@@ -221,6 +225,16 @@ class ShortRunsTest {
   @Test
   void run_shortRunsAreOff_goesToALane() throws Exception {
     Switcher on = open(Policy.SRTF, 0);
+    ImportedModel model = registered(on);
+    for (int i = 0; i < 4 * KNOWN_AFTER; i++) {
+      assertFalse(runsHere(on, request(model)));
+    }
+  }
+
+  /** Weights go back as each run ends, which takes time. */
+  @Test
+  void run_nothingStaysAfterRuns_goesToALane() throws Exception {
+    Switcher on = open(Policy.SRTF, Integer.MAX_VALUE, ResidencyConfig.Policy.NOTHING_STAYS);
     ImportedModel model = registered(on);
     for (int i = 0; i < 4 * KNOWN_AFTER; i++) {
       assertFalse(runsHere(on, request(model)));
