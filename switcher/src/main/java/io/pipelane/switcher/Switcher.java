@@ -44,7 +44,7 @@ public final class Switcher implements InferenceService, AutoCloseable {
   /** How long a version that leaves goes on answering the requests that it has taken. */
   public static final Duration LONGEST_LEAVING = Duration.ofSeconds(10);
 
-  private final SwitcherParts parts;
+  final SwitcherParts parts; // Tests look at them.
 
   /**
    * Takes charge of a device, which stays the caller's to close afterwards.

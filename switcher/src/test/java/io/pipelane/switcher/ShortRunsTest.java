@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.section.ResidencyConfig;
 import io.pipelane.config.section.SchedulingConfig;
 import io.pipelane.config.section.SchedulingConfig.Policy;
 import io.pipelane.config.value.Bandwidth;
@@ -18,8 +19,11 @@ import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.cpu.CpuDevice;
 import io.pipelane.lanes.cpu.execution.CpuSessionFactory;
 import io.pipelane.lanes.execution.DeviceMemory;
+import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.modelstore.ImportedModel;
+import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.BatchingOptions;
 import io.pipelane.modelstore.repository.BatchingOptions.Mode;
 import io.pipelane.modelstore.repository.ModelOptions;
@@ -28,19 +32,26 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.switcher.grouping.EqualBytesGrouping;
+import io.pipelane.switcher.kept.Keeper;
+import io.pipelane.switcher.kept.KeptOverview;
+import io.pipelane.switcher.kept.KeptTensor;
+import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.residency.ResidencySettings;
 import io.pipelane.switcher.sharing.gate.OfflineRun;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -54,12 +65,17 @@ class ShortRunsTest {
   private static final int WIDTH = 16;
   private static final int LAYERS = 2;
   private static final int KNOWN_AFTER = 3;
+  private static final int ROWS_TO_KEEP = (int) KeptTensors.LEAST_BYTES / Float.BYTES / WIDTH;
 
   @TempDir Path folder;
   private @Nullable CpuDevice device;
   private @Nullable Switcher switcher;
 
   private Switcher open(Policy policy, int shortRunMicros) {
+    return open(policy, shortRunMicros, PipelaneConfig.defaults().residency().policy());
+  }
+
+  private Switcher open(Policy policy, int shortRunMicros, ResidencyConfig.Policy residency) {
     SchedulingConfig plain = PipelaneConfig.defaults().scheduling();
     SchedulingConfig scheduling =
         new SchedulingConfig(
@@ -81,9 +97,9 @@ class ShortRunsTest {
             memory,
             new CpuSessionFactory(opened, TestDevices.library(), memory, 1),
             SwitcherSettings.of(1 << 20, 16 << 20, 1, 100, 1 << 20, new EqualBytesGrouping(4, 1))
-                .withResidency(
-                    ResidencySettings.onDemand(PipelaneConfig.defaults().residency().policy()))
-                .withScheduling(scheduling),
+                .withResidency(ResidencySettings.onDemand(residency))
+                .withScheduling(scheduling)
+                .withKeptBytes(1 << 20),
             ReadWeights::of);
     device = opened;
     switcher = made;
@@ -118,6 +134,14 @@ class ShortRunsTest {
     float[] x = new float[WIDTH];
     x[0] = 1;
     return Call.request(model.version(), x);
+  }
+
+  /** A request whose answer is large enough to stay on the device. */
+  private static InferenceRequest largeRequest(ImportedModel model) {
+    MemorySegment data = Arena.ofAuto().allocate(KeptTensors.LEAST_BYTES, 64);
+    Shape shape = Shape.of(ROWS_TO_KEEP, WIDTH);
+    return new InferenceRequest(
+        model.version(), List.of(new InputTensor("x", TensorType.FP32, shape, data)), List.of("y"));
   }
 
   /** A request that tells which thread it ran on. */
@@ -163,20 +187,29 @@ class ShortRunsTest {
     for (int i = 1; i < KNOWN_AFTER; i++) {
       runsHere(on, request(model));
     }
-    awaitKnown(on, model);
-    Run here = new Run();
-    assertSame(InferenceService.Ticket.ENDED, on.submit(request(model), here));
-    assertTrue(here.wasHere());
+    Run here = runHere(on, request(model));
     assertTrue(on.shortRuns() > 0);
     assertArrayEquals(expected, here.call.await());
     assertEquals(1, here.call.answers());
   }
 
-  /** An estimate is told of a run behind its answer. */
-  private static void awaitKnown(Switcher on, ImportedModel model) {
-    while (!runsHere(on, request(model))) {
-      Thread.onSpinWait();
+  /**
+   * Asks until a run is made here: an estimate is told of a run behind its answer, and somebody may
+   * have a lock for a moment at any time.
+   */
+  private static Run runHere(Switcher on, InferenceRequest request) {
+    while (true) {
+      Run run = new Run();
+      InferenceService.Ticket ticket = on.submit(request, run);
+      if (run.wasHere()) {
+        assertSame(InferenceService.Ticket.ENDED, ticket);
+        return run;
+      }
     }
+  }
+
+  private static void awaitKnown(Switcher on, ImportedModel model) {
+    Run _ = runHere(on, request(model));
   }
 
   @Test
@@ -192,6 +225,16 @@ class ShortRunsTest {
   @Test
   void run_shortRunsAreOff_goesToALane() throws Exception {
     Switcher on = open(Policy.SRTF, 0);
+    ImportedModel model = registered(on);
+    for (int i = 0; i < 4 * KNOWN_AFTER; i++) {
+      assertFalse(runsHere(on, request(model)));
+    }
+  }
+
+  /** Weights go back as each run ends, which takes time. */
+  @Test
+  void run_nothingStaysAfterRuns_goesToALane() throws Exception {
+    Switcher on = open(Policy.SRTF, Integer.MAX_VALUE, ResidencyConfig.Policy.NOTHING_STAYS);
     ImportedModel model = registered(on);
     for (int i = 0; i < 4 * KNOWN_AFTER; i++) {
       assertFalse(runsHere(on, request(model)));
@@ -263,6 +306,61 @@ class ShortRunsTest {
     assertEquals(Set.of(model.version()), on.sharing().overview().seen().slowdowns().keySet());
   }
 
+  /** Memory is mapped under that lock, and memory for what is to stay is taken under it. */
+  @Test
+  void run_whatItMakesIsToStayAndSomebodyHasTheLanesLock_goesByTheHostAtOnce() throws Exception {
+    Switcher on = open();
+    ImportedModel model = registered(on);
+    Run _ = runHere(on, largeRequest(model));
+    Thread here = Thread.currentThread();
+    Lanes lanes = on.parts.working.lanes();
+    CountDownLatch hasRun = new CountDownLatch(1);
+    AtomicBoolean hasWaited = new AtomicBoolean();
+    try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      Keeper keeper =
+          new Keeper() {
+            @Override
+            public Set<ModelVersion> readers(String device, String output) {
+              if (!Thread.currentThread().equals(here)) {
+                return Set.of(); // Somebody had a lock, and it is asked again.
+              }
+              CountDownLatch taken = new CountDownLatch(1);
+              Runnable untilTheRunIsOver =
+                  () -> {
+                    taken.countDown();
+                    hasWaited.compareAndSet(false, !isDownInTime(hasRun));
+                  };
+              threads.execute(() -> awaitLane(lanes, untilTheRunIsOver));
+              Latches.await(taken);
+              return Set.of(model.version());
+            }
+
+            @Override
+            public void keep(String output, TensorType type, Shape shape, KeptTensor tensor) {
+              throw new AssertionError("memory is taken under that lock");
+            }
+          };
+      RunPlace place = RunPlace.ANY.keeping(Optional.of(keeper));
+      Run _ = runHere(on, largeRequest(model).at(place));
+      assertEquals(Map.of(KeptOverview.Obstacle.FULL, 1L), on.kept().notKept());
+      hasRun.countDown();
+    }
+    assertFalse(hasWaited.get());
+  }
+
+  private static boolean isDownInTime(CountDownLatch latch) {
+    try {
+      return latch.await(5, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts it", e);
+    }
+  }
+
+  /** Waits for a lane that somebody is in; does something before that, under the lanes' lock. */
+  private static void awaitLane(Lanes lanes, Runnable withTheLock) {
+    lanes.enter(lanes.largestLaneBytes(), Set.of(), withTheLock).close();
+  }
+
   @Test
   void run_offline_goesToALane() throws Exception {
     Switcher on = open();
@@ -277,29 +375,33 @@ class ShortRunsTest {
     ImportedModel model = registered(on);
     awaitKnown(on, model);
     Run second = new Run();
-    Run first = new Run();
     Thread here = Thread.currentThread();
-    on.submit(
-        request(model),
-        new ResultHandler() {
-          @Override
-          public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
-            return first.place(name, type, shape, byteSize);
-          }
+    boolean wasHere = false;
+    while (!wasHere) { // Somebody may have a lock for a moment.
+      Run first = new Run();
+      on.submit(
+          request(model),
+          new ResultHandler() {
+            @Override
+            public MemorySegment place(String name, TensorType type, Shape shape, long byteSize) {
+              return first.place(name, type, shape, byteSize);
+            }
 
-          @Override
-          public void completed(InferenceTimings timings) {
-            assertSame(here, Thread.currentThread());
-            on.submit(request(model), second);
-            first.completed(timings);
-          }
+            @Override
+            public void completed(InferenceTimings timings) {
+              if (Thread.currentThread().equals(here)) {
+                on.submit(request(model), second);
+              }
+              first.completed(timings);
+            }
 
-          @Override
-          public void failed(StatusException error) {
-            first.failed(error);
-          }
-        });
-    assertTrue(first.wasHere());
+            @Override
+            public void failed(StatusException error) {
+              first.failed(error);
+            }
+          });
+      wasHere = first.wasHere();
+    }
     assertFalse(second.wasHere());
   }
 

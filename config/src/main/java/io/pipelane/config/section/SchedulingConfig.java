@@ -52,8 +52,8 @@ public record SchedulingConfig(
     @Key(
             about =
                 "On the CPU, runs that usually take fewer microseconds than this run on the"
-                    + " thread that brings the request, if nothing waits; with 0 all runs go to"
-                    + " lanes",
+                    + " thread that brings the request, if nothing waits and residency.policy is"
+                    + " not nothing-stays; with 0 all runs go to lanes",
             standard = "50",
             min = "0",
             max = "1000")

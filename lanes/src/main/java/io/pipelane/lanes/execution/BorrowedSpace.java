@@ -132,15 +132,12 @@ public final class BorrowedSpace {
     if (space.borrowedBytes() == 0) {
       return; // As nearly always.
     }
-    long spare = 0;
+    long spare;
     lock.lock();
     try {
-      if (borrowings == 0 && !space.hasPending()) {
-        long unit = reserve.unitBytes();
-        spare = Math.min(space.borrowedBytes(), space.headroomBytes()) / unit * unit;
-        if (spare > 0) {
-          space.borrowed(space.borrowedBytes() - spare);
-        }
+      spare = spareBytes();
+      if (spare > 0) {
+        space.borrowed(space.borrowedBytes() - spare);
       }
     } finally {
       lock.unlock();
@@ -148,5 +145,14 @@ public final class BorrowedSpace {
     if (spare > 0) {
       reserve.giveBack(spare);
     }
+  }
+
+  /** What {@link #giveBackSpare} would give back now; under the lanes' lock. */
+  long spareBytes() {
+    if (borrowings > 0 || space.hasPending()) {
+      return 0;
+    }
+    long unit = reserve.unitBytes();
+    return Math.min(space.borrowedBytes(), space.headroomBytes()) / unit * unit;
   }
 }

@@ -157,7 +157,8 @@ public final class Lanes implements Reservations, AutoCloseable {
    * mapped and given back.
    *
    * @param beside leaves the lane, where somebody has the lock when the lease is closed
-   * @return null also when somebody has the lock
+   * @return null also when somebody has the lock, or the lane cannot have its memory: who waits for
+   *     a lane is told why
    */
   public @Nullable LaneLease enterAtOnce(long ephemeralBytes, Executor beside) {
     if (!lock.tryLock()) {
@@ -175,6 +176,8 @@ public final class Lanes implements Reservations, AutoCloseable {
         space.limit(lane);
         lane.region.resetPeak();
         limited = true;
+      } catch (StatusException e) {
+        return null;
       } finally {
         if (!limited) {
           beside.execute(() -> leave(lane, iteration));
@@ -282,12 +285,14 @@ public final class Lanes implements Reservations, AutoCloseable {
       beside.execute(() -> leave(lane, iteration));
       return;
     }
+    boolean hasSpare;
     try {
       left(lane, iteration);
+      hasSpare = borrowed.spareBytes() > 0;
     } finally {
       lock.unlock();
     }
-    if (borrowed.bytes() > 0) {
+    if (hasSpare) {
       beside.execute(borrowed::giveBackSpare); // Its lender has a lock as well.
     }
   }
@@ -350,14 +355,30 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      if (bytes > space.freeBytes()) {
-        return false;
-      }
-      space.addPersistent(bytes);
-      return true;
+      return addIfFree(bytes);
     } finally {
       lock.unlock();
     }
+  }
+
+  @Override
+  public boolean tryReserveAtOnce(long bytes) {
+    if (!lock.tryLock()) {
+      return false;
+    }
+    try {
+      return addIfFree(bytes);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean addIfFree(long bytes) {
+    if (bytes > space.freeBytes()) {
+      return false;
+    }
+    space.addPersistent(bytes);
+    return true;
   }
 
   @Override

@@ -8,6 +8,9 @@ import io.pipelane.config.value.Bandwidth;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -101,6 +104,43 @@ class BorrowingLanesTest {
       lanes.enter(MIB).close();
       assertEquals(9 * MIB, lanes.largestLaneBytes(), "another one's leaving takes nothing");
       lanes.enter(9 * MIB).close();
+    }
+  }
+
+  /** A thread for each short run would cost more than the run. */
+  @Test
+  void leaveAtOnce_nothingIsSpare_hasNothingDoneBeside() {
+    List<Runnable> beside = new ArrayList<>();
+    try (LaneLease large = lanes.enter(5 * MIB)) {
+      assertTrue(large.grow(7 * MIB + MIB / 2));
+      shortRun(beside);
+      assertEquals(List.of(), beside, "less than a unit");
+    }
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
+      assertTrue(lanes.borrowed().borrow(9 * MIB));
+      shortRun(beside);
+      assertEquals(List.of(), beside, "somebody is about to enter the lane it was borrowed for");
+    }
+  }
+
+  @Test
+  void leaveAtOnce_whatItsLaneHadIsSpare_hasItGivenBackBeside() {
+    List<Runnable> beside = new ArrayList<>();
+    LaneLease lane;
+    try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
+      assertTrue(lanes.borrowed().borrow(9 * MIB));
+      lane = Objects.requireNonNull(lanes.enterAtOnce(9 * MIB, beside::add));
+    }
+    assertEquals(3 * MIB, lanes.borrowed().bytes(), "the lane has it");
+    lane.close();
+    assertEquals(1, beside.size());
+    assertEquals(3 * MIB, lanes.borrowed().bytes());
+    beside.getFirst().run();
+  }
+
+  private void shortRun(List<Runnable> beside) {
+    try (LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(MIB / 2, beside::add))) {
+      assertTrue(lane.region().limitBytes() >= MIB / 2);
     }
   }
 

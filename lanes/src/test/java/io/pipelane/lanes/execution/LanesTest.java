@@ -206,6 +206,7 @@ class LanesTest extends LanesFixture {
       Future<LaneLease> other = threads.submit(() -> some.enter(2 * MIB));
       mapping.await();
       assertNull(some.enterAtOnce(MIB, beside::add));
+      assertFalse(some.tryReserveAtOnce(MIB));
       lane.close();
       mapped.countDown();
       other.get().close();
@@ -214,6 +215,9 @@ class LanesTest extends LanesFixture {
     assertEquals(1, beside.size());
     beside.getFirst().run();
     assertEquals(CAPACITY, some.freeBytes());
+    assertTrue(some.tryReserveAtOnce(MIB));
+    assertEquals(CAPACITY - MIB, some.freeBytes());
+    assertFalse(some.tryReserveAtOnce(CAPACITY), "there is no room for it");
     some.close();
   }
 
@@ -228,13 +232,15 @@ class LanesTest extends LanesFixture {
     }
   }
 
+  /** Who waits for a lane is told why; the caller, an event loop, leaves that to the queue. */
   @Test
-  void enterAtOnce_theMemoryCannotBeHad_leavesTheLane() {
+  void enterAtOnce_theMemoryCannotBeHad_leavesTheLaneAndSaysNothing() {
     AtomicBoolean fails = new AtomicBoolean(false);
     Lanes some = new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2);
     List<Runnable> beside = new ArrayList<>();
     fails.set(true);
-    assertThrows(StatusException.class, () -> some.enterAtOnce(MIB, beside::add));
+    assertNull(some.enterAtOnce(MIB, beside::add));
+    assertThrows(StatusException.class, () -> some.enter(MIB));
     fails.set(false);
     beside.forEach(Runnable::run);
     assertEquals(CAPACITY, some.freeBytes());

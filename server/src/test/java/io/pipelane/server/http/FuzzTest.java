@@ -23,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -53,7 +54,10 @@ class FuzzTest {
               + "\"class\":\"offline\",\"size_hint\":7,\"repeat\":2}");
 
   private static final byte[] ARCHIVE =
-      zip(Map.of("model.onnx", "onnx".repeat(50), "weights/data.bin", "\u0001\u0002"));
+      zip(
+          List.of(
+              Map.entry("model.onnx", "onnx".repeat(50)),
+              Map.entry("weights/data.bin", "\u0001\u0002")));
 
   private static final byte[] OPTIONS =
       put(
@@ -147,11 +151,16 @@ class FuzzTest {
     return bytes(request.replaceFirst("POST", "PUT"));
   }
 
-  private static byte[] zip(Map<String, String> files) {
+  /**
+   * The same bytes in each process, or a seed that is printed would not show the same case again.
+   */
+  private static byte[] zip(List<Map.Entry<String, String>> files) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (ZipOutputStream archive = new ZipOutputStream(bytes)) {
-      for (Map.Entry<String, String> file : files.entrySet()) {
-        archive.putNextEntry(new ZipEntry(file.getKey()));
+      for (Map.Entry<String, String> file : files) {
+        ZipEntry entry = new ZipEntry(file.getKey());
+        entry.setTimeLocal(LocalDateTime.of(2000, 1, 1, 0, 0));
+        archive.putNextEntry(entry);
         archive.write(bytes(file.getValue()));
       }
     } catch (IOException e) {

@@ -2,6 +2,7 @@ package io.pipelane.server.net;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import jdk.jfr.Recording;
@@ -65,11 +66,16 @@ public final class LoopWatch implements AutoCloseable {
   public List<String> seen(Path file) throws IOException {
     recording.stop();
     recording.dump(file);
-    return RecordingFile.readAllEvents(file).stream()
-        .filter(LoopWatch::isOnLoop)
-        .filter(event -> !isLoading(event) && !isShortHeld(event))
-        .map(RecordedEvent::toString)
-        .toList();
+    List<String> seen = new ArrayList<>();
+    try (RecordingFile events = new RecordingFile(file)) {
+      while (events.hasMoreEvents()) { // All of them at a time may be more than fits in the heap.
+        RecordedEvent event = events.readEvent();
+        if (isOnLoop(event) && !isLoading(event) && !isShortHeld(event)) {
+          seen.add(event.toString());
+        }
+      }
+    }
+    return seen;
   }
 
   private static boolean isOnLoop(RecordedEvent event) {

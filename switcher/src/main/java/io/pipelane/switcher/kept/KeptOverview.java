@@ -27,7 +27,7 @@ public record KeptOverview(
     WAITING,
     /** The run answers several requests, or more rows, and is cut apart on the host. */
     BATCHED,
-    /** There is no room. */
+    /** There is no room, or none that a run that must not wait could have at once. */
     FULL
   }
 }

@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongFunction;
+import java.util.function.LongPredicate;
 import java.util.function.Predicate;
 
 /**
@@ -116,6 +118,25 @@ public final class KeptTensors implements AutoCloseable {
    */
   public Optional<MemorySegment> place(
       Keeper keeper, String output, TensorType type, Shape shape, long byteSize) {
+    return place(keeper, output, type, shape, byteSize, this::take);
+  }
+
+  /**
+   * The same of a run whose thread must not wait for the working memory's lock, under which memory
+   * is mapped: nothing new is taken while somebody has it.
+   */
+  public Optional<MemorySegment> placeAtOnce(
+      Keeper keeper, String output, TensorType type, Shape shape, long byteSize) {
+    return place(keeper, output, type, shape, byteSize, this::takeAtOnce);
+  }
+
+  private Optional<MemorySegment> place(
+      Keeper keeper,
+      String output,
+      TensorType type,
+      Shape shape,
+      long byteSize,
+      LongFunction<Optional<Block>> taking) {
     Set<ModelVersion> readers = keeper.readers(device, output);
     if (readers.isEmpty()
         || mostBytes == 0
@@ -135,7 +156,7 @@ public final class KeptTensors implements AutoCloseable {
       notKept(Obstacle.WAITING);
       return Optional.empty();
     }
-    Optional<Block> block = take(byteSize);
+    Optional<Block> block = taking.apply(byteSize);
     if (block.isEmpty()) {
       notKept(Obstacle.FULL);
       return Optional.empty();
@@ -158,7 +179,17 @@ public final class KeptTensors implements AutoCloseable {
 
   private Optional<Block> take(long bytes) {
     Optional<Block> known = takeIdle(bytes);
-    return known.isPresent() ? known : takeNew(bytes);
+    return known.isPresent() || !makeRoom(bytes)
+        ? known
+        : takeNew(bytes, working::tryReservePersistent);
+  }
+
+  /** Others of its kind stay where they are: to give memory back takes time, and a lock. */
+  private Optional<Block> takeAtOnce(long bytes) {
+    Optional<Block> known = takeIdle(bytes);
+    return known.isPresent() || !countIfFits(bytes)
+        ? known
+        : takeNew(bytes, working::tryReserveAtOnce);
   }
 
   private synchronized Optional<Block> takeIdle(long bytes) {
@@ -179,12 +210,9 @@ public final class KeptTensors implements AutoCloseable {
     tensors++;
   }
 
-  /** Others of its kind that nobody uses give way. */
-  private Optional<Block> takeNew(long bytes) {
-    if (!makeRoom(bytes)) {
-      return Optional.empty();
-    }
-    Optional<Block> taken = reserve(bytes);
+  /** Takes what has been counted as taken. */
+  private Optional<Block> takeNew(long bytes, LongPredicate reserving) {
+    Optional<Block> taken = reserving.test(bytes) ? takeReserved(bytes) : Optional.empty();
     synchronized (this) {
       if (taken.isPresent()) {
         lent(taken.get());
@@ -195,7 +223,7 @@ public final class KeptTensors implements AutoCloseable {
     return taken;
   }
 
-  /** Counts bytes as taken, within the limit. */
+  /** Counts bytes as taken, within the limit; others that nobody uses give way. */
   private boolean makeRoom(long bytes) {
     List<Block> going = new ArrayList<>();
     boolean hasRoom;
@@ -205,17 +233,20 @@ public final class KeptTensors implements AutoCloseable {
         takenBytes -= eldest.bytes();
         going.add(eldest);
       }
-      hasRoom = takenBytes + bytes <= mostBytes;
-      takenBytes += hasRoom ? bytes : 0;
+      hasRoom = countIfFits(bytes);
     }
     release(going);
     return hasRoom;
   }
 
-  private Optional<Block> reserve(long bytes) {
-    if (!working.tryReservePersistent(bytes)) {
-      return Optional.empty();
-    }
+  /** Counts bytes as taken; false where that would be beyond the limit. */
+  private synchronized boolean countIfFits(long bytes) {
+    boolean hasRoom = takenBytes + bytes <= mostBytes;
+    takenBytes += hasRoom ? bytes : 0;
+    return hasRoom;
+  }
+
+  private Optional<Block> takeReserved(long bytes) {
     try {
       return Optional.of(new Block(memory.take(bytes)));
     } catch (StatusException e) { // The driver has none, say; there is another way.

@@ -20,6 +20,7 @@ import java.util.function.LongSupplier;
  * @param owner whose run it is, see {@link Invocation#owner}
  * @param handler says where outputs lie on the host
  * @param kept says where outputs lie that stay on the device
+ * @param atOnce whether the thread that runs must not wait for locks under which memory is mapped
  * @param whenPlaced told once all outputs have their places
  * @param nanoClock what the request's deadline goes by
  */
@@ -28,6 +29,7 @@ record RequestInvocation(
     String owner,
     ResultHandler handler,
     KeptTensors kept,
+    boolean atOnce,
     Runnable whenPlaced,
     LongSupplier nanoClock)
     implements Invocation {
@@ -61,7 +63,11 @@ record RequestInvocation(
     return request
         .place()
         .keeper()
-        .flatMap(keeper -> kept.place(keeper, name, type, shape, byteSize))
+        .flatMap(
+            keeper ->
+                atOnce
+                    ? kept.placeAtOnce(keeper, name, type, shape, byteSize)
+                    : kept.place(keeper, name, type, shape, byteSize))
         .orElseGet(() -> handler.place(name, type, shape, byteSize));
   }
 

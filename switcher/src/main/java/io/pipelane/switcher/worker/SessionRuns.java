@@ -67,7 +67,7 @@ final class SessionRuns {
     boolean isAhead = request.place().lane().isPresent();
     PooledSession session =
         isAhead ? takeReady(model, lease, lane) : take(model, lease, lane, request.priority());
-    Invocation invocation = invocation(model, request, handler, caller);
+    Invocation invocation = invocation(model, request, handler, false, caller);
     try {
       // Buckets serve captures, which only sessions of lanes have.
       if (sessions.boundToLane()) {
@@ -109,7 +109,8 @@ final class SessionRuns {
       return false;
     }
     try {
-      run(session.session(), invocation(model, request, handler, caller), lane, request, lease);
+      Invocation invocation = invocation(model, request, handler, true, caller);
+      run(session.session(), invocation, lane, request, lease);
     } finally {
       pool.giveBack(session);
     }
@@ -145,9 +146,13 @@ final class SessionRuns {
   }
 
   private Invocation invocation(
-      ImportedModel model, InferenceRequest request, ResultHandler handler, Worker.Caller caller) {
+      ImportedModel model,
+      InferenceRequest request,
+      ResultHandler handler,
+      boolean atOnce,
+      Worker.Caller caller) {
     return new RequestInvocation(
-        request, sessions.owner(model), handler, kept, caller::placed, nanoClock);
+        request, sessions.owner(model), handler, kept, atOnce, caller::placed, nanoClock);
   }
 
   private void run(

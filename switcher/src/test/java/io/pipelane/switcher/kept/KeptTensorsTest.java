@@ -34,6 +34,7 @@ class KeptTensorsTest {
   private long reserved;
   private long capacity = 100 * BYTES;
   private boolean onDevice;
+  private boolean somebodyHasTheLock;
   private boolean driverHasNone;
   private boolean driverFails;
   private int live;
@@ -45,6 +46,11 @@ class KeptTensorsTest {
           boolean fits = reserved + bytes <= capacity;
           reserved += fits ? bytes : 0;
           return fits;
+        }
+
+        @Override
+        public boolean tryReserveAtOnce(long bytes) {
+          return !somebodyHasTheLock && tryReservePersistent(bytes);
         }
 
         @Override
@@ -119,6 +125,10 @@ class KeptTensorsTest {
 
   private Optional<MemorySegment> place(long bytes) {
     return place("y", TensorType.UINT8, bytes);
+  }
+
+  private Optional<MemorySegment> placeAtOnce(long bytes) {
+    return kept.placeAtOnce(keeper, "y", TensorType.UINT8, Shape.of(bytes), bytes);
   }
 
   private void closeFirst() {
@@ -201,6 +211,27 @@ class KeptTensorsTest {
     driverHasNone = false;
     assertTrue(place(4 * BYTES).isPresent(), "what failed is not counted");
     assertEquals(Map.of(Obstacle.FULL, 2L), kept.overview().notKept());
+  }
+
+  @Test
+  void placeAtOnce_somebodyHasTheLock_takesWhatIsIdleAlone() {
+    assertTrue(placeAtOnce(BYTES).isPresent());
+    somebodyHasTheLock = true;
+    assertTrue(placeAtOnce(BYTES).isEmpty());
+    assertEquals(BYTES, reserved);
+    closeFirst();
+    assertTrue(placeAtOnce(BYTES).isPresent());
+    assertEquals(Map.of(Obstacle.FULL, 1L), kept.overview().notKept());
+    assertEquals(BYTES, kept.overview().takenBytes(), "what failed is not counted");
+  }
+
+  @Test
+  void placeAtOnce_beyondTheLimit_leavesIdleBlocksWhereTheyAre() {
+    assertTrue(place(3 * BYTES).isPresent());
+    closeFirst();
+    assertTrue(placeAtOnce(BYTES).isPresent());
+    assertTrue(placeAtOnce(BYTES).isEmpty());
+    assertEquals(3 * BYTES, kept.idleBytes());
   }
 
   @Test
