@@ -219,6 +219,7 @@ final class SwitcherParts implements AutoCloseable {
       return working.states().heldBytes() == stateBytes
           && kept.takenBytes() == idle
           && working.lanes().overview().open() == 1
+          && !worker.areOthersInUse()
           && !worker.canFree(bytes - idle);
     }
 

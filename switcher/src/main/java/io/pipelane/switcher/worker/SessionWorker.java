@@ -264,6 +264,11 @@ public final class SessionWorker implements Worker {
   }
 
   @Override
+  public boolean areOthersInUse() {
+    return table.areOthersInUse();
+  }
+
+  @Override
   public void evictIdleBeside(long bytes) {
     evictor.execute(() -> table.evictIdle(bytes));
   }

@@ -155,6 +155,12 @@ public interface Worker extends AutoCloseable {
   boolean canFree(long bytes);
 
   /**
+   * Whether sessions are in use, being built or being closed beside one: what they hold may come
+   * free. For any thread, and at once.
+   */
+  boolean areOthersInUse();
+
+  /**
    * Has idle sessions be closed by another thread, in favour of so many bytes of working memory;
    * none where closing all of them would not be enough.
    */
