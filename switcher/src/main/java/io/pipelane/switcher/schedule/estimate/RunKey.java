@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The key of runs that take the same time and memory: a model and its inputs' shapes. */
 public final class RunKey {
-  /** Dimensions up to here are told apart; above, as many from each power of two to the next. */
+  /** Rounded sizes from one power of two to the next; dimensions up to 16 are not rounded. */
   private static final int SIZES = 8;
 
   private final ModelVersion model;
