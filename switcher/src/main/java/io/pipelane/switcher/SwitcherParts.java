@@ -213,6 +213,16 @@ final class SwitcherParts implements AutoCloseable {
       }
     }
 
+    @Override
+    public boolean isAlone(long bytes, long stateBytes) {
+      long idle = kept.idleBytes();
+      return working.states().heldBytes() == stateBytes
+          && kept.takenBytes() == idle
+          && working.lanes().overview().open() == 1
+          && !worker.areOthersInUse()
+          && !worker.canFree(bytes - idle);
+    }
+
     private boolean hasShareFor(long bytes, long leavingBytes, Priority inFavourOf) {
       return working.states().hasRoomFor(bytes, leavingBytes)
           && (inFavourOf == Priority.ONLINE || working.offline().hasShareFor(bytes - leavingBytes));

@@ -46,7 +46,11 @@ record KeptInput(TensorSpec spec, Shape begins) {
       if (sizes[axis] >= 0) {
         continue;
       }
-      if (bearsTheNameOfRows(input, axis, rowsOf)) {
+      boolean areRows = bearsTheNameOfRows(input, axis, rowsOf);
+      if ((areRows || (isFirst && rowsAreOpen)) && numberOf(output, input, axis) >= 0) {
+        throw contradictory(input, output, axis, sizes);
+      }
+      if (areRows) {
         sizes[axis] = ROWS;
       } else if (grows(input, output, axis)) {
         if (isFirst && rowsAreOpen && !namesRows(input, rowsOf)) {
@@ -87,17 +91,47 @@ record KeptInput(TensorSpec spec, Shape begins) {
     return !before.isEmpty() && !after.isEmpty() && !before.equals(after);
   }
 
+  /** What a dimension is once a step has been made; negative where the model leaves that open. */
+  private static long numberOf(TensorSpec output, TensorSpec input, int axis) {
+    return output.shape().rank() == input.shape().rank() ? output.shape().dimension(axis) : -1;
+  }
+
   private static StatusException unclear(
       TensorSpec input, TensorSpec output, int axis, long[] sizes, long likely) {
+    return toBeSaid(
+        input, output, axis, sizes, likely, "is open, and no name tells what it begins as");
+  }
+
+  /** Exporters leave the numbers of an example in outputs that they are told nothing of. */
+  private static StatusException contradictory(
+      TensorSpec input, TensorSpec output, int axis, long[] sizes) {
+    return toBeSaid(
+        input,
+        output,
+        axis,
+        sizes,
+        output.shape().dimension(axis),
+        "would begin as a request's rows, and output \"%s\" %s has a number there"
+            .formatted(output.name(), output.shape()));
+  }
+
+  private static StatusException toBeSaid(
+      TensorSpec input, TensorSpec output, int axis, long[] sizes, long likely, String reason) {
     long[] example = sizes.clone();
     for (int i = axis; i < example.length; i++) {
       example[i] = Math.max(0, example[i]);
     }
     example[axis] = likely;
     return StatePairs.refused(
-        "dimension %d of input \"%s\" %s is open, and no name tells what it begins as; write \"%s: {input: %s, begins: %s}\", with 0 for what grows from nothing, rows for a request's rows, or another size"
+        "dimension %d of input \"%s\" %s %s; write \"%s: {input: %s, begins: %s}\", with 0 for what grows from nothing, rows for a request's rows, or another size"
             .formatted(
-                axis, input.name(), input.shape(), output.name(), input.name(), text(example)));
+                axis,
+                input.name(),
+                input.shape(),
+                reason,
+                output.name(),
+                input.name(),
+                text(example)));
   }
 
   private static String text(long[] sizes) {

@@ -84,6 +84,14 @@ public final class Sequences implements AutoCloseable {
      * that would be enough; answers at once, and somebody else does it.
      */
     void makeRoom(long bytes, Priority inFavourOf);
+
+    /**
+     * Whether so many bytes never come free beside a state that is in a step and has as many as the
+     * second says: nobody holds the rest but its run.
+     */
+    default boolean isAlone(long bytes, long stateBytes) {
+      return false;
+    }
   }
 
   /**
@@ -130,7 +138,8 @@ public final class Sequences implements AutoCloseable {
         giveUnasked,
         bytes -> writeOutFor(bytes, of, host.freeBytes(), host::tryTake),
         bytes -> writeOutFor(bytes, of, Long.MAX_VALUE, this::takeInExchange),
-        bytes -> makingRoom.makeRoom(bytes, of));
+        bytes -> makingRoom.makeRoom(bytes, of),
+        makingRoom::isAlone);
   }
 
   /**

@@ -6,6 +6,7 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
+import java.util.function.BiPredicate;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
@@ -21,6 +22,7 @@ final class StateMemory {
   private final LongPredicate writeOut;
   private final LongPredicate exchange;
   private final LongConsumer makeRoom;
+  private final BiPredicate<Long, Long> isAlone;
 
   /**
    * Nothing is charged yet.
@@ -33,6 +35,8 @@ final class StateMemory {
    * @param exchange has the same be done in favour of what comes back, whatever the host holds
    * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
    *     for who asks again, if that would be enough
+   * @param isAlone whether so many bytes never come free beside as many others, which a state has
+   *     that is in a step, as nobody holds the rest but its run
    */
   StateMemory(
       DeviceStates device,
@@ -41,7 +45,8 @@ final class StateMemory {
       LongPredicate giveUnasked,
       LongPredicate writeOut,
       LongPredicate exchange,
-      LongConsumer makeRoom) {
+      LongConsumer makeRoom,
+      BiPredicate<Long, Long> isAlone) {
     this.device = device;
     this.working = working;
     this.host = host;
@@ -49,11 +54,35 @@ final class StateMemory {
     this.writeOut = writeOut;
     this.exchange = exchange;
     this.makeRoom = makeRoom;
+    this.isAlone = isAlone;
   }
 
   /** Whether states lie where runs alone can touch them. */
   boolean isOnDevice() {
     return device.areOnDevice();
+  }
+
+  /**
+   * Reserves what a state lacks that grows in a step, as {@link #reserve}. The step's run holds
+   * memory beside it, and would the next time: where nobody else does, there never can be room.
+   */
+  void reserveInStep(long bytes, long ownBytes) {
+    try {
+      reserve(bytes, ownBytes);
+    } catch (StatusException e) {
+      boolean never =
+          e.status() == Status.UNAVAILABLE
+              && !host.holdsMoreThanItMay()
+              && isAlone.test(bytes, ownBytes);
+      throw never ? neverHasRoom(bytes, ownBytes) : e;
+    }
+  }
+
+  private static StatusException neverHasRoom(long bytes, long ownBytes) {
+    return new StatusException(
+        Status.INSUFFICIENT_MEMORY,
+        "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and nobody but its own step holds the rest of device.working-memory; raise that, or end the sequence"
+            .formatted(new ByteSize(bytes), new ByteSize(ownBytes)));
   }
 
   /**

@@ -83,7 +83,8 @@ class InterruptedStepsTest {
               _ -> false,
               _ -> false,
               _ -> false,
-              _ -> {});
+              _ -> {},
+              (_, _) -> false);
       Sequence sequence =
           new Sequence(
               memory,

@@ -70,6 +70,20 @@ public final class PastRuns {
     }
   }
 
+  /**
+   * What is to be thought of larger runs, of which there were none yet: they take as much at least.
+   * What they turn out to take replaces it.
+   */
+  synchronized PastRuns ofLarger() {
+    PastRuns larger = new PastRuns();
+    larger.mean = mean;
+    larger.least = least;
+    larger.best = best;
+    larger.lastNanos = lastNanos;
+    larger.peakBytes = peakBytes;
+    return larger;
+  }
+
   private void count(long nanos) {
     mean = runs == 0 ? nanos : mean + WEIGHT * (nanos - mean);
     recent[runs % recent.length] = nanos;

@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -118,7 +117,7 @@ final class Batch implements ResultHandler {
         first.outputs(),
         latestDeadline(),
         first.priority(),
-        Optional.empty(),
+        first.sequence(), // Which says that all of them are steps.
         first.job(),
         RunPlace.ANY.holding(this::stateBytes).keeping(first.place().keeper().map(CutApart::new)));
   }

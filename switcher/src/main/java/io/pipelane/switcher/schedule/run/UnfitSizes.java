@@ -1,5 +1,7 @@
 package io.pipelane.switcher.schedule.run;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.schedule.estimate.RunKey;
 import java.time.Duration;
@@ -14,21 +16,30 @@ import org.jspecify.annotations.Nullable;
  */
 final class UnfitSizes {
   static final int NONE = -1;
-  private static final long UNFIT_NANOS = Duration.ofMinutes(10).toNanos();
+  private static final Duration UNFIT = Duration.ofMinutes(10);
+
+  /** Runs that are known to be too large; of others it is found out again. */
+  private static final int MOST_TOO_LARGE = 1_000;
 
   private record Place(ModelVersion model, int size) {}
 
   private final Map<Place, Long> until = new ConcurrentHashMap<>();
-  private final Map<RunKey, Long> tooLargeUntil = new ConcurrentHashMap<>();
+  private final Cache<RunKey, Boolean> tooLarge;
   private final LongSupplier nanoClock;
 
   UnfitSizes(LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
+    this.tooLarge =
+        Caffeine.newBuilder()
+            .maximumSize(MOST_TOO_LARGE)
+            .expireAfterWrite(UNFIT)
+            .ticker(nanoClock::getAsLong)
+            .build();
   }
 
   /** A run of a model has failed there. */
   void add(ModelVersion model, int size) {
-    until.put(new Place(model, size), nanoClock.getAsLong() + UNFIT_NANOS);
+    until.put(new Place(model, size), nanoClock.getAsLong() + UNFIT.toNanos());
   }
 
   /** The largest size up to one in which runs of a model have not failed; NONE for none. */
@@ -45,15 +56,23 @@ final class UnfitSizes {
     return isOver(until.get(new Place(model, size)));
   }
 
-  /** A run wants more than the lane may take, which all sizes have the same of. */
+  /**
+   * A run wants more than the lane may take, which all sizes have the same of; so do steps of about
+   * its size.
+   */
   void addTooLarge(RunKey run) {
-    tooLargeUntil.values().removeIf(this::isOver);
-    tooLargeUntil.put(run, nanoClock.getAsLong() + UNFIT_NANOS);
+    tooLarge.put(run.ofAboutThatSize(), true);
   }
 
   /** Whether runs like that do. */
   boolean isTooLarge(RunKey run) {
-    return !isOver(tooLargeUntil.get(run));
+    return tooLarge.getIfPresent(run.ofAboutThatSize()) != null;
+  }
+
+  /** How many of those are known. */
+  long tooLarge() {
+    tooLarge.cleanUp();
+    return tooLarge.estimatedSize();
   }
 
   private boolean isOver(@Nullable Long end) {
@@ -63,6 +82,6 @@ final class UnfitSizes {
   /** What is known of a model is void. */
   void forget(ModelVersion model) {
     until.keySet().removeIf(place -> place.model().equals(model));
-    tooLargeUntil.keySet().removeIf(run -> run.model().equals(model));
+    tooLarge.asMap().keySet().removeIf(run -> run.model().equals(model));
   }
 }

@@ -57,6 +57,14 @@ class UnfitSizesTest {
   }
 
   @Test
+  void howeverManyRunsAreTooLarge_notAllAreKept() {
+    for (int size = 0; size < 5_000; size++) {
+      unfit.addTooLarge(run(new ModelVersion("m" + size, 1)));
+    }
+    assertTrue(unfit.tooLarge() <= 1_000, unfit.tooLarge() + " are kept");
+  }
+
+  @Test
   void forgotten_itIsTriedAgain() {
     unfit.add(MODEL, 1);
     unfit.add(OTHER, 1);
