@@ -115,24 +115,22 @@ final class GateOperator {
 
   private MemorySegment structure(Arena arena) {
     MethodHandles.Lookup lookup = MethodHandles.lookup();
-    Class<?> p = long.class;
-    Class<?> i = int.class;
-    MemorySegment one = Upcall.of(lookup, this, "one", arena, p, p);
-    MemorySegment anyType = Upcall.of(lookup, this, "zero", arena, i, p, p);
-    MemorySegment variadic = Upcall.of(lookup, this, "variadic", arena, i, p, p);
-    MemorySegment heterogeneous = Upcall.of(lookup, this, "heterogeneous", arena, i, p);
-    MemorySegment atLeastOne = Upcall.of(lookup, this, "atLeastOne", arena, i, p);
-    MemorySegment release = Upcall.of(lookup, this, "release", arena, void.class, p, p);
+    MemorySegment one = Upcall.of(lookup, this, "one", arena, 1);
+    MemorySegment anyType = Upcall.of(lookup, this, "zero", arena, 2);
+    MemorySegment variadic = Upcall.of(lookup, this, "variadic", arena, 2);
+    MemorySegment heterogeneous = Upcall.of(lookup, this, "heterogeneous", arena, 1);
+    MemorySegment atLeastOne = Upcall.of(lookup, this, "atLeastOne", arena, 1);
+    MemorySegment release = Upcall.of(lookup, this, "release", arena, 2);
     MemorySegment[] slots = new MemorySegment[SLOTS];
     slots[1] = MemorySegment.NULL; // CreateKernel, superseded by CreateKernelV2
-    slots[2] = Upcall.of(lookup, this, "name", arena, p, p);
-    slots[3] = Upcall.of(lookup, this, "provider", arena, p, p);
+    slots[2] = Upcall.of(lookup, this, "name", arena, 1);
+    slots[3] = Upcall.of(lookup, this, "provider", arena, 1);
     slots[4] = anyType; // GetInputType
     slots[5] = one; // GetInputTypeCount
     slots[6] = anyType; // GetOutputType
     slots[7] = one; // GetOutputTypeCount
     slots[8] = MemorySegment.NULL; // KernelCompute, superseded by KernelComputeV2
-    slots[9] = Upcall.of(lookup, this, "destroyKernel", arena, void.class, p);
+    slots[9] = Upcall.of(lookup, this, "destroyKernel", arena, 1);
     slots[10] = variadic; // GetInputCharacteristic
     slots[11] = variadic; // GetOutputCharacteristic
     slots[12] = anyType; // GetInputMemoryType: 0 is the provider's own
@@ -140,14 +138,14 @@ final class GateOperator {
     slots[14] = heterogeneous; // GetVariadicInputHomogeneity
     slots[15] = atLeastOne; // GetVariadicOutputMinArity
     slots[16] = heterogeneous; // GetVariadicOutputHomogeneity
-    slots[17] = Upcall.of(lookup, this, "createKernel", arena, p, p, p, p, p);
-    slots[18] = Upcall.of(lookup, this, "compute", arena, p, p, p);
-    slots[19] = Upcall.of(lookup, this, "inferShapes", arena, p, p, p);
+    slots[17] = Upcall.of(lookup, this, "createKernel", arena, 4);
+    slots[18] = Upcall.of(lookup, this, "compute", arena, 2);
+    slots[19] = Upcall.of(lookup, this, "inferShapes", arena, 2);
     slots[20] = atLeastOne; // GetStartVersion
-    slots[21] = Upcall.of(lookup, this, "endVersion", arena, i, p);
-    slots[22] = Upcall.of(lookup, this, "noPairs", arena, p, p, p); // GetMayInplace
+    slots[21] = Upcall.of(lookup, this, "endVersion", arena, 1);
+    slots[22] = Upcall.of(lookup, this, "noPairs", arena, 2); // GetMayInplace
     slots[23] = release;
-    slots[24] = Upcall.of(lookup, this, "aliases", arena, p, p, p);
+    slots[24] = Upcall.of(lookup, this, "aliases", arena, 2);
     slots[25] = release;
     MemorySegment result = arena.allocate(8L * SLOTS, 8);
     result.set(JAVA_INT, 0, STRUCT_VERSION);
@@ -173,27 +171,27 @@ final class GateOperator {
   }
 
   @SuppressWarnings("unused") // an upcall
-  private int atLeastOne(long operator) {
+  private long atLeastOne(long operator) {
     return 1;
   }
 
   @SuppressWarnings("unused") // an upcall
-  private int heterogeneous(long operator) {
+  private long heterogeneous(long operator) {
     return 0;
   }
 
   @SuppressWarnings("unused") // an upcall
-  private int zero(long operator, long index) {
+  private long zero(long operator, long index) {
     return 0;
   }
 
   @SuppressWarnings("unused") // an upcall
-  private int variadic(long operator, long index) {
+  private long variadic(long operator, long index) {
     return VARIADIC;
   }
 
   @SuppressWarnings("unused") // an upcall
-  private int endVersion(long operator) {
+  private long endVersion(long operator) {
     return Integer.MAX_VALUE;
   }
 
@@ -210,10 +208,14 @@ final class GateOperator {
   }
 
   @SuppressWarnings("unused") // an upcall
-  private void release(long inputs, long outputs) {}
+  private long release(long inputs, long outputs) {
+    return 0;
+  }
 
   @SuppressWarnings("unused") // an upcall
-  private void destroyKernel(long kernel) {}
+  private long destroyKernel(long kernel) {
+    return 0;
+  }
 
   @SuppressWarnings("unused") // an upcall
   private long createKernel(long operator, long ortApi, long info, long kernel) {

@@ -1,27 +1,20 @@
 package io.pipelane.runtime;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
-import java.util.Arrays;
 
 /**
  * ONNX Runtime's table of C functions, called by position.
  *
- * <p>Every parameter and result of the functions used here travels in a 64-bit general register
- * (pointers, sizes and enumerations), so one method handle per number of parameters serves them
- * all: addresses are {@code long}, and nothing is allocated for a call.
+ * <p>Every parameter and result of the functions used here is a pointer, a size or an enumeration,
+ * as a {@link NativeFunction}'s are.
  */
 final class OrtApi {
   private static final System.Logger LOG = System.getLogger(OrtApi.class.getName());
@@ -114,15 +107,6 @@ final class OrtApi {
   static final int GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE = 414;
   private static final int FUNCTIONS = 415;
 
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final MethodHandle TAKES_0 = taking(0);
-  private static final MethodHandle TAKES_1 = taking(1);
-  private static final MethodHandle TAKES_2 = taking(2);
-  private static final MethodHandle TAKES_3 = taking(3);
-  private static final MethodHandle TAKES_4 = taking(4);
-  private static final MethodHandle TAKES_5 = taking(5);
-  private static final MethodHandle TAKES_7 = taking(7);
-
   /** Longs that {@link #results} has room for. */
   static final int RESULTS = 16;
 
@@ -133,12 +117,12 @@ final class OrtApi {
   private static final ThreadLocal<MemorySegment> RESULT =
       ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG, RESULTS));
 
-  private final MemorySegment[] functions = new MemorySegment[FUNCTIONS];
+  private final NativeFunction[] functions = new NativeFunction[FUNCTIONS];
   private final String version;
 
   private OrtApi(MemorySegment table, String version) {
     for (int i = 0; i < FUNCTIONS; i++) {
-      functions[i] = table.getAtIndex(ADDRESS, i);
+      functions[i] = new NativeFunction(table.getAtIndex(ADDRESS, i));
     }
     this.version = version;
   }
@@ -166,31 +150,22 @@ final class OrtApi {
                     new StatusException(
                         Status.UNAVAILABLE,
                         library + " is not ONNX Runtime: it has no OrtGetApiBase"));
-    MethodHandle getBase = LINKER.downcallHandle(entry, FunctionDescriptor.of(ADDRESS));
-    try {
-      MemorySegment base = ((MemorySegment) getBase.invokeExact()).reinterpret(16);
-      MethodHandle getApi =
-          LINKER.downcallHandle(
-              base.getAtIndex(ADDRESS, 0), FunctionDescriptor.of(ADDRESS, JAVA_INT));
-      MethodHandle getVersion =
-          LINKER.downcallHandle(base.getAtIndex(ADDRESS, 1), FunctionDescriptor.of(ADDRESS));
-      String version =
-          ((MemorySegment) getVersion.invokeExact()).reinterpret(Long.MAX_VALUE).getString(0);
-      MemorySegment table = (MemorySegment) getApi.invokeExact(API_VERSION);
-      if (table.address() == 0) {
-        throw new StatusException(
-            Status.UNAVAILABLE,
-            library
-                + " is ONNX Runtime "
-                + version
-                + "; version 1."
-                + API_VERSION
-                + " or newer is needed");
-      }
-      return new OrtApi(table.reinterpret(8L * FUNCTIONS), version);
-    } catch (Throwable e) {
-      throw rethrown(e);
+    MemorySegment base = memory(new NativeFunction(entry).call(0, 0, 0), 16);
+    NativeFunction getApi = new NativeFunction(base.getAtIndex(ADDRESS, 0));
+    NativeFunction getVersion = new NativeFunction(base.getAtIndex(ADDRESS, 1));
+    String version = string(getVersion.call(0, 0, 0));
+    long table = getApi.call(API_VERSION, 0, 0);
+    if (table == 0) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          library
+              + " is ONNX Runtime "
+              + version
+              + "; version 1."
+              + API_VERSION
+              + " or newer is needed");
     }
+    return new OrtApi(memory(table, 8L * FUNCTIONS), version);
   }
 
   /** The library's version, e.g. {@code 1.28.0}. */
@@ -199,19 +174,11 @@ final class OrtApi {
   }
 
   long invoke(int function) {
-    try {
-      return (long) TAKES_0.invokeExact(functions[function]);
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    return functions[function].call(0, 0, 0);
   }
 
   long invoke(int function, long a) {
-    try {
-      return (long) TAKES_1.invokeExact(functions[function], a);
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    return functions[function].call(a, 0, 0);
   }
 
   void call(int function, long a) {
@@ -219,11 +186,7 @@ final class OrtApi {
   }
 
   long invoke(int function, long a, long b) {
-    try {
-      return (long) TAKES_2.invokeExact(functions[function], a, b);
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    return functions[function].call(a, b, 0);
   }
 
   void call(int function, long a, long b) {
@@ -231,35 +194,19 @@ final class OrtApi {
   }
 
   void call(int function, long a, long b, long c) {
-    try {
-      check((long) TAKES_3.invokeExact(functions[function], a, b, c));
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    check(functions[function].call(a, b, c));
   }
 
   void call(int function, long a, long b, long c, long d) {
-    try {
-      check((long) TAKES_4.invokeExact(functions[function], a, b, c, d));
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    call(function, a, b, c, d, 0);
   }
 
   void call(int function, long a, long b, long c, long d, long e) {
-    try {
-      check((long) TAKES_5.invokeExact(functions[function], a, b, c, d, e));
-    } catch (Throwable t) {
-      throw rethrown(t);
-    }
+    call(function, a, b, c, d, e, 0, 0);
   }
 
   void call(int function, long a, long b, long c, long d, long e, long f, long g) {
-    try {
-      check((long) TAKES_7.invokeExact(functions[function], a, b, c, d, e, f, g));
-    } catch (Throwable t) {
-      throw rethrown(t);
-    }
+    check(functions[function].call(a, b, c, d, e, f, g));
   }
 
   /** Room for results of a call on this thread, and what it reads, valid until its next call. */
@@ -290,7 +237,11 @@ final class OrtApi {
 
   /** A C string at an address that ONNX Runtime owns. */
   static String string(long address) {
-    return MemorySegment.ofAddress(address).reinterpret(Long.MAX_VALUE).getString(0);
+    return memory(address, Long.MAX_VALUE).getString(0);
+  }
+
+  private static MemorySegment memory(long address, long bytes) {
+    return MemorySegment.ofAddress(address).reinterpret(bytes);
   }
 
   /** Makes a status that an upcall returns; ONNX Runtime releases it. */
@@ -309,19 +260,5 @@ final class OrtApi {
       ErrorText error = ErrorText.of(code, message);
       throw new StatusException(error.status(), "ONNX Runtime: " + error.text());
     }
-  }
-
-  private static MethodHandle taking(int parameters) {
-    MemoryLayout[] layouts = new MemoryLayout[parameters];
-    Arrays.fill(layouts, JAVA_LONG);
-    return LINKER.downcallHandle(FunctionDescriptor.of(JAVA_LONG, layouts));
-  }
-
-  private static RuntimeException rethrown(Throwable e) {
-    return switch (e) {
-      case RuntimeException runtime -> runtime;
-      case Error error -> throw error;
-      default -> new IllegalStateException(e);
-    };
   }
 }

@@ -31,12 +31,10 @@ final class RegisteredAllocator {
     MethodHandles.Lookup lookup = MethodHandles.lookup();
     struct = arena.allocate(8 * 16, 8);
     struct.set(JAVA_INT, 0, STRUCT_VERSION);
-    MemorySegment allocate =
-        Upcall.of(lookup, this, "allocate", arena, long.class, long.class, long.class);
+    MemorySegment allocate = Upcall.of(lookup, this, "allocate", arena, 2);
     struct.set(ADDRESS, 8, ThrowingAllocation.of(allocate, arena));
-    struct.set(
-        ADDRESS, 16, Upcall.of(lookup, this, "free", arena, void.class, long.class, long.class));
-    struct.set(ADDRESS, 24, Upcall.of(lookup, this, "info", arena, long.class, long.class));
+    struct.set(ADDRESS, 16, Upcall.of(lookup, this, "free", arena, 2));
+    struct.set(ADDRESS, 24, Upcall.of(lookup, this, "info", arena, 1));
   }
 
   long address() {
@@ -59,7 +57,7 @@ final class RegisteredAllocator {
   }
 
   @SuppressWarnings("unused") // an upcall
-  private void free(long self, long address) {
+  private long free(long self, long address) {
     try {
       if (address != 0 && address != nothing()) {
         allocator.free(address);
@@ -67,6 +65,7 @@ final class RegisteredAllocator {
     } catch (Throwable e) {
       LOG.log(Level.ERROR, "freeing " + Long.toHexString(address) + " failed", e);
     }
+    return 0;
   }
 
   @SuppressWarnings("unused") // an upcall

@@ -1,16 +1,9 @@
 package io.pipelane.runtime;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.System.Logger.Level;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -27,7 +20,6 @@ final class ThrowingAllocation {
    * that throws. The stack then looks as if ONNX Runtime had called that one itself.
    */
   private static final System.Logger LOG = System.getLogger(ThrowingAllocation.class.getName());
-  private static final Linker LINKER = Linker.nativeLinker();
   private static final String THROW_BAD_ALLOC = "_ZSt17__throw_bad_allocv";
   private static final long PAGE_BYTES = 4096;
   private static final int READ_WRITE = 3;
@@ -74,40 +66,24 @@ final class ThrowingAllocation {
   }
 
   private static MemorySegment executable(byte[] code, Arena arena) {
-    try {
-      MethodHandle map =
-          function("mmap", JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG);
-      MethodHandle protect = function("mprotect", JAVA_LONG, JAVA_LONG, JAVA_INT);
-      MethodHandle unmap = function("munmap", JAVA_LONG, JAVA_LONG);
-      long address = (long) map.invokeExact(0L, PAGE_BYTES, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0L);
-      if (address == -1) {
-        throw new IllegalStateException("mmap failed");
-      }
-      MemorySegment page =
-          MemorySegment.ofAddress(address).reinterpret(PAGE_BYTES, arena, p -> end(unmap, p));
-      MemorySegment.copy(MemorySegment.ofArray(code), 0, page, 0, code.length);
-      if ((long) protect.invokeExact(address, PAGE_BYTES, READ_EXECUTE) << 32 != 0) {
-        throw new IllegalStateException("the system refuses to make memory executable");
-      }
-      return page;
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new LinkageError("mmap", e);
+    NativeFunction map = NativeFunction.of("mmap");
+    NativeFunction protect = NativeFunction.of("mprotect");
+    NativeFunction unmap = NativeFunction.of("munmap");
+    long address = map.call(0, PAGE_BYTES, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0, 0);
+    if (address == -1) {
+      throw new IllegalStateException("mmap failed");
     }
+    MemorySegment page =
+        MemorySegment.ofAddress(address).reinterpret(PAGE_BYTES, arena, p -> end(unmap, p));
+    MemorySegment.copy(MemorySegment.ofArray(code), 0, page, 0, code.length);
+    if ((int) protect.call(address, PAGE_BYTES, READ_EXECUTE) != 0) {
+      throw new IllegalStateException("the system refuses to make memory executable");
+    }
+    return page;
   }
 
-  private static void end(MethodHandle unmap, MemorySegment page) {
-    try {
-      long ignored = (long) unmap.invokeExact(page.address(), PAGE_BYTES);
-      assert ignored << 32 == 0;
-    } catch (Throwable e) {
-      throw new LinkageError("munmap", e);
-    }
-  }
-
-  private static MethodHandle function(String name, MemoryLayout... parameters) {
-    return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(name), FunctionDescriptor.of(JAVA_LONG, parameters));
+  private static void end(NativeFunction unmap, MemorySegment page) {
+    int result = (int) unmap.call(page.address(), PAGE_BYTES, 0);
+    assert result == 0;
   }
 }

@@ -1,6 +1,5 @@
 package io.pipelane.runtime;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -10,10 +9,15 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
+import java.util.Arrays;
 
-/** C functions made of Java methods whose parameters and result are {@code long} or {@code int}. */
+/**
+ * C functions made of Java methods whose parameters and result are {@code long}: for pointers,
+ * sizes and integers alike, as of a narrower result only its own part is looked at, and of none
+ * nothing.
+ */
 final class Upcall {
+  // Classes are made for each list of types, which takes milliseconds: hence few of them.
   private Upcall() {}
 
   /**
@@ -21,32 +25,18 @@ final class Upcall {
    *
    * @param lookup of the receiver's class, so that the method may be private
    * @param arena whose end is the function's
+   * @param parameters how many the method has
    */
   static MemorySegment of(
-      MethodHandles.Lookup lookup,
-      Object receiver,
-      String method,
-      Arena arena,
-      Class<?> result,
-      Class<?>... parameters) {
+      MethodHandles.Lookup lookup, Object receiver, String method, Arena arena, int parameters) {
+    MemoryLayout[] layouts = new MemoryLayout[parameters];
+    Arrays.fill(layouts, JAVA_LONG);
+    FunctionDescriptor descriptor = FunctionDescriptor.of(JAVA_LONG, layouts);
     try {
-      MethodHandle handle =
-          lookup.bind(receiver, method, MethodType.methodType(result, parameters));
-      MemoryLayout[] layouts = new MemoryLayout[parameters.length];
-      for (int i = 0; i < parameters.length; i++) {
-        layouts[i] = layout(parameters[i]);
-      }
-      FunctionDescriptor descriptor =
-          result == void.class
-              ? FunctionDescriptor.ofVoid(layouts)
-              : FunctionDescriptor.of(layout(result), layouts);
+      MethodHandle handle = lookup.bind(receiver, method, descriptor.toMethodType());
       return Linker.nativeLinker().upcallStub(handle, descriptor, arena);
     } catch (ReflectiveOperationException e) {
       throw new LinkageError(method, e);
     }
-  }
-
-  private static MemoryLayout layout(Class<?> type) {
-    return type == int.class ? JAVA_INT : JAVA_LONG;
   }
 }

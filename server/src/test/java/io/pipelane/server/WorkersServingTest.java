@@ -38,7 +38,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.CleanupMode;
@@ -65,8 +64,7 @@ class WorkersServingTest {
   private String url = "";
   private volatile boolean killed;
 
-  @BeforeEach
-  void startServer() throws Exception {
+  private void startServer() throws Exception {
     Path version = Files.createDirectories(folder.resolve("repository/chain/1"));
     TestModels.write(TestModels.chain(4, WIDTH, 1), version.resolve("model.onnx"));
     Path log = folder.resolve("server.log");
@@ -118,6 +116,7 @@ class WorkersServingTest {
 
   @Test
   void workers_killedRecycledAndOrphaned_answersGoOnAndNothingIsLeft() throws Exception {
+    startServer();
     String expected = infer();
     patience.awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
     patience.awaitTrue("every worker lists the model", this::everyWorkerHasTheModel);
@@ -143,6 +142,7 @@ class WorkersServingTest {
   @ParameterizedTest
   @CsvSource({"TERM, 15", "INT, 2"})
   void server_toldToEnd_endsWithZeroAndItsWorkersToo(String signal, int number) throws Exception {
+    startServer();
     assumeFalse(isIgnored(number), "who started the tests has them ignore SIG" + signal);
     List<Long> workers = pids();
     Signals.send(signal, server().pid());
@@ -165,6 +165,7 @@ class WorkersServingTest {
 
   @Test
   void server_killedUnderLoad_leavesNothingAndItsSuccessorIsExact() throws Exception {
+    startServer();
     String expected = infer();
     patience.awaitTrue("a standby has the session", () -> !ids("STANDBY", 1).isEmpty());
     List<Long> workers = pids();
@@ -225,6 +226,7 @@ class WorkersServingTest {
   /** One that is stopped does not see its standard input end. */
   @Test
   void server_killedWhileAWorkerIsStopped_theWorkerEndsToo() throws Exception {
+    startServer();
     long worker = pids().getFirst();
     Signals.stop(worker);
     Signals.send("KILL", server().pid());
@@ -251,6 +253,7 @@ class WorkersServingTest {
     long orphan = Long.parseLong(parent.inputReader(StandardCharsets.UTF_8).readLine());
     parent.waitFor();
     patience.awaitTrue("it runs", () -> words(orphan).split("\0", 2)[0].endsWith("/bin/java"));
+    Files.createDirectories(folder.resolve("repository"));
     PipelaneServer.start(PipelaneConfig.of(settings())).close();
     assertEquals("", words(orphan));
   }

@@ -138,12 +138,15 @@ class InjectedFaultsTest {
 
   /** The driver tells of an error when the worker has ended for it, and another computes. */
   @Test
-  void reset_forAWorkerThatIsGone_sparesTheNext() {
+  void reset_forAWorkerThatIsGone_sparesTheNextAndTheLossIsToldAsItWas() {
     workers.killActive();
     assertArrayEquals(expected, workers.infer(model, X));
     assertTrue(workers.workers.reset("the device has reported XID 31"));
     assertArrayEquals(expected, workers.infer(model, X));
     workers.settle(1);
+    WorkersOverview overview = workers.workers.workers();
+    assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
+    assertTrue(overview.lastPauseNanos() > 0);
   }
 
   @Test
@@ -264,15 +267,5 @@ class InjectedFaultsTest {
       assertThrows(StatusException.class, () -> workers.infer(bad, X));
       assertTrue(++asked < 5, bad.version() + " is not quarantined");
     }
-  }
-
-  @Test
-  void workers_endWithoutReasonUnderLoad_lastLossAndPauseAreTold() {
-    workers.killActive();
-    assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(1);
-    WorkersOverview overview = workers.workers.workers();
-    assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
-    assertTrue(overview.lastPauseNanos() > 0);
   }
 }

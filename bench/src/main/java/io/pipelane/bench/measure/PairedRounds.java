@@ -112,11 +112,19 @@ public final class PairedRounds {
         .toArray();
   }
 
+  /** All that were answered; an array sorts NaN behind everything else. */
   private static double[] sorted(List<double[]> parts) {
-    return parts.stream()
-        .flatMapToDouble(Arrays::stream)
-        .filter(value -> !Double.isNaN(value))
-        .sorted()
-        .toArray();
+    double[] all = new double[parts.stream().mapToInt(part -> part.length).sum()];
+    int filled = 0;
+    for (double[] part : parts) {
+      System.arraycopy(part, 0, all, filled, part.length);
+      filled += part.length;
+    }
+    Arrays.sort(all);
+    int answered = all.length;
+    while (answered > 0 && Double.isNaN(all[answered - 1])) {
+      answered--;
+    }
+    return Arrays.copyOf(all, answered);
   }
 }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.bench.measure.PairedRounds.Interval;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -29,7 +28,11 @@ class PairedRoundsTest {
   }
 
   private static double mean(double[] millis) {
-    return Arrays.stream(millis).average().orElseThrow();
+    double sum = 0;
+    for (double value : millis) {
+      sum += value;
+    }
+    return sum / millis.length;
   }
 
   private static double p99(double[] millis) {

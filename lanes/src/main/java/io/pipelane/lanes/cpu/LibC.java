@@ -1,19 +1,13 @@
 package io.pipelane.lanes.cpu;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.CallError;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 
 /**
  * The memory calls of Linux's C library (x86-64 and AArch64, whose constants are the same).
@@ -57,47 +51,18 @@ public final class LibC {
   /** How many pages of the system mincore is asked of at once: 64 MiB. */
   private static final int PAGES_ASKED = 16 << 10;
 
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final StructLayout CALL_STATE = Linker.Option.captureStateLayout();
-  private static final VarHandle ERRNO =
-      CALL_STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
-
-  private static final MethodHandle MEMFD_CREATE =
-      checked("memfd_create", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
-  private static final MethodHandle FTRUNCATE =
-      checked("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
-  private static final MethodHandle OPEN =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("open"),
-          FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT),
-          Linker.Option.captureCallState("errno"),
-          Linker.Option.firstVariadicArg(2));
-  private static final MethodHandle CLOSE =
-      checked("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-  private static final MethodHandle MMAP =
-      checked(
-          "mmap",
-          FunctionDescriptor.of(
-              JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-  private static final MethodHandle MREMAP =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("mremap"),
-          FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG),
-          Linker.Option.captureCallState("errno"),
-          Linker.Option.firstVariadicArg(4));
-  private static final MethodHandle MUNMAP =
-      checked("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
-  private static final MethodHandle MADVISE =
-      checked("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
-  private static final MethodHandle MINCORE =
-      checked("mincore", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, ADDRESS));
-  private static final MethodHandle ALIGNED_ALLOC =
-      checked("aligned_alloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG));
-  private static final MethodHandle FREE =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("free"), FunctionDescriptor.ofVoid(JAVA_LONG));
-  private static final MethodHandle SYSCONF =
-      checked("sysconf", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+  private static final NativeFunction MEMFD_CREATE = NativeFunction.of("memfd_create");
+  private static final NativeFunction FTRUNCATE = NativeFunction.of("ftruncate");
+  private static final NativeFunction OPEN = NativeFunction.of("open");
+  private static final NativeFunction CLOSE = NativeFunction.of("close");
+  private static final NativeFunction MMAP = NativeFunction.of("mmap");
+  private static final NativeFunction MREMAP = NativeFunction.of("mremap");
+  private static final NativeFunction MUNMAP = NativeFunction.of("munmap");
+  private static final NativeFunction MADVISE = NativeFunction.of("madvise");
+  private static final NativeFunction MINCORE = NativeFunction.of("mincore");
+  private static final NativeFunction ALIGNED_ALLOC = NativeFunction.of("aligned_alloc");
+  private static final NativeFunction FREE = NativeFunction.of("free");
+  private static final NativeFunction SYSCONF = NativeFunction.of("sysconf");
 
   /** What the system maps memory in, usually 4 KiB. */
   static final long SYSTEM_PAGE_BYTES = systemPageBytes();
@@ -110,51 +75,44 @@ public final class LibC {
   /** Creates a file without a name that lives in memory, closed on exec; answers its descriptor. */
   static int memfdCreate(String name) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      int descriptor = (int) MEMFD_CREATE.invokeExact(state, arena.allocateFrom(name), MFD_CLOEXEC);
+      CallError error = new CallError(arena);
+      int descriptor =
+          (int) MEMFD_CREATE.call(error, arena.allocateFrom(name).address(), MFD_CLOEXEC, 0);
       if (descriptor < 0) {
-        throw failure("memfd_create(" + name + ")", errno(state));
+        throw failure("memfd_create(" + name + ")", error.number());
       }
       return descriptor;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
   static void ftruncate(int descriptor, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      if ((int) FTRUNCATE.invokeExact(state, descriptor, bytes) != 0) {
-        throw failure("ftruncate(" + descriptor + ", " + bytes + ")", errno(state));
+      CallError error = new CallError(arena);
+      if ((int) FTRUNCATE.call(error, descriptor, bytes, 0) != 0) {
+        throw failure("ftruncate(" + descriptor + ", " + bytes + ")", error.number());
       }
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
   /** Opens a file that exists, closed on exec; answers its descriptor. */
   public static int open(String path, boolean writable) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
+      CallError error = new CallError(arena);
       int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC;
-      int descriptor = (int) OPEN.invokeExact(state, arena.allocateFrom(path), flags);
+      int descriptor = (int) OPEN.call(error, arena.allocateFrom(path).address(), flags, 0);
       if (descriptor < 0) {
-        throw failure("open(" + path + ")", errno(state));
+        throw failure("open(" + path + ")", error.number());
       }
       return descriptor;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
   static void close(int descriptor) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      if ((int) CLOSE.invokeExact(state, descriptor) != 0) {
-        throw failure("close(" + descriptor + ")", errno(state));
+      CallError error = new CallError(arena);
+      if ((int) CLOSE.call(error, descriptor, 0, 0) != 0) {
+        throw failure("close(" + descriptor + ")", error.number());
       }
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
@@ -238,15 +196,13 @@ public final class LibC {
    */
   static boolean canMoveTables(long shared, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
+      CallError error = new CallError(arena);
       int flags = MREMAP_MAYMOVE | MREMAP_DONTUNMAP;
-      long moved = (long) MREMAP.invokeExact(state, shared, bytes, bytes, flags, 0L);
+      long moved = MREMAP.call(error, shared, bytes, bytes, flags, 0, 0);
       if (moved != -1) {
         munmap(moved, bytes);
       }
       return moved != -1;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
@@ -256,11 +212,9 @@ public final class LibC {
 
   private static int mremap(long from, long oldBytes, long newBytes, int flags, long address) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      long mapped = (long) MREMAP.invokeExact(state, from, oldBytes, newBytes, flags, address);
-      return mapped == -1 ? errno(state) : 0;
-    } catch (Throwable e) {
-      throw rethrown(e);
+      CallError error = new CallError(arena);
+      long mapped = MREMAP.call(error, from, oldBytes, newBytes, flags, address, 0);
+      return mapped == -1 ? error.number() : 0;
     }
   }
 
@@ -273,12 +227,10 @@ public final class LibC {
 
   static void munmap(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      if ((int) MUNMAP.invokeExact(state, address, bytes) != 0) {
-        throw failure("munmap(" + hex(address) + ", " + bytes + ")", errno(state));
+      CallError error = new CallError(arena);
+      if ((int) MUNMAP.call(error, address, bytes, 0) != 0) {
+        throw failure("munmap(" + hex(address) + ", " + bytes + ")", error.number());
       }
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
@@ -289,16 +241,14 @@ public final class LibC {
    */
   static boolean madvise(long address, long bytes, int advice) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      if ((int) MADVISE.invokeExact(state, address, bytes, advice) == 0) {
+      CallError error = new CallError(arena);
+      if ((int) MADVISE.call(error, address, bytes, advice) == 0) {
         return true;
       }
-      if (errno(state) == EINVAL) {
+      if (error.number() == EINVAL) {
         return false;
       }
-      throw failure("madvise(" + hex(address) + ", " + bytes + ", " + advice + ")", errno(state));
-    } catch (Throwable e) {
-      throw rethrown(e);
+      throw failure("madvise(" + hex(address) + ", " + bytes + ", " + advice + ")", error.number());
     }
   }
 
@@ -311,10 +261,8 @@ public final class LibC {
    */
   static boolean collapse(long address, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      return (int) MADVISE.invokeExact(state, address, bytes, ADVICE_COLLAPSE) == 0;
-    } catch (Throwable e) {
-      throw rethrown(e);
+      CallError error = new CallError(arena);
+      return (int) MADVISE.call(error, address, bytes, ADVICE_COLLAPSE) == 0;
     }
   }
 
@@ -340,12 +288,8 @@ public final class LibC {
   }
 
   private static boolean areAllThere(long address, long bytes, Asked asked) {
-    try {
-      if ((int) MINCORE.invokeExact(asked.state, address, bytes, asked.there) != 0) {
-        throw failure("mincore(" + hex(address) + ", " + bytes + ")", errno(asked.state));
-      }
-    } catch (Throwable e) {
-      throw rethrown(e);
+    if ((int) MINCORE.call(asked.error, address, bytes, asked.there.address()) != 0) {
+      throw failure("mincore(" + hex(address) + ", " + bytes + ")", asked.error.number());
     }
     long pages = wholePages(bytes) / SYSTEM_PAGE_BYTES;
     asked.there.asSlice(pages, -pages & 7).fill((byte) 1);
@@ -361,49 +305,40 @@ public final class LibC {
    * Where a thread's calls of mincore write. To make it anew takes half as long as the call while
    * that is seldom made, and so not compiled.
    */
-  private record Asked(MemorySegment state, MemorySegment there) {
+  private record Asked(CallError error, MemorySegment there) {
     Asked(Arena arena, long pages) {
-      this(arena.allocate(CALL_STATE), arena.allocate((pages + 7) & -8, Long.BYTES));
+      this(new CallError(arena), arena.allocate((pages + 7) & -8, Long.BYTES));
     }
   }
 
   /** Allocates from the C heap; {@code bytes} is a multiple of {@code alignment}. */
   static long alignedAlloc(long alignment, long bytes) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      long address = (long) ALIGNED_ALLOC.invokeExact(state, alignment, bytes);
+      CallError error = new CallError(arena);
+      long address = ALIGNED_ALLOC.call(error, alignment, bytes, 0);
       if (address == 0) {
-        throw failure("aligned_alloc(" + alignment + ", " + bytes + ")", errno(state));
+        throw failure("aligned_alloc(" + alignment + ", " + bytes + ")", error.number());
       }
       return address;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
   static void free(long address) {
-    try {
-      FREE.invokeExact(address);
-    } catch (Throwable e) {
-      throw rethrown(e);
-    }
+    FREE.call(address, 0, 0);
   }
 
   private static long mmap(
       long address, long bytes, int protection, int flags, int descriptor, long offset) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      long mapped =
-          (long) MMAP.invokeExact(state, address, bytes, protection, flags, descriptor, offset);
+      CallError error = new CallError(arena);
+      long mapped = MMAP.call(error, address, bytes, protection, flags, descriptor, offset);
       if (mapped == -1) {
         String call =
             "mmap(%s, %d, %d, 0x%x, %d, %d)"
                 .formatted(hex(address), bytes, protection, flags, descriptor, offset);
-        throw failure(call, errno(state));
+        throw failure(call, error.number());
       }
       return mapped;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
   }
 
@@ -414,26 +349,13 @@ public final class LibC {
 
   private static long systemPageBytes() {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      long bytes = (long) SYSCONF.invokeExact(state, SC_PAGESIZE);
+      CallError error = new CallError(arena);
+      long bytes = SYSCONF.call(error, SC_PAGESIZE, 0, 0);
       if (bytes <= 0) {
-        throw failure("sysconf(_SC_PAGESIZE)", errno(state));
+        throw failure("sysconf(_SC_PAGESIZE)", error.number());
       }
       return bytes;
-    } catch (Throwable e) {
-      throw rethrown(e);
     }
-  }
-
-  private static MethodHandle checked(String name, FunctionDescriptor descriptor) {
-    return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(name),
-        descriptor,
-        Linker.Option.captureCallState("errno"));
-  }
-
-  private static int errno(MemorySegment state) {
-    return (int) ERRNO.get(state, 0L);
   }
 
   private static StatusException failure(String call, int errno) {
@@ -458,14 +380,6 @@ public final class LibC {
           default -> Status.INTERNAL;
         };
     return new StatusException(status, call + " failed: " + name);
-  }
-
-  private static RuntimeException rethrown(Throwable thrown) {
-    return switch (thrown) {
-      case RuntimeException e -> e;
-      case Error e -> throw e;
-      default -> new IllegalStateException("a C library call threw", thrown);
-    };
   }
 
   private static String hex(long address) {

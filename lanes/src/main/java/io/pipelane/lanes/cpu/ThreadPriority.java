@@ -1,15 +1,11 @@
 package io.pipelane.lanes.cpu;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.pipelane.config.value.ProcessorList;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /** The scheduling priority of a thread, and the processors that it keeps to. */
 public final class ThreadPriority {
@@ -19,17 +15,8 @@ public final class ThreadPriority {
    */
   private static final int PRIO_PROCESS = 0;
   private static final int CALLING_THREAD = 0;
-  private static final MethodHandle SETPRIORITY =
-      Linker.nativeLinker()
-          .downcallHandle(
-              Linker.nativeLinker().defaultLookup().findOrThrow("setpriority"),
-              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
-
-  private static final MethodHandle SCHED_SETAFFINITY =
-      Linker.nativeLinker()
-          .downcallHandle(
-              Linker.nativeLinker().defaultLookup().findOrThrow("sched_setaffinity"),
-              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS));
+  private static final NativeFunction SETPRIORITY = NativeFunction.of("setpriority");
+  private static final NativeFunction SCHED_SETAFFINITY = NativeFunction.of("sched_setaffinity");
 
   private ThreadPriority() {}
 
@@ -46,11 +33,7 @@ public final class ThreadPriority {
 
   /** The same of any thread of the system, by its number. */
   static boolean yieldToOthers(int thread, int nice) {
-    try {
-      return (int) SETPRIORITY.invokeExact(PRIO_PROCESS, thread, nice) == 0;
-    } catch (Throwable e) {
-      throw new IllegalStateException("setpriority cannot be called", e);
-    }
+    return (int) SETPRIORITY.call(PRIO_PROCESS, thread, nice) == 0;
   }
 
   /**
@@ -72,9 +55,7 @@ public final class ThreadPriority {
         long word = mask.getAtIndex(JAVA_LONG, processor / Long.SIZE);
         mask.setAtIndex(JAVA_LONG, processor / Long.SIZE, word | 1L << processor % Long.SIZE);
       }
-      return (int) SCHED_SETAFFINITY.invokeExact(thread, mask.byteSize(), mask) == 0;
-    } catch (Throwable e) {
-      throw new IllegalStateException("sched_setaffinity cannot be called", e);
+      return (int) SCHED_SETAFFINITY.call(thread, mask.byteSize(), mask.address()) == 0;
     }
   }
 }

@@ -8,13 +8,10 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.runtime.CallError;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -49,27 +46,18 @@ public final class UnixSocket implements AutoCloseable {
   private static final int MESSAGE_BYTES = 56;
   private static final int CONTROL_HEADER = 16;
 
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final MemoryLayout CALL_STATE = Linker.Option.captureStateLayout();
-  private static final VarHandle ERRNO =
-      CALL_STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
-  private static final MethodHandle SOCKET = function("socket", JAVA_INT, JAVA_INT, JAVA_INT);
-  private static final MethodHandle BIND = function("bind", JAVA_INT, ADDRESS, JAVA_INT);
-  private static final MethodHandle LISTEN = function("listen", JAVA_INT, JAVA_INT);
-  private static final MethodHandle CONNECT = function("connect", JAVA_INT, ADDRESS, JAVA_INT);
-  private static final MethodHandle ACCEPT =
-      function("accept4", JAVA_INT, ADDRESS, ADDRESS, JAVA_INT);
-  private static final MethodHandle PEER =
-      function("getsockopt", JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, ADDRESS);
-  private static final MethodHandle SET_OPTION =
-      function("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
-  private static final MethodHandle SEND = transfer("sendmsg");
-  private static final MethodHandle RECEIVE = transfer("recvmsg");
-  private static final MethodHandle SHUTDOWN = function("shutdown", JAVA_INT, JAVA_INT);
-  private static final MethodHandle CLOSE = function("close", JAVA_INT);
-  private static final MethodHandle USER =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("geteuid"), FunctionDescriptor.of(JAVA_INT));
+  private static final NativeFunction SOCKET = NativeFunction.of("socket");
+  private static final NativeFunction BIND = NativeFunction.of("bind");
+  private static final NativeFunction LISTEN = NativeFunction.of("listen");
+  private static final NativeFunction CONNECT = NativeFunction.of("connect");
+  private static final NativeFunction ACCEPT = NativeFunction.of("accept4");
+  private static final NativeFunction PEER = NativeFunction.of("getsockopt");
+  private static final NativeFunction SET_OPTION = NativeFunction.of("setsockopt");
+  private static final NativeFunction SEND = NativeFunction.of("sendmsg");
+  private static final NativeFunction RECEIVE = NativeFunction.of("recvmsg");
+  private static final NativeFunction SHUTDOWN = NativeFunction.of("shutdown");
+  private static final NativeFunction CLOSE = NativeFunction.of("close");
+  private static final NativeFunction USER = NativeFunction.of("geteuid");
 
   private final int socket;
   private boolean closed;
@@ -78,50 +66,27 @@ public final class UnixSocket implements AutoCloseable {
     this.socket = socket;
   }
 
-  /** A function of integers and addresses that answers an integer, -1 where it fails. */
-  private static MethodHandle function(String name, MemoryLayout... parameters) {
-    return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(name),
-        FunctionDescriptor.of(JAVA_INT, parameters),
-        Linker.Option.captureCallState("errno"));
-  }
-
-  private static MethodHandle transfer(String name) {
-    return LINKER.downcallHandle(
-        LINKER.defaultLookup().findOrThrow(name),
-        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT),
-        Linker.Option.captureCallState("errno"));
-  }
-
-  /** A call with its arguments, which gets the memory for the system's error first. */
+  /** A call that answers -1 where it fails. */
   private interface Call {
-    long on(MemorySegment state) throws Throwable;
+    long on(CallError error);
   }
 
   /** Calls until it is not interrupted. */
-  private static long checked(String name, Arena arena, Call call) {
-    MemorySegment state = arena.allocate(CALL_STATE);
-    try {
-      long result = call.on(state);
-      while (result < 0 && (int) ERRNO.get(state, 0L) == EINTR) {
-        result = call.on(state);
-      }
-      if (result < 0) {
-        throw new StatusException(
-            Status.INTERNAL, name + " failed: errno " + (int) ERRNO.get(state, 0L));
-      }
-      return result;
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new IllegalStateException(name + " threw", e);
+  private static int checked(String name, Arena arena, Call call) {
+    CallError error = new CallError(arena);
+    int result = (int) call.on(error);
+    while (result < 0 && error.number() == EINTR) {
+      result = (int) call.on(error);
     }
+    if (result < 0) {
+      throw new StatusException(Status.INTERNAL, name + " failed: errno " + error.number());
+    }
+    return result;
   }
 
   private static UnixSocket open(Arena arena) {
     int type = SOCK_SEQPACKET | CLOSE_ON_EXEC;
-    return new UnixSocket(
-        (int) checked("socket", arena, s -> (int) SOCKET.invokeExact(s, AF_UNIX, type, 0)));
+    return new UnixSocket(checked("socket", arena, error -> SOCKET.call(error, AF_UNIX, type, 0)));
   }
 
   private static MemorySegment address(Arena arena, String name) {
@@ -143,8 +108,8 @@ public final class UnixSocket implements AutoCloseable {
       MemorySegment address = address(arena, name);
       int length = (int) address.byteSize();
       try {
-        checked("bind", arena, s -> (int) BIND.invokeExact(s, socket.socket, address, length));
-        checked("listen", arena, s -> (int) LISTEN.invokeExact(s, socket.socket, BACKLOG));
+        checked("bind", arena, error -> BIND.call(error, socket.socket, address.address(), length));
+        checked("listen", arena, error -> LISTEN.call(error, socket.socket, BACKLOG, 0));
         return socket;
       } catch (RuntimeException e) {
         socket.close();
@@ -161,7 +126,9 @@ public final class UnixSocket implements AutoCloseable {
       int length = (int) address.byteSize();
       try {
         checked(
-            "connect", arena, s -> (int) CONNECT.invokeExact(s, socket.socket, address, length));
+            "connect",
+            arena,
+            error -> CONNECT.call(error, socket.socket, address.address(), length));
         return socket;
       } catch (RuntimeException e) {
         socket.close();
@@ -173,13 +140,12 @@ public final class UnixSocket implements AutoCloseable {
   /** Waits for somebody to connect; fails once the socket is shut down. */
   public UnixSocket accept() {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment nobody = MemorySegment.NULL;
+      long nobody = 0;
       return new UnixSocket(
-          (int)
-              checked(
-                  "accept4",
-                  arena,
-                  s -> (int) ACCEPT.invokeExact(s, socket, nobody, nobody, CLOSE_ON_EXEC)));
+          checked(
+              "accept4",
+              arena,
+              error -> ACCEPT.call(error, socket, nobody, nobody, CLOSE_ON_EXEC, 0, 0)));
     }
   }
 
@@ -191,17 +157,21 @@ public final class UnixSocket implements AutoCloseable {
       checked(
           "getsockopt",
           arena,
-          s -> (int) PEER.invokeExact(s, socket, SOL_SOCKET, SO_PEERCRED, credentials, length));
+          error ->
+              PEER.call(
+                  error,
+                  socket,
+                  SOL_SOCKET,
+                  SO_PEERCRED,
+                  credentials.address(),
+                  length.address(),
+                  0));
       return credentials.get(JAVA_INT, Integer.BYTES) == user();
     }
   }
 
   private static int user() {
-    try {
-      return (int) USER.invokeExact();
-    } catch (Throwable e) {
-      throw new IllegalStateException("geteuid threw", e);
-    }
+    return (int) USER.call(0, 0, 0);
   }
 
   /** Has what waits for the other side to send fail after so long, a microsecond at least. */
@@ -213,7 +183,8 @@ public final class UnixSocket implements AutoCloseable {
       checked(
           "setsockopt",
           arena,
-          s -> (int) SET_OPTION.invokeExact(s, socket, SOL_SOCKET, SO_RCVTIMEO, time, length));
+          error ->
+              SET_OPTION.call(error, socket, SOL_SOCKET, SO_RCVTIMEO, time.address(), length, 0));
     }
   }
 
@@ -225,7 +196,7 @@ public final class UnixSocket implements AutoCloseable {
         control.set(JAVA_INT, CONTROL_HEADER + (long) Integer.BYTES * i, descriptors[i]);
       }
       MemorySegment message = message(arena, arena.allocate(1), control);
-      checked("sendmsg", arena, s -> (long) SEND.invokeExact(s, socket, message, MSG_NOSIGNAL));
+      checked("sendmsg", arena, error -> SEND.call(error, socket, message.address(), MSG_NOSIGNAL));
     }
   }
 
@@ -234,7 +205,7 @@ public final class UnixSocket implements AutoCloseable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment message =
           message(arena, arena.allocateFrom(JAVA_INT, numbers), MemorySegment.NULL);
-      checked("sendmsg", arena, s -> (long) SEND.invokeExact(s, socket, message, MSG_NOSIGNAL));
+      checked("sendmsg", arena, error -> SEND.call(error, socket, message.address(), MSG_NOSIGNAL));
     }
   }
 
@@ -247,11 +218,11 @@ public final class UnixSocket implements AutoCloseable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment numbers = arena.allocate(JAVA_INT, MOST_NUMBERS);
       MemorySegment message = message(arena, numbers, MemorySegment.NULL);
-      long bytes =
+      int bytes =
           checked(
               "recvmsg",
               arena,
-              s -> (long) RECEIVE.invokeExact(s, socket, message, MSG_CMSG_CLOEXEC));
+              error -> RECEIVE.call(error, socket, message.address(), MSG_CMSG_CLOEXEC));
       return numbers.asSlice(0, bytes & -Integer.BYTES).toArray(JAVA_INT);
     }
   }
@@ -265,11 +236,11 @@ public final class UnixSocket implements AutoCloseable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment control = control(arena, MOST_DESCRIPTORS);
       MemorySegment message = message(arena, arena.allocate(1), control);
-      long bytes =
+      int bytes =
           checked(
               "recvmsg",
               arena,
-              s -> (long) RECEIVE.invokeExact(s, socket, message, MSG_CMSG_CLOEXEC));
+              error -> RECEIVE.call(error, socket, message.address(), MSG_CMSG_CLOEXEC));
       if (bytes == 0) {
         return null;
       }
@@ -309,18 +280,13 @@ public final class UnixSocket implements AutoCloseable {
   /** Closes a descriptor that was received. */
   public static void close(int descriptor) {
     try (Arena arena = Arena.ofConfined()) {
-      checked("close", arena, s -> (int) CLOSE.invokeExact(s, descriptor));
+      checked("close", arena, error -> CLOSE.call(error, descriptor, 0, 0));
     }
   }
 
   /** Ends what waits in it, now and later; on any thread. */
   public void shutDown() {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
-      int _ = (int) SHUTDOWN.invokeExact(state, socket, SHUT_RDWR); // Fails where nobody is.
-    } catch (Throwable e) {
-      throw new IllegalStateException("shutdown threw", e);
-    }
+    long _ = SHUTDOWN.call(socket, SHUT_RDWR, 0); // Fails where nobody is.
   }
 
   @Override

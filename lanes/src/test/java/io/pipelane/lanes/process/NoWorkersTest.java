@@ -36,20 +36,22 @@ class NoWorkersTest {
 
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
-  private final WorkerFixture workers =
-      new WorkerFixture(
-          new TestWorkers(0).program(FaultyWorker.class).startTimeout(Duration.ofSeconds(8)));
 
   @AfterEach
-  void nothingIsLeft() throws IOException {
-    workers.close();
+  void nothingIsArmed() throws IOException {
     faults.close();
+  }
+
+  private static WorkerFixture openWithoutStandbys() {
+    return new WorkerFixture(
+        new TestWorkers(0).program(FaultyWorker.class).startTimeout(Duration.ofSeconds(8)));
   }
 
   @Test
   void isLost_startsFailAgainAndAgain_runsFailAtOnceUntilOneSucceeds() throws Exception {
     var model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+    try (WorkerFixture workers = openWithoutStandbys();
+        ModelSession session = workers.gated(model, workers.filled(model))) {
       float[] expected = workers.run(session, X);
       assertFalse(workers.sessions.isLost());
       faults.armAlways(Step.HELLO, Fault.EXIT);
@@ -73,7 +75,8 @@ class NoWorkersTest {
   @Test
   void recycle_noSuccessorCanBeStarted_saysSoToAllWhoAskedAndTheWorkerStays() throws Exception {
     var model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+    try (WorkerFixture workers = openWithoutStandbys();
+        ModelSession session = workers.gated(model, workers.filled(model))) {
       float[] expected = workers.run(session, X);
       WorkersOverview.Entry active = workers.active();
       faults.armAlways(Step.HELLO, Fault.EXIT);

@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,12 +29,6 @@ class ReplacedWorkersTest {
   private static final float[] X = WorkerFixture.random(2, 1);
 
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
-
-  @AfterEach
-  void nothingIsLeft() {
-    workers.close();
-  }
 
   /** Weights that are there, of a run that stands at its first gate until it is begun anew. */
   private static final class StoppedAtFirst implements PresentWeights {
@@ -77,7 +70,8 @@ class ReplacedWorkersTest {
   @Test
   void recycle_aRunStandsAtItsGate_endsThereAndIsAnsweredByTheNextWorker() throws Exception {
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+    try (WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
+        ModelSession session = workers.gated(model, workers.filled(model))) {
       float[] expected = workers.run(session, X);
       workers.awaitStandby(1);
       int replaced = workers.active().id();
@@ -98,7 +92,8 @@ class ReplacedWorkersTest {
   @Test
   void recycle_aRunIsToldToStopAllTheTime_endsAllTheSame() throws Exception {
     ImportedModel model = TestImports.of(TestModels.branches(1), "branches", folder);
-    try (ModelSession session = workers.gated(model, workers.filled(model))) {
+    try (WorkerFixture workers = new WorkerFixture(new TestWorkers(1));
+        ModelSession session = workers.gated(model, workers.filled(model))) {
       float[] expected = workers.run(session, X);
       workers.awaitStandby(1);
       StoppedAtFirst stopped = new StoppedAtFirst();

@@ -1,22 +1,15 @@
 package io.pipelane.lanes.process;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.pipelane.lanes.TestDevices;
 import io.pipelane.lanes.TestWorkers;
-import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.execution.WorkerLostException;
 import io.pipelane.lanes.process.channel.GarbledArea;
-import io.pipelane.lanes.process.channel.WorkerArea;
-import io.pipelane.lanes.process.channel.WorkerArguments;
-import io.pipelane.lanes.process.worker.WorkerMain;
-import io.pipelane.modelstore.ChildJvm;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
@@ -24,7 +17,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,7 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** Worker processes that do what they should not. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class WorkerFaultsTest {
-  private static final int CHANNELS = 4; // of a worker with one lane
   private static final float[] X = WorkerFixture.random(2, 1);
 
   @TempDir Path folder;
@@ -103,47 +94,5 @@ class WorkerFaultsTest {
     String reason = String.valueOf(error.getCause());
     assertTrue(error.getCause() instanceof WorkerLostException, reason);
     assertTrue(reason.contains(why), reason);
-  }
-
-  @Test
-  void main_serverOfAnotherVersion_isRefused() throws Exception {
-    long self = ProcessHandle.current().pid();
-    try (WorkerArea area = WorkerArea.create("pipelane-worker-test", CHANNELS)) {
-      try (SharedMemory header = SharedMemory.open(self, area.descriptor(), 4096)) {
-        header.segment().set(JAVA_INT, 8, WorkerArea.VERSION + 1);
-      }
-      Process process = start(area);
-      assertTrue(process.waitFor(20, TimeUnit.SECONDS));
-      assertTrue(process.exitValue() != 0);
-      assertEquals(WorkerArea.REFUSED, area.hello().value());
-      assertTrue(
-          area.helloText().contains("version " + (WorkerArea.VERSION + 1)), area.helloText());
-    }
-  }
-
-  @Test
-  void main_serverIsGone_ends() throws Exception {
-    try (WorkerArea area = WorkerArea.create("pipelane-worker-test", CHANNELS)) {
-      Process process = start(area);
-      assertTrue(area.hello().awaitChange(0, 30_000_000_000L));
-      assertEquals(WorkerArea.READY, area.hello().value(), area.helloText());
-      process.getOutputStream().close();
-      assertTrue(process.waitFor(20, TimeUnit.SECONDS));
-      assertEquals(0, process.exitValue());
-    }
-  }
-
-  private Process start(WorkerArea area) throws IOException {
-    WorkerArguments arguments =
-        new WorkerArguments(
-            TestDevices.export(workers.device),
-            area.descriptor(),
-            1,
-            CHANNELS - 1,
-            1,
-            WorkerFixture.library());
-    return ChildJvm.program(
-            "exec \"$@\"", List.of(), List.of("-Xmx64m"), WorkerMain.class, arguments.toList())
-        .start();
   }
 }

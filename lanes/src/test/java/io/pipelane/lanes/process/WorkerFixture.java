@@ -33,8 +33,7 @@ final class WorkerFixture implements AutoCloseable {
   static final long MIB = 1 << 20;
   private static final long PAGE = 64 << 10;
 
-  final SharedDevice device =
-      TestDevices.openForWorkers(TestDevices.ON_GPU ? 64 * MIB : 4 * MIB, PAGE);
+  final SharedDevice device = openDevice();
   final EphemeralRegion region = device.ephemeral(16 * MIB);
   final PersistentMemory.Account constants = device.persistent().open("test", 64 * MIB);
   final ProcessSessionFactory sessions;
@@ -42,6 +41,11 @@ final class WorkerFixture implements AutoCloseable {
   WorkerFixture(TestWorkers workers) {
     region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
     sessions = TestDevices.workers(device, workers);
+  }
+
+  /** The device alone. */
+  static SharedDevice openDevice() {
+    return TestDevices.openForWorkers(TestDevices.ON_GPU ? 64 * MIB : 4 * MIB, PAGE);
   }
 
   /** A range with the model's weights in it. */

@@ -2,10 +2,8 @@ package io.pipelane.lanes.process.channel;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /** Linux's wait for a word of shared memory to change, between processes (x86-64 and AArch64). */
 final class Futex {
@@ -14,14 +12,7 @@ final class Futex {
   private static final long WAKE = 1;
   private static final long ALL = Integer.MAX_VALUE;
 
-  private static final Linker LINKER = Linker.nativeLinker();
-  private static final MethodHandle SYSCALL =
-      LINKER.downcallHandle(
-          LINKER.defaultLookup().findOrThrow("syscall"),
-          FunctionDescriptor.of(
-              JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG,
-              JAVA_LONG),
-          Linker.Option.firstVariadicArg(1));
+  private static final NativeFunction SYSCALL = NativeFunction.of("syscall");
 
   private Futex() {}
 
@@ -34,19 +25,19 @@ final class Futex {
   static void await(MemorySegment word, int expected, long nanos, MemorySegment timespec) {
     timespec.set(JAVA_LONG, 0, nanos / 1_000_000_000);
     timespec.set(JAVA_LONG, 8, nanos % 1_000_000_000);
-    call(word.address(), WAIT, Integer.toUnsignedLong(expected), timespec.address());
+    long _ =
+        SYSCALL.call(
+            SYS_FUTEX,
+            word.address(),
+            WAIT,
+            Integer.toUnsignedLong(expected),
+            timespec.address(),
+            0,
+            0);
   }
 
   /** Wakes everybody who waits for the word. */
   static void wake(MemorySegment word) {
-    call(word.address(), WAKE, ALL, 0);
-  }
-
-  private static void call(long word, long operation, long value, long timeout) {
-    try {
-      long _ = (long) SYSCALL.invokeExact(SYS_FUTEX, word, operation, value, timeout, 0L, 0L);
-    } catch (Throwable e) {
-      throw new IllegalStateException("futex failed", e);
-    }
+    long _ = SYSCALL.call(SYS_FUTEX, word.address(), WAKE, ALL, 0, 0, 0);
   }
 }

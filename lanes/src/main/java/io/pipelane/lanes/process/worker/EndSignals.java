@@ -1,12 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -31,21 +25,14 @@ final class EndSignals {
    * @param listener told its name, such as SIGTERM
    */
   static void tell(Consumer<String> listener) {
-    Linker linker = Linker.nativeLinker();
-    SymbolLookup symbols = linker.defaultLookup();
-    MemorySegment harmless = symbols.findOrThrow("getpid");
+    NativeFunction signalAction = NativeFunction.of("signal");
+    long harmless = NativeFunction.of("getpid").address().address();
     try {
       for (Map.Entry<String, Integer> signal : NUMBERS.entrySet()) {
-        MemorySegment _ =
-            (MemorySegment)
-                linker
-                    .downcallHandle(
-                        symbols.findOrThrow("signal"),
-                        FunctionDescriptor.of(ADDRESS, JAVA_INT, ADDRESS))
-                    .invokeExact((int) signal.getValue(), harmless);
+        long _ = signalAction.call(signal.getValue(), harmless, 0);
         handle(signal.getKey(), () -> listener.accept("SIG" + signal.getKey()));
       }
-    } catch (Throwable e) {
+    } catch (ReflectiveOperationException | RuntimeException e) {
       System.err.println("signals will not end this worker: " + e);
     }
   }

@@ -1,10 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.invoke.MethodHandle;
+import io.pipelane.runtime.NativeFunction;
 
 /**
  * The end of this process at once: nobody who waits for it is to wait for longer. Safe for any
@@ -17,11 +13,7 @@ final class ProcessExit {
    * something. The system's own call does not wait. It does not run C's exit handlers either, which
    * have nothing to do here.
    */
-  private static final MethodHandle EXIT =
-      Linker.nativeLinker()
-          .downcallHandle(
-              Linker.nativeLinker().defaultLookup().findOrThrow("_exit"),
-              FunctionDescriptor.ofVoid(JAVA_INT));
+  private static final NativeFunction EXIT = NativeFunction.of("_exit");
 
   private ProcessExit() {}
 
@@ -33,7 +25,7 @@ final class ProcessExit {
   /** Ends the process; does not return. */
   static void now(int code) {
     try {
-      EXIT.invokeExact(code);
+      long _ = EXIT.call(code, 0, 0);
     } catch (Throwable e) { // There is no memory to make the call with.
       Runtime.getRuntime().halt(code);
     }

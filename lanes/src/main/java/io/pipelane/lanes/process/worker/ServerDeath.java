@@ -1,11 +1,6 @@
 package io.pipelane.lanes.process.worker;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.invoke.MethodHandle;
+import io.pipelane.runtime.NativeFunction;
 
 /** The system's treatment of this process when its server dies. */
 final class ServerDeath {
@@ -17,23 +12,12 @@ final class ServerDeath {
   private static final int PR_SET_PDEATHSIG = 1;
   private static final long SIGCONT = 18; // On x86-64 and AArch64.
 
-  private static final MethodHandle PRCTL =
-      Linker.nativeLinker()
-          .downcallHandle(
-              Linker.nativeLinker().defaultLookup().findOrThrow("prctl"),
-              FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG),
-              Linker.Option.firstVariadicArg(1));
-
   private ServerDeath() {}
 
   /** Has this process go on where it was stopped, so that it can end in order. */
   static void continueAtIt() {
-    try {
-      if ((int) PRCTL.invokeExact(PR_SET_PDEATHSIG, SIGCONT) != 0) {
-        System.err.println("a worker that is stopped will not notice its server's death");
-      }
-    } catch (Throwable e) {
-      throw new IllegalStateException("prctl cannot be called", e);
+    if ((int) NativeFunction.of("prctl").call(PR_SET_PDEATHSIG, SIGCONT, 0) != 0) {
+      System.err.println("a worker that is stopped will not notice its server's death");
     }
   }
 }
