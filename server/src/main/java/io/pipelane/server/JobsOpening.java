@@ -85,7 +85,8 @@ final class JobsOpening {
     Path folder = config.jobs().folder().get();
     if (!Files.isDirectory(folder)) {
       throw new StatusException(
-          Status.INVALID_ARGUMENT, "jobs.folder is %s, which is no folder; make it, or name another".formatted(folder));
+          Status.INVALID_ARGUMENT,
+          "jobs.folder is %s, which is no folder; make it, or name another".formatted(folder));
     }
     JobParts parts =
         new JobParts(

@@ -225,11 +225,11 @@ class AttainmentServingTest {
   }
 
   @Test
-  void ensemble_inTime_countsOnce() throws Exception {
+  void ensemble_inTime_countsWithEachStep() throws Exception {
     Duration _ = bestOf(FREE, 1);
     double met = judged("met");
     ask("twice", 1, PATIENT);
-    assertEquals(met + 1, judged("met"));
+    assertEquals(met + 2, judged("met"));
     assertEquals(1, slo("twice", "met"));
   }
 }

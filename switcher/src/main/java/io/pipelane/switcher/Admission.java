@@ -175,7 +175,8 @@ final class Admission implements AutoCloseable {
   /** What it takes at least until a request is answered that comes now; 0 where nobody knows. */
   private long leastNanos(InferenceRequest request) {
     long own = estimates.bestRemainingNanos(request);
-    return own == 0 ? 0 : queue.leastWaitNanos() + own;
+    boolean waits = own > 0 && !queue.isEmpty(); // Else no lock is asked for.
+    return waits ? queue.leastWaitNanos() + own : own;
   }
 
   /**

@@ -20,47 +20,39 @@ import java.util.function.LongSupplier;
  * @param stateBytes what the states that it reads hold of working memory at any time of it, with
  *     their other copies; asked by whoever makes the run
  * @param keeper who takes outputs over that stay on the device
- * @param moreFollows whether its caller is answered only after other runs
  */
 public record RunPlace(
     Optional<String> device,
     Optional<EphemeralRegion> lane,
     Optional<StateNumber> stateNumber,
     LongSupplier stateBytes,
-    Optional<Keeper> keeper,
-    boolean moreFollows) {
+    Optional<Keeper> keeper) {
   /** Wherever it is done first, and nothing stays. */
   public static final RunPlace ANY =
-      new RunPlace(
-          Optional.empty(), Optional.empty(), Optional.empty(), () -> 0, Optional.empty(), false);
+      new RunPlace(Optional.empty(), Optional.empty(), Optional.empty(), () -> 0, Optional.empty());
 
   /** The same on a device; on any where none is named. */
   public RunPlace on(Optional<String> name) {
-    return new RunPlace(name, lane, stateNumber, stateBytes, keeper, moreFollows);
+    return new RunPlace(name, lane, stateNumber, stateBytes, keeper);
   }
 
   /** The same in a lane where a session stands ready, and in no other. */
   public RunPlace in(EphemeralRegion only) {
-    return new RunPlace(device, Optional.of(only), stateNumber, stateBytes, keeper, moreFollows);
+    return new RunPlace(device, Optional.of(only), stateNumber, stateBytes, keeper);
   }
 
   /** The same, where outputs become a state. */
   public RunPlace numbering(Optional<StateNumber> number) {
-    return new RunPlace(device, lane, number, stateBytes, keeper, moreFollows);
+    return new RunPlace(device, lane, number, stateBytes, keeper);
   }
 
   /** The same, where inputs are states. */
   public RunPlace holding(LongSupplier bytes) {
-    return new RunPlace(device, lane, stateNumber, bytes, keeper, moreFollows);
+    return new RunPlace(device, lane, stateNumber, bytes, keeper);
   }
 
   /** The same, where somebody takes outputs over. */
   public RunPlace keeping(Optional<Keeper> taker) {
-    return new RunPlace(device, lane, stateNumber, stateBytes, taker, moreFollows);
-  }
-
-  /** The same, where other runs may follow before its caller is answered. */
-  public RunPlace before(boolean others) {
-    return new RunPlace(device, lane, stateNumber, stateBytes, keeper, others);
+    return new RunPlace(device, lane, stateNumber, stateBytes, taker);
   }
 }

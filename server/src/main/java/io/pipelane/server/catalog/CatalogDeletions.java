@@ -68,7 +68,23 @@ final class CatalogDeletions {
             Set<Long> named = named(model, version.model());
             from.delete(version, () -> giveWay(model, version, named));
           }
+          if (model.versions().isEmpty()) {
+            model.problem(problemOfFolder(version.model()));
+          }
         });
+  }
+
+  /** What is wrong with a model's folder; nothing where it went with its last version. */
+  private String problemOfFolder(String model) {
+    try {
+      return problemOf(repository.scan(model, Optional.empty()));
+    } catch (StatusException e) {
+      return String.valueOf(e.getMessage());
+    }
+  }
+
+  private static String problemOf(RepositoryScan folder) {
+    return folder.problems().stream().map(Problem::reason).collect(joining("; "));
   }
 
   /**
@@ -88,16 +104,14 @@ final class CatalogDeletions {
       LOG.log(Level.WARNING, "nothing comes into service for {0}: {1}", deleted, e.getMessage());
     } finally {
       forget(model, deleted.version());
-      if (model.versions().isEmpty()) {
-        model.problem("");
-      }
     }
   }
 
   /**
    * The versions that came with a load stand for the folder's as long as one of them answers. Then
-   * the folder holds again, with what is wrong in it, and those that were refused go. Of a model
-   * that was unloaded nothing comes in.
+   * the folder holds again, with what is wrong in it, and those that were refused go. Others go
+   * where all that the folder has came in: a folder that is broken or away takes nothing out of
+   * service. Of a model that was unloaded nothing comes in.
    */
   private void giveWayOfLoad(CatalogModel model, ModelVersion deleted) {
     boolean isUnloaded = model.isUnloaded();
@@ -113,16 +127,26 @@ final class CatalogDeletions {
       return;
     }
     String problem = "";
+    boolean holds = false;
     try {
       if (!isUnloaded) {
         RepositoryScan folder = repository.scan(deleted.model(), Optional.empty());
-        problem = folder.problems().stream().map(Problem::reason).collect(joining("; "));
+        problem = problemOf(folder);
         bringIn(model, folder.registered());
-        folder.registered().forEach(found -> known.remove(found.version().version()));
+        Set<Long> found =
+            folder.registered().stream()
+                .map(r -> r.version().version())
+                .collect(Collectors.toSet());
+        known.removeAll(found);
+        holds = problem.isEmpty() && !found.isEmpty() && model.ready().containsAll(found);
       }
     } catch (StatusException e) { // The repository cannot be read; the version goes all the same.
       problem = String.valueOf(e.getMessage());
     } finally {
+      forget(model, deleted.version());
+      if (!holds) {
+        known.removeAll(model.ready());
+      }
       known.forEach(version -> forget(model, version));
       model.problem(problem);
       carried.drop(deleted.model());

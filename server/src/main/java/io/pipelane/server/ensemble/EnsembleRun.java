@@ -179,8 +179,7 @@ final class EnsembleRun implements InferenceService.Ticket {
         RunPlace.ANY
             .on(tensors.deviceOf(member).or(request.place()::device))
             .numbering(request.place().stateNumber())
-            .keeping(mayKeep ? Optional.of(keeper) : Optional.empty())
-            .before(position + 1 < members.size()));
+            .keeping(mayKeep ? Optional.of(keeper) : Optional.empty()));
   }
 
   private SequenceStep partOf(SequenceStep step, ModelVersion model) {

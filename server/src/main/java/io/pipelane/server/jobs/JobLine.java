@@ -132,7 +132,11 @@ final class JobLine {
       while (!closed && ready == null) {
         classes.forEach(taken -> idleThreads.merge(taken, 1, Integer::sum));
         try {
-          awaitChange();
+          if (ofModelsAway.isEmpty()) {
+            changed.awaitUninterruptibly();
+          } else { // Nobody tells when a model comes into service.
+            long _ = changed.awaitNanos(pause.toNanos());
+          }
         } finally {
           classes.forEach(taken -> idleThreads.merge(taken, -1, Integer::sum));
         }
@@ -147,21 +151,14 @@ final class JobLine {
     }
   }
 
-  private void awaitChange() throws InterruptedException {
-    if (ofModelsAway.isEmpty()) {
-      changed.awaitUninterruptibly();
-    } else { // Nobody tells when a model comes into service.
-      long _ = changed.awaitNanos(pause.toNanos());
-    }
-  }
-
   /** Has all jobs that wait say what for, also while no thread looks for one. */
   void tellReasons() {
     lock.lock();
     try {
       askForModelsAway();
       for (Job job : waiting) {
-        if (idleThreads.getOrDefault(job.spec().priority(), 0) == 0 && !ofModelsAway.contains(job)) {
+        if (idleThreads.getOrDefault(job.spec().priority(), 0) == 0
+            && !ofModelsAway.contains(job)) {
           job.running(JobState.QUEUED, NO_TURN);
         }
       }

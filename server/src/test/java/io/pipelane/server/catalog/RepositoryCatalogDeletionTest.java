@@ -203,6 +203,43 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
     }
   }
 
+  /** It was loaded before, and still answers: a deletion takes out what it names. */
+  @Test
+  void delete_ofAVersionOfALoad_leavesOthersThatAnswerWhereTheFolderHasNothing() throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    byte[] bytes = Files.readAllBytes(file);
+    LoadOptions partly =
+        new LoadOptions(
+            Optional.empty(),
+            Optional.of("{\"version_policy\": {\"all\": {}}}"),
+            Map.of("4/model.onnx", bytes, "5/model.onnx", new byte[] {1, 2, 3}));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.load("small", withFiles(Map.of("3/model.onnx", bytes))).join();
+      StatusException _ = failure(catalog.load("small", partly));
+      assertEquals(List.of(3L, 4L), versions(catalog));
+      Files.writeString(repository.resolve("small/config.pbtxt"), "no such thing {");
+      catalog.delete("small", "4").join();
+      assertEquals(List.of(3L), versions(catalog));
+      server.switcher().verify();
+    }
+  }
+
+  @Test
+  void delete_ofTheLastVersion_leavesNothingInTheIndex() throws Exception {
+    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
+    Map<String, byte[]> files = Map.of("1/model.onnx", Files.readAllBytes(file));
+    try (PipelaneServer server = start("true")) {
+      server.imports().join();
+      ModelCatalog catalog = server.catalog();
+      catalog.load("small", withFiles(files)).join();
+      catalog.delete("small", "1").join();
+      assertEquals(List.of(), catalog.index());
+      assertEquals(0, drafts());
+    }
+  }
+
   private void writeVersion(int version) throws IOException {
     Path file = repository.resolve("small/" + version + "/model.onnx");
     TestModels.write(TestModels.chain(2, 32, version), file);

@@ -10,22 +10,14 @@ import java.util.function.LongSupplier;
 /**
  * A handler that counts a request that has to be answered by a time, before its caller is told:
  * whether its device has met that. One that was refused, or rejected for what it asks, or that
- * nobody wants any more, tells nothing of the device. Nor does one that is in time when others have
- * to follow before its caller is answered.
+ * nobody wants any more, tells nothing of the device.
  */
 record JudgedAnswer(
-    ResultHandler handler,
-    ObjectiveCounts counts,
-    long deadlineNanos,
-    boolean moreFollows,
-    LongSupplier nanoClock)
+    ResultHandler handler, ObjectiveCounts counts, long deadlineNanos, LongSupplier nanoClock)
     implements ForwardingHandler {
   @Override
   public void completed(InferenceTimings timings) {
-    boolean isMet = deadlineNanos - nanoClock.getAsLong() >= 0;
-    if (!isMet || !moreFollows) {
-      counts.judged(isMet);
-    }
+    counts.judged(deadlineNanos - nanoClock.getAsLong() >= 0);
     handler.completed(timings);
   }
 

@@ -49,7 +49,7 @@ public final class ObjectiveCounts {
     long left = deadline - nanoClock.getAsLong();
     return left >= objectiveNanos - objectiveNanos / PARTS_UNDER_WAY
             || hasRoom(left, leastNanos.applyAsLong(request))
-        ? new JudgedAnswer(handler, this, deadline, request.place().moreFollows(), nanoClock)
+        ? new JudgedAnswer(handler, this, deadline, nanoClock)
         : handler;
   }
 

@@ -204,7 +204,9 @@ final class SessionRooms {
         "a session of the model takes up to %s%s; device.working-memory is %s: raise it"
             .formatted(
                 new ByteSize(bytes),
-                laneBytes == 0 ? "" : ", and its run %s beside it".formatted(new ByteSize(laneBytes)),
+                laneBytes == 0
+                    ? ""
+                    : ", and its run %s beside it".formatted(new ByteSize(laneBytes)),
                 new ByteSize(lanes.capacityBytes())));
   }
 

@@ -12,7 +12,6 @@ import io.pipelane.switcher.Ignored;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import io.pipelane.switcher.RunPlace;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
@@ -67,21 +66,6 @@ class ObjectiveCountsTest {
     assertTrue(counts(90, 100, 99), "some of it has passed on the way here");
     assertTrue(counts(101, 100, 99), "a caller who is content with more");
     assertFalse(counts(89, 100, 80), "a caller who wants less than the owner");
-  }
-
-  /** Each request is met once, where its caller is answered, and missed where its time passes. */
-  @Test
-  void judging_stepThatOthersFollow_countsWhereItIsLate() {
-    InferenceRequest step =
-        new InferenceRequest(new ModelVersion("m", 1), List.of(), List.of(), OptionalLong.of(9))
-            .at(RunPlace.ANY.before(true));
-    ResultHandler judged = one.judging(step, CALLER, 5, _ -> 0, now::get);
-    now.set(9);
-    judged.completed(new InferenceTimings(0, 0, 1));
-    assertEquals(new Attainment.Objectives(0, 0), one.soFar());
-    now.set(10);
-    judged.completed(new InferenceTimings(0, 0, 1));
-    assertEquals(new Attainment.Objectives(0, 1), one.soFar());
   }
 
   private boolean counts(long left, long objective, long least) {

@@ -345,8 +345,8 @@ public final class RequestQueue {
   }
 
   /**
-   * How long lanes are busy at least with the online work that runs and waits, if all of it takes
-   * its best time: so long an online request that comes now may wait though nothing is wrong.
+   * How long lanes are busy with the online work that runs and waits, if all of it takes its best
+   * time: so long an online request that comes behind all of it may wait though nothing is wrong.
    */
   public long leastWaitNanos() {
     LaneTimes runs = answerTimes.underWay(nanoClock.getAsLong());
