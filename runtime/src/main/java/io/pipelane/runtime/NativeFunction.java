@@ -24,6 +24,9 @@ public record NativeFunction(MemorySegment address) {
    * which the caller takes back. A function looks at those that it has, a variadic one too. So one
    * method handle calls them all. To link another list of types takes milliseconds, as classes are
    * made for it, and the start of a process is waited for.
+   *
+   * What a variadic call tells of vector registers on x86-64 (AL) is not set. A C library looks at
+   * it only to save those registers, so no floating-point number may be passed.
    */
   private static final int PARAMETERS = 7;
 

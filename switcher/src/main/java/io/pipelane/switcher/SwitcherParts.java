@@ -219,8 +219,8 @@ final class SwitcherParts implements AutoCloseable {
       return working.states().heldBytes() == stateBytes
           && kept.takenBytes() == idle
           && working.lanes().overview().open() == 1
-          && !worker.areOthersInUse()
-          && !worker.canFree(bytes - idle);
+          && !worker.canFree(bytes - idle)
+          && !worker.areOthersInUse(); // Behind it: what begins to close meanwhile is seen here.
     }
 
     private boolean hasShareFor(long bytes, long leavingBytes, Priority inFavourOf) {

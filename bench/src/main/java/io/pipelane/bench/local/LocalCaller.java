@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A caller that asks an inference service in this process the same thing again and again: submits
- * and sleeps until the answer is there. So a run includes the hop to a lane's thread and back.
+ * and sleeps until the answer is there. So a run includes the hop to a lane's thread and back,
+ * unless it is so short that the caller's thread makes it.
  *
  * <p>One thread's: its input and the memory for its answers are made once.
  */
@@ -81,7 +82,7 @@ public final class LocalCaller implements Run {
     return answer.outputs;
   }
 
-  /* Written by a lane's thread until it sets `done`, read by the caller's after that. */
+  /* Written by the thread that runs it until it sets `done`, read by the caller's after that. */
   private static final class Answer implements ResultHandler {
     private final LongFunction<MemorySegment> memory;
     private final Map<String, MemorySegment> outputs = new HashMap<>();

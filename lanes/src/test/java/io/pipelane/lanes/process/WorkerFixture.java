@@ -22,7 +22,6 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -129,11 +128,6 @@ final class WorkerFixture implements AutoCloseable {
       x[i] = (float) random.nextGaussian();
     }
     return x;
-  }
-
-  /** ONNX Runtime's. */
-  static Path library() {
-    return TestDevices.library();
   }
 
   /** The active worker. */

@@ -212,12 +212,16 @@ public final class KeptTensors implements AutoCloseable {
 
   /** Takes what has been counted as taken. */
   private Optional<Block> takeNew(long bytes, LongPredicate reserving) {
-    Optional<Block> taken = reserving.test(bytes) ? takeReserved(bytes) : Optional.empty();
-    synchronized (this) {
-      if (taken.isPresent()) {
-        lent(taken.get());
-      } else {
-        takenBytes -= bytes;
+    Optional<Block> taken = Optional.empty();
+    try {
+      taken = reserving.test(bytes) ? takeReserved(bytes) : Optional.empty();
+    } finally {
+      synchronized (this) {
+        if (taken.isPresent()) {
+          lent(taken.get());
+        } else {
+          takenBytes -= bytes;
+        }
       }
     }
     return taken;

@@ -47,7 +47,7 @@ record KeptInput(TensorSpec spec, Shape begins) {
         continue;
       }
       boolean areRows = bearsTheNameOfRows(input, axis, rowsOf);
-      if ((areRows || (isFirst && rowsAreOpen)) && numberOf(output, input, axis) >= 0) {
+      if (!areRows && isFirst && rowsAreOpen && numberOf(output, input, axis) >= 0) {
         throw contradictory(input, output, axis, sizes);
       }
       if (areRows) {

@@ -70,12 +70,26 @@ final class StateMemory {
     try {
       reserve(bytes, ownBytes);
     } catch (StatusException e) {
-      boolean never =
-          e.status() == Status.UNAVAILABLE
-              && !host.holdsMoreThanItMay()
-              && isAlone.test(bytes, ownBytes);
-      throw never ? neverHasRoom(bytes, ownBytes) : e;
+      if (!isRefusedAlone(e, bytes, ownBytes)) {
+        throw e;
+      }
+      reserveAlone(bytes, ownBytes);
     }
+  }
+
+  /** Once more: what others held when it was refused may have come free before they were seen. */
+  private void reserveAlone(long bytes, long ownBytes) {
+    try {
+      reserve(bytes, ownBytes);
+    } catch (StatusException e) {
+      throw isRefusedAlone(e, bytes, ownBytes) ? neverHasRoom(bytes, ownBytes) : e;
+    }
+  }
+
+  private boolean isRefusedAlone(StatusException refusal, long bytes, long ownBytes) {
+    return refusal.status() == Status.UNAVAILABLE
+        && !host.holdsMoreThanItMay()
+        && isAlone.test(bytes, ownBytes);
   }
 
   private static StatusException neverHasRoom(long bytes, long ownBytes) {

@@ -25,7 +25,7 @@ public final class PastRuns {
   private static final int HALF_LIFE_RUNS = 10;
 
   private final long[] recent = new long[9];
-  private int runs;
+  private volatile int runs;
   private boolean hasRunWarm;
   private volatile double mean;
   private volatile double least; // 0 until a few have run with all weights there.
@@ -119,9 +119,12 @@ public final class PastRuns {
     return (long) mean;
   }
 
-  /** The usual time; 0 until a few have run, unlike {@link #usualNanos}. */
+  /**
+   * The usual time; 0 until a few have run, unlike {@link #usualNanos}: what smaller ones took is
+   * not enough.
+   */
   public long knownNanos() {
-    return least == 0 ? 0 : (long) mean;
+    return least == 0 || runs < FIRST_RUNS ? 0 : (long) mean;
   }
 
   /** The best time of late; 0 until a few have run. */

@@ -32,11 +32,16 @@ public final class RunHistory {
 
   /** What is known of runs, to be read only: where nothing is, all of it is 0. */
   public PastRuns of(RunKey key) {
-    if (key.isOfSteps()) {
-      return toTell(key); // So that what it is taken for is looked up once.
-    }
-    PastRuns known = runs.getIfPresent(key);
+    PastRuns known = runs.getIfPresent(key.ofAboutThatSize());
     return known == null ? NONE : known;
+  }
+
+  /**
+   * The same of a request that has come: a step of a size that has not run is taken for a smaller
+   * one from now on. That looks all entries through, so it is asked once, under no lock.
+   */
+  public PastRuns ofComing(RunKey key) {
+    return key.isOfSteps() ? toTell(key) : of(key);
   }
 
   /** The same, to be told of runs. */

@@ -139,7 +139,7 @@ public final class RequestQueue {
   public QueuedRequest submit(InferenceRequest request, ResultHandler handler) {
     long now = nanoClock.getAsLong();
     QueuedRequest queued = new QueuedRequest(this, request, handler, now);
-    queued.takes(estimates.history().of(queued.key()));
+    queued.takes(estimates.history().ofComing(queued.key()));
     lateness.requireInTime(queued, now);
     boolean isTimed = answerTimes.isTimed(queued);
     @Nullable LaneTimes runs =
