@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.section.WorkersConfig.SwitchOn;
 import io.pipelane.lanes.TestWorkers;
 import io.pipelane.lanes.execution.TestImports;
-import io.pipelane.lanes.process.Signals;
 import io.pipelane.lanes.process.WorkerState;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;

@@ -23,7 +23,7 @@ final class ResidencyBenchmark {
   private static final long[] PAGES = {16L << 20, 4L << 20, 2L << 20};
   private static final long H200_BYTES = 141_000_000_000L;
   private static final long LIMITED_BYTES = 8L << 30;
-  private static final int STALL_TARGET_MICROS = 1_000;
+  private static final int STALL_TARGET_MICROS = 900;
 
   private final RecordedPlans plans;
   private final SimulatedDevice device;
@@ -102,7 +102,7 @@ final class ResidencyBenchmark {
     rows.add(1, new PolicyRow(ours + ", no prefetch", ours, onDemand));
     Outcome targeted =
         on.withStallTarget(STALL_TARGET_MICROS).replay(models, requests, memory, ours, true);
-    rows.add(2, new PolicyRow(ours + ", stall target 1 ms", ours, targeted));
+    rows.add(2, new PolicyRow(ours + ", stall target 0.9 ms", ours, targeted));
     return new Scene(
         mix.label(),
         traffic,

@@ -23,7 +23,7 @@ final class ResidencyReport {
               + " order; the classes that decide are the server's.",
           "Stall: what a run takes longer than with all its weights there. Up to 0.08 ms counts as"
               + " none.",
-          "As measured: any transfer costs a run 0.151 ms beyond what the pipeline says; a variant that"
+          "As measured: any transfer costs a run 0.065 ms beyond what the pipeline says; a variant that"
               + " takes its structure's addresses over has its pages mapped in steps, 53 us each, and a"
               + " segment waits for its own.",
           "The pipeline alone: neither, as if transfers and variants cost nothing but copies.",

@@ -133,7 +133,7 @@ final class ResidencyTables {
           List.of(
               density.memory()
                   + (row.asMeasured() ? ", as measured" : ", the pipeline alone")
-                  + (row.stallTargetMicros() == 0 ? "" : ", stall target 1 ms"),
+                  + (row.stallTargetMicros() == 0 ? "" : ", stall target 0.9 ms"),
               Long.toString(density.wholeModels()),
               Integer.toString(density.served()),
               number(density.factor()),
