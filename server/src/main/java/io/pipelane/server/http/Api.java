@@ -335,7 +335,8 @@ final class Api {
           answerProgress(exchange, name, version);
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
-          LaterAnswer.whenDone(exchange, catalog.delete(name, version));
+          LaterAnswer.whenDone(
+              exchange, catalog.delete(name, version).thenRun(() -> uploads.forget(name, version)));
       case Route.OfSettings ofSettings -> settings.answer(exchange, ofSettings, body);
       case Route.OfSharedMemory ofMemory -> sharedMemory.answer(exchange, ofMemory, body);
       case Route.Workers _ -> {

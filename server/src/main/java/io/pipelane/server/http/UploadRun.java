@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Stored;
@@ -134,6 +135,7 @@ final class UploadRun {
       if (isAbandoned()) {
         progress.set(progress.get().failed("the client has gone"));
       } else {
+        requireSomething();
         progress.set(progress.get().storing());
         Stored stored = version.finish(digest);
         progress.set(progress.get().stored(stored));
@@ -149,6 +151,14 @@ final class UploadRun {
       fail(StatusException.unavailable("the upload cannot be stored: " + e, RETRY_AFTER));
     } catch (InterruptedException | RuntimeException | OutOfMemoryError e) {
       fail(ServerFault.of(e));
+    }
+  }
+
+  private void requireSomething() {
+    if (progress.get().bytes() == 0) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "the body has no byte; send the version's model.onnx, or a zip of its folder");
     }
   }
 

@@ -54,6 +54,13 @@ final class Uploads {
     }
   }
 
+  /** The version has been deleted: an upload of it that has ended says nothing any more. */
+  synchronized void forget(String model, String version) {
+    progress(model, version)
+        .filter(UploadProgress::hasEnded)
+        .ifPresent(_ -> latest.remove(key(model, version)));
+  }
+
   /** How far the last upload of a version has come. */
   synchronized Optional<UploadProgress> progress(String model, String version) {
     return Optional.ofNullable(latest.get(key(model, version))).map(AtomicReference::get);

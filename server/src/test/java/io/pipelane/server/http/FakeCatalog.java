@@ -236,6 +236,16 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
+  public CompletableFuture<Void> delete(String name, String version) {
+    RepositoryWriter from = writer;
+    if (from == null) {
+      return ModelCatalog.super.delete(name, version);
+    }
+    ModelVersion deleted = new ModelVersion(name, Long.parseLong(version));
+    return CompletableFuture.runAsync(() -> from.delete(deleted, () -> {}), disk);
+  }
+
+  @Override
   public CompletableFuture<byte[]> options(String name) {
     return writer == null
         ? ModelCatalog.super.options(name)

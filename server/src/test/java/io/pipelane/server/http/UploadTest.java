@@ -107,6 +107,25 @@ class UploadTest {
   }
 
   @Test
+  void deletedVersion_isNoneThatWasUploaded() throws Exception {
+    assertEquals(201, put("m/versions/1", new byte[9]).statusCode());
+    URI version = URI.create(server.url() + "/v2/repository/models/m/versions/1");
+    HttpRequest asking = HttpRequest.newBuilder(version).build();
+    assertEquals(200, client.send(asking, BodyHandlers.ofString()).statusCode());
+    HttpRequest deleting = HttpRequest.newBuilder(version).DELETE().build();
+    assertEquals(200, client.send(deleting, BodyHandlers.ofString()).statusCode());
+    assertEquals(404, client.send(asking, BodyHandlers.ofString()).statusCode());
+  }
+
+  @Test
+  void emptyBody_isRefused() throws Exception {
+    HttpResponse<String> refused = put("m/versions/1", new byte[0]);
+    assertEquals(400, refused.statusCode());
+    assertTrue(refused.body().contains("no byte"), refused.body());
+    assertEquals(List.of(), entries());
+  }
+
+  @Test
   void wrongDigest_leavesNothing() throws Exception {
     String other = "sha-256=:" + Base64.getEncoder().encodeToString(new byte[32]) + ":";
     assertEquals(400, put("m/versions/1", new byte[9], "Content-Digest", other).statusCode());
