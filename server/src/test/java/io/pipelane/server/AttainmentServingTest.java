@@ -196,6 +196,7 @@ class AttainmentServingTest {
   @Test
   void callersTime_leavesHardlyMoreThanARun_stopsNothing() throws Exception {
     long usual = timesFor(OBJECTIVE);
+    Duration _ = bestOf(TIGHT, usual); // A GPU's first runs take several times as long.
     Duration best = bestOf(TIGHT, usual);
     double met = judged("met");
     double missed = judged("missed");
