@@ -59,7 +59,7 @@ final class LeversColumns {
               + " saves is what bench tiers tells between from disk and from memory); and files that"
               + " are stored once where versions have them alike, which is not turned off.",
           "H200: the same levers in the simulator, with 60 variants of the structures that were"
-              + " recorded on one (h200-plans.json), room for a fifth of their bytes and 50 requests a"
+              + " recorded on one (h200-stalls.json), room for a fifth of their bytes and 50 requests a"
               + " second for 180 s; pages of 16 MiB. Nothing is read in place there.",
           "Stall: what a run waited for weights; without: up to 0.08 ms. MB a request: all copies,"
               + " those made ahead as well. Latency: from the time at which a request was meant to"

@@ -40,7 +40,9 @@ public final class OptimalGrouping implements Grouping {
       Map<Long, List<Group>> byPrefix) {
 
     boolean isOf(List<Long> times, PipelineCosts costs) {
-      return this.costs.equals(costs) && (segmentNanos.equals(times) || isNear(times));
+      return this.costs.equals(costs)
+          && segmentNanos.size() == times.size()
+          && (segmentNanos.equals(times) || isNear(times));
     }
 
     private boolean isNear(List<Long> times) {

@@ -46,7 +46,7 @@ class RunTimesTest {
       due += now ? 1 : 0;
       times.add(100);
     }
-    assertEquals(11, due);
+    assertEquals(12, due);
   }
 
   @Test
@@ -57,7 +57,7 @@ class RunTimesTest {
     for (int run = 0; run < 320; run++) {
       due += times.areSegmentsDue() ? 1 : 0;
     }
-    assertEquals(10, due);
+    assertEquals(11, due);
   }
 
   @Test

@@ -210,7 +210,7 @@ public final class RequestQueue {
   private QueuedRequest joined(List<QueuedRequest> members) {
     try {
       QueuedRequest batch = Batch.of(this, members);
-      batch.takes(estimates.history().of(batch.key()));
+      batch.takes(estimates.history().ofComing(batch.key()));
       counters.batch(members.size());
       return batch;
     } catch (OutOfMemoryError e) {
