@@ -15,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,8 +24,7 @@ import org.junit.jupiter.api.Timeout;
 class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
   @Test
   void delete_ofAVersionThatCameWithItsLoad_takesItAway() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    byte[] bytes = Files.readAllBytes(file);
+    byte[] bytes = carriedModel();
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
@@ -122,8 +120,7 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
   /** Its content counts only for as long as a version that came with the load does. */
   @Test
   void delete_ofTheLastVersionThatCameWithItsLoad_bringsInWhatTheFolderHas() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    byte[] bytes = Files.readAllBytes(file);
+    byte[] bytes = carriedModel();
     writeVersion(2);
     try (PipelaneServer server = start("true")) {
       server.imports().join();
@@ -160,12 +157,8 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
   @Test
   void delete_ofTheLastThatAnswersOfALoad_bringsInTheFolderBesideThoseThatWereRefused()
       throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
     LoadOptions ofAll =
-        new LoadOptions(
-            Optional.empty(),
-            Optional.of("{\"version_policy\": {\"all\": {}}}"),
-            Map.of("3/model.onnx", Files.readAllBytes(file), "4/model.onnx", new byte[] {1, 2, 3}));
+        withAllOf(Map.of("3/model.onnx", carriedModel(), "4/model.onnx", new byte[] {1, 2, 3}));
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
@@ -187,8 +180,7 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
 
   @Test
   void delete_ofTheLastVersionOfALoad_saysWhatIsWrongWithTheFolder() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    Map<String, byte[]> files = Map.of("3/model.onnx", Files.readAllBytes(file));
+    Map<String, byte[]> files = Map.of("3/model.onnx", carriedModel());
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
@@ -206,13 +198,9 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
   /** It was loaded before, and still answers: a deletion takes out what it names. */
   @Test
   void delete_ofAVersionOfALoad_leavesOthersThatAnswerWhereTheFolderHasNothing() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    byte[] bytes = Files.readAllBytes(file);
+    byte[] bytes = carriedModel();
     LoadOptions partly =
-        new LoadOptions(
-            Optional.empty(),
-            Optional.of("{\"version_policy\": {\"all\": {}}}"),
-            Map.of("4/model.onnx", bytes, "5/model.onnx", new byte[] {1, 2, 3}));
+        withAllOf(Map.of("4/model.onnx", bytes, "5/model.onnx", new byte[] {1, 2, 3}));
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
@@ -228,8 +216,7 @@ class RepositoryCatalogDeletionTest extends RepositoryCatalogFixture {
 
   @Test
   void delete_ofTheLastVersion_leavesNothingInTheIndex() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    Map<String, byte[]> files = Map.of("1/model.onnx", Files.readAllBytes(file));
+    Map<String, byte[]> files = Map.of("1/model.onnx", carriedModel());
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();

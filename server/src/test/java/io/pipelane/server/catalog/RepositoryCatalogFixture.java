@@ -80,7 +80,22 @@ abstract class RepositoryCatalogFixture {
   }
 
   static LoadOptions withFiles(Map<String, byte[]> files) {
-    return new LoadOptions(Optional.empty(), Optional.of("{}"), files);
+    return withFiles("{}", files);
+  }
+
+  /** All versions that the files have. */
+  static LoadOptions withAllOf(Map<String, byte[]> files) {
+    return withFiles("{\"version_policy\": {\"all\": {}}}", files);
+  }
+
+  private static LoadOptions withFiles(String config, Map<String, byte[]> files) {
+    return new LoadOptions(Optional.empty(), Optional.of(config), files);
+  }
+
+  /** A model of other content than those in the repository, for a load to bring. */
+  byte[] carriedModel() throws IOException {
+    return Files.readAllBytes(
+        TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx")));
   }
 
   /** Folders beside the models, where files are that came with a load. */

@@ -144,8 +144,7 @@ class RepositoryCatalogTest extends RepositoryCatalogFixture {
 
   @Test
   void load_withFiles_standsUntilTheNextLoad() throws Exception {
-    Path file = TestModels.write(TestModels.chain(2, 64, 9), cache.resolve("carried.onnx"));
-    Map<String, byte[]> files = Map.of("3/model.onnx", Files.readAllBytes(file));
+    Map<String, byte[]> files = Map.of("3/model.onnx", carriedModel());
     try (PipelaneServer server = start("true")) {
       server.imports().join();
       ModelCatalog catalog = server.catalog();
