@@ -15,6 +15,7 @@ import io.pipelane.server.http.message.ForeignPages;
 import io.pipelane.server.http.message.Framing;
 import io.pipelane.server.http.message.Http1Framing;
 import io.pipelane.server.http.message.Http2Framing;
+import io.pipelane.server.http.message.ReadPlaces;
 import io.pipelane.server.net.AnswerPace;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.UnheardReset;
@@ -76,7 +77,9 @@ final class ConnectionSetup {
     channel.pipeline().addLast(new AnswerPace(settings.idleTimeout()));
     settings
         .tls()
-        .ifPresent(tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())));
+        .ifPresentOrElse(
+            tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())),
+            () -> channel.config().setRecvByteBufAllocator(new ReadPlaces()));
     channel
         .pipeline()
         .addLast(

@@ -160,8 +160,8 @@ final class HttpConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     attached = context;
-    if (framing.isPlain(context)) {
-      context.channel().config().setRecvByteBufAllocator(new ReadPlaces(this::bodyPlace));
+    if (context.channel().config().getRecvByteBufAllocator() instanceof ReadPlaces places) {
+      places.follow(this::bodyPlace);
     }
   }
 

@@ -4,15 +4,27 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandler;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.net.Transport;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,6 +37,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -42,10 +55,12 @@ class LargeTransferTest {
   }
 
   private HttpServer start(Transport transport, InferenceService service) {
-    HttpSettings settings =
-        new HttpSettings(
-            "127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20), Optional.empty());
-    return HttpServer.start(settings, Backends.of(FakeCatalog.usual(), service), memory);
+    return HttpServer.start(settings(transport), Backends.of(FakeCatalog.usual(), service), memory);
+  }
+
+  private static HttpSettings settings(Transport transport) {
+    return new HttpSettings(
+        "127.0.0.1", 0, transport, 2, 8 << 20, 64, Duration.ofSeconds(20), Optional.empty());
   }
 
   private static byte[] content(long seed) {
@@ -64,12 +79,21 @@ class LargeTransferTest {
   }
 
   private static Socket connect(HttpServer server) throws IOException {
-    return new Socket(server.address().getAddress(), server.address().getPort());
+    return connect(server.address());
+  }
+
+  private static Socket connect(InetSocketAddress address) throws IOException {
+    return new Socket(address.getAddress(), address.getPort());
   }
 
   /** Sends requests one behind the other, then reads until the server closes. */
   private static List<Reply> talk(HttpServer server, byte[]... requests) throws IOException {
-    try (Socket socket = connect(server);
+    return talk(server.address(), requests);
+  }
+
+  private static List<Reply> talk(InetSocketAddress address, byte[]... requests)
+      throws IOException {
+    try (Socket socket = connect(address);
         ExecutorService sender = Executors.newSingleThreadExecutor()) {
       sender.execute(
           () -> {
@@ -120,6 +144,56 @@ class LargeTransferTest {
       assertEquals(0, input.data().address() % 64);
     }
     assertEquals(0, memory.lentBytes());
+  }
+
+  /** What comes first of a connection cannot be: its length is not known yet. */
+  @ParameterizedTest
+  @MethodSource("transports")
+  void infer_largeBody_isReadFromTheSocketToWhereItStays(Transport transport) throws Exception {
+    ServerActivity activity = new ServerActivity();
+    Backend backend = Backends.of(FakeCatalog.usual(), EchoService.inline());
+    ConnectionSetup setup =
+        new ConnectionSetup(
+            settings(transport),
+            ServedPort.PUBLIC,
+            new Api(backend, Optional.empty(), activity, Runnable::run),
+            activity,
+            new TransferBuffers(memory));
+    AtomicLong inPlace = new AtomicLong();
+    Transport resolved = transport.resolve();
+    try (EventLoopGroup loop = new MultiThreadIoEventLoopGroup(1, resolved.ioHandlers())) {
+      Channel listening =
+          new ServerBootstrap()
+              .group(loop)
+              .channel(resolved.serverChannel())
+              .childHandler(
+                  new ChannelInitializer<Channel>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                      setup.begin(channel);
+                      channel.pipeline().addFirst(countingReads(inPlace));
+                    }
+                  })
+              .bind("127.0.0.1", 0)
+              .sync()
+              .channel();
+      talk((InetSocketAddress) listening.localAddress(), request(content(5), "a"));
+    }
+    assertTrue(inPlace.get() > LENGTH / 2, () -> inPlace + " of " + LENGTH + " bytes");
+  }
+
+  private ChannelInboundHandler countingReads(AtomicLong inPlace) {
+    return new ChannelInboundHandlerAdapter() {
+      @Override
+      public void channelRead(ChannelHandlerContext context, Object message) {
+        ByteBuf read = (ByteBuf) message;
+        long address = read.memoryAddress() + read.readerIndex();
+        if (isTransferMemory(MemorySegment.ofAddress(address).reinterpret(read.readableBytes()))) {
+          inPlace.addAndGet(read.readableBytes());
+        }
+        context.fireChannelRead(message);
+      }
+    };
   }
 
   @ParameterizedTest

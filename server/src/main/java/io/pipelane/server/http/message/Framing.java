@@ -24,7 +24,4 @@ public sealed interface Framing permits Http1Framing, Http2Framing {
    * @param clientMaySend whether the client has not come to the end of its request
    */
   void close(ChannelHandlerContext context, boolean clientMaySend);
-
-  /** Whether what the socket gives is what the client says, without anything around it. */
-  boolean isPlain(ChannelHandlerContext context);
 }

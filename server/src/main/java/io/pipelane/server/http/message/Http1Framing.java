@@ -6,7 +6,6 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.ssl.SslHandler;
 import io.pipelane.server.http.message.ResponseHead.Persistence;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -77,10 +76,5 @@ public final class Http1Framing implements Framing {
     } else {
       context.close();
     }
-  }
-
-  @Override
-  public boolean isPlain(ChannelHandlerContext context) {
-    return context.pipeline().get(SslHandler.class) == null;
   }
 }

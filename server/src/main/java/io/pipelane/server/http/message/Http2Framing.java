@@ -105,11 +105,6 @@ public final class Http2Framing implements Framing {
     }
   }
 
-  @Override
-  public boolean isPlain(ChannelHandlerContext context) {
-    return false;
-  }
-
   /** Bytes written to a stream that does not end. */
   private static final class StreamedBytes extends MessageToMessageEncoder<ByteBuf> {
     StreamedBytes() {

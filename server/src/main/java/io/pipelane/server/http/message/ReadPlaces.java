@@ -12,18 +12,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * The choice of memory that a connection's bytes are read to. A body's bytes go to where they will
  * stay, others to buffers of the size that was of use lately. Belongs to the connection's event
- * loop.
+ * loop. A channel asks for the choice once, before its first read: it must be set by then, when
+ * nobody knows yet whose bodies will come.
  */
 public final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
-  private final Supplier<@Nullable ByteBuf> bodyPlace;
+  private Supplier<@Nullable ByteBuf> bodyPlace = () -> null;
 
   /**
-   * Places for one connection.
+   * Reads bodies to where their owner wants them from the next read on.
    *
    * @param bodyPlace answers an empty buffer to read into, to be released by the reader; null where
    *     there is none
    */
-  public ReadPlaces(Supplier<@Nullable ByteBuf> bodyPlace) {
+  public void follow(Supplier<@Nullable ByteBuf> bodyPlace) {
     this.bodyPlace = bodyPlace;
   }
 
