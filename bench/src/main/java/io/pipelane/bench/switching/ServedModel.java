@@ -21,7 +21,10 @@ import java.util.Map;
 final class ServedModel {
   private static final int ROUNDS = 5;
   private static final int STARTS = 3;
-  private static final Duration WARMUP = Duration.ofSeconds(2);
+
+  /** Long enough for the server's code to be compiled at some hundred requests a second. */
+  private static final Duration WARMUP = Duration.ofSeconds(10);
+
   private static final Duration ROUND = Duration.ofSeconds(1);
 
   private final ModelCase modelCase;
