@@ -350,12 +350,12 @@ final class JobRun {
   }
 
   /** Why a job's model is not in service, if it is not. */
-  static Optional<String> modelAway(ModelCatalog catalog, JobSpec spec) {
+  static Optional<StatusException> modelAway(ModelCatalog catalog, JobSpec spec) {
     try {
       ServedModel _ = resolve(catalog, spec);
       return Optional.empty();
     } catch (StatusException e) {
-      return Optional.of(String.valueOf(e.getMessage()));
+      return Optional.of(e);
     }
   }
 
