@@ -47,6 +47,10 @@ final class JobRun {
    * instance), the job goes back to the last checkpoint, as it does after a restart. It also goes
    * back when an item fails halfway through an ensemble, where some of its models have made their
    * steps, for a reason that may pass.
+   *
+   * So it does when the disk is full, again and again, after longer and longer pauses. To write the
+   * same row once more would do for a write, but not for a flush that has failed: what it was to
+   * bring to disk may be lost though the next one succeeds.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
   private static final int MOST_UNCOMMITTED = 256;
@@ -54,6 +58,9 @@ final class JobRun {
 
   private static final String STATE_IS_LOST =
       "its state was lost, or changed by half an item; it goes on from its last checkpoint";
+
+  /** Each attempt costs the items since the last commit. */
+  private static final Duration LONGEST_FULL_DISK_PAUSE = Duration.ofMinutes(1);
 
   /** Until a job asks again whether the device is free that it comes to. */
   private static final Duration SETTLING_PAUSE = Duration.ofMillis(10);
@@ -71,6 +78,7 @@ final class JobRun {
   /** Items behind the last checkpoint that are wrong, of a job with several models' state. */
   private final Map<Long, JobItem.Row> wrong = new HashMap<>();
 
+  private Duration fullDiskPause;
   private long nextNumber;
   private long committedNanos;
   private boolean modelIsAway;
@@ -85,7 +93,8 @@ final class JobRun {
     LEFT,
     MOVES,
     MODEL_AWAY,
-    STATE_LOST
+    STATE_LOST,
+    NO_ROOM
   }
 
   JobRun(Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
@@ -95,6 +104,7 @@ final class JobRun {
     this.files = files;
     this.parts = parts;
     this.settings = parts.settings();
+    this.fullDiskPause = settings.retryPause();
     this.hook = hook;
     this.nanoClock = nanoClock;
   }
@@ -110,20 +120,14 @@ final class JobRun {
       requireNewOutput();
       Stop stop;
       do {
-        stop = isSettled() ? workFromCheckpoint(input) : Stop.LEFT;
+        stop = isSettled() ? workWhileThereIsRoom(input) : Stop.LEFT;
         if (stop == Stop.STATE_LOST) { // What has lost it may not be over yet.
           job.running(JobState.QUEUED, STATE_IS_LOST);
           job.rest(settings.retryPause());
         }
-      } while (stop == Stop.STATE_LOST || stop == Stop.MOVES);
+      } while (stop == Stop.STATE_LOST || stop == Stop.MOVES || stop == Stop.NO_ROOM);
       if (stop == Stop.COMPLETE) {
-        Path _ = input(); // It is as it was.
-        if (isOfOtherContent()) {
-          throw contentHasChanged();
-        }
-        requireNewOutput();
-        files.requireRows(spec, job.progress());
-        end(JobState.DONE, "");
+        return false;
       } else if (job.isCancelled()) {
         end(JobState.CANCELLED, "");
       } else if (contentHasChanged) {
@@ -137,14 +141,48 @@ final class JobRun {
       fail(String.valueOf(e.getMessage()));
     } catch (IOException e) {
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on its files", e);
-      fail(
-          "its rows, %s, or its files in .jobs/%s: %s"
-              .formatted(rowsName(), spec.id(), files.trouble(e, "submit it again")));
+      fail(trouble(e, "submit it again"));
     } catch (RuntimeException | Error e) { // Its thread is that of other jobs, too.
       LOG.log(System.Logger.Level.ERROR, "job " + spec.id() + " failed on a fault", e);
       fail("a fault of the server: " + e);
     }
     return false;
+  }
+
+  /** Works to the end, or until the disk is full; rests for a while then. */
+  private Stop workWhileThereIsRoom(Path input) throws IOException {
+    try {
+      Stop stop = workFromCheckpoint(input);
+      if (stop == Stop.COMPLETE) {
+        complete();
+      }
+      return stop;
+    } catch (IOException e) {
+      if (!FullDisk.isBehind(e)) {
+        throw e;
+      }
+      job.running(JobState.QUEUED, trouble(e, "the job goes on by itself within a minute"));
+      job.rest(fullDiskPause);
+      Duration next = fullDiskPause.multipliedBy(2);
+      fullDiskPause = next.compareTo(LONGEST_FULL_DISK_PAUSE) < 0 ? next : LONGEST_FULL_DISK_PAUSE;
+      return Stop.NO_ROOM;
+    }
+  }
+
+  /** Has the job be done, all of whose rows count. */
+  private void complete() throws IOException {
+    Path _ = input(); // It is as it was.
+    if (isOfOtherContent()) {
+      throw contentHasChanged();
+    }
+    requireNewOutput();
+    files.requireRows(spec, job.progress());
+    end(JobState.DONE, "");
+  }
+
+  private String trouble(IOException cause, String retry) {
+    return "its rows, %s, or its files in .jobs/%s: %s"
+        .formatted(rowsName(), spec.id(), files.trouble(cause, retry));
   }
 
   private StatusException contentHasChanged() {
@@ -446,6 +484,7 @@ final class JobRun {
       return false;
     }
     committedNanos = nanoClock.getAsLong();
+    fullDiskPause = settings.retryPause();
     wrong.keySet().removeIf(number -> number < journal.committed().rows());
     job.progressed(journal.committed());
     return true;
