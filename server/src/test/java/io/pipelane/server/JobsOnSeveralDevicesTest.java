@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Offline jobs in a server with two devices, over HTTP. */
-@Timeout(60)
+@Timeout(240)
 class JobsOnSeveralDevicesTest {
   private static final int WIDTH = 32;
   private static final int ITEMS = 400;

@@ -125,6 +125,11 @@ final class Job {
     }
   }
 
+  /** Whether some of its items have their row. */
+  boolean hasBegun() {
+    return progress().rows() > 0;
+  }
+
   void progressed(Progress now) {
     lock.lock();
     try {

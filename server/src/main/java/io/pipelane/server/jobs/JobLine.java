@@ -1,5 +1,7 @@
 package io.pipelane.server.jobs;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.placement.JobPlacement;
@@ -20,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The jobs that wait for a thread. Some also wait until a model that has gone is back, and offline
- * ones for a device. Online jobs come before offline ones, each class in an order of its own. Safe
- * for any thread.
+ * ones for a device. Online jobs come before offline ones, each class in an order of its own, in
+ * which those that had begun are the first. Safe for any thread.
  */
 final class JobLine {
   /* The lock guards the line. Lock order: this one, then a job's. */
@@ -32,6 +34,10 @@ final class JobLine {
   /** What a job waits for that has no device. */
   static final String NO_DEVICE = "no device is healthy and without another offline job";
 
+  /** What a job waits for that has not begun, while a model is imported. */
+  static final String BEGUN_GO_FIRST =
+      "jobs that had begun before the restart go first, and the model of one is not in service yet";
+
   private static final System.Logger LOG = System.getLogger(JobLine.class.getName());
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -39,7 +45,11 @@ final class JobLine {
   private final List<Job> waiting = new ArrayList<>();
   private final Optional<JobPlacement> placement;
   private final Set<Job> ofModelsAway = new HashSet<>();
-  private final Function<JobSpec, Optional<String>> modelAway;
+
+  /** Those of them that had begun before a restart, and whose model is on its way since. */
+  private final Set<Job> goingOn = new HashSet<>();
+
+  private final Function<JobSpec, Optional<StatusException>> modelAway;
   private final Duration pause;
   private final JobOrder order;
   private final Map<Priority, Integer> idleThreads = new EnumMap<>(Priority.class);
@@ -56,7 +66,7 @@ final class JobLine {
    */
   JobLine(
       Optional<JobPlacement> placement,
-      Function<JobSpec, Optional<String>> modelAway,
+      Function<JobSpec, Optional<StatusException>> modelAway,
       Duration pause,
       JobOrder order) {
     this.placement = placement;
@@ -65,11 +75,18 @@ final class JobLine {
     this.order = order;
   }
 
-  /** A job that has come. */
+  /**
+   * A job that has come, or has been there before a restart. One that had begun goes on before any
+   * begins, for which those wait while its model is on its way.
+   */
   void add(Job job) {
     lock.lock();
     try {
       waiting.add(job);
+      if (job.hasBegun()) {
+        ofModelsAway.add(job); // Until it is looked at.
+        goingOn.add(job);
+      }
       changed.signalAll(); // Some threads take online jobs alone.
     } finally {
       lock.unlock();
@@ -102,7 +119,7 @@ final class JobLine {
   boolean remove(Job job) {
     lock.lock();
     try {
-      ofModelsAway.remove(job);
+      forgetModel(job);
       return waiting.remove(job);
     } finally {
       lock.unlock();
@@ -175,14 +192,31 @@ final class JobLine {
     askForModelsAway();
     for (Priority wanted : classes) {
       for (Job job : order.of(waitingOf(wanted))) {
-        if (job.isStopped() || (!ofModelsAway.contains(job) && hasPlace(job))) {
+        if (job.isStopped()
+            || (!ofModelsAway.contains(job) && !letsOthersGoFirst(job) && hasPlace(job))) {
           waiting.remove(job);
-          ofModelsAway.remove(job);
+          forgetModel(job);
           return job;
         }
       }
     }
     return null;
+  }
+
+  /** Whether a job has not begun, and another one of its class had before a restart. */
+  private boolean letsOthersGoFirst(Job job) {
+    Priority wanted = job.spec().priority();
+    boolean lets =
+        !job.hasBegun() && goingOn.stream().anyMatch(other -> other.spec().priority() == wanted);
+    if (lets) {
+      job.running(JobState.QUEUED, BEGUN_GO_FIRST);
+    }
+    return lets;
+  }
+
+  private void forgetModel(Job job) {
+    ofModelsAway.remove(job);
+    goingOn.remove(job);
   }
 
   private List<Job> waitingOf(Priority wanted) {
@@ -194,17 +228,20 @@ final class JobLine {
    * asked for once, lest it come back between two of its jobs and the later one go first.
    */
   private void askForModelsAway() {
-    Map<ModelVersion, Optional<String>> reasons = new HashMap<>();
+    Map<ModelVersion, Optional<StatusException>> reasons = new HashMap<>();
     for (Job job : List.copyOf(ofModelsAway)) {
-      Optional<String> reason = reasons.computeIfAbsent(job.spec().model(), _ -> away(job.spec()));
-      job.running(JobState.QUEUED, reason.orElse(""));
+      Optional<StatusException> reason =
+          reasons.computeIfAbsent(job.spec().model(), _ -> away(job.spec()));
+      job.running(JobState.QUEUED, reason.map(StatusException::getMessage).orElse(""));
       if (reason.isEmpty()) {
-        ofModelsAway.remove(job);
+        forgetModel(job);
+      } else if (reason.get().status() != Status.UNAVAILABLE) { // It may never come.
+        goingOn.remove(job);
       }
     }
   }
 
-  private Optional<String> away(JobSpec spec) {
+  private Optional<StatusException> away(JobSpec spec) {
     try {
       return modelAway.apply(spec);
     } catch (RuntimeException | Error e) { // A job's run meets the same, and ends it.

@@ -10,13 +10,14 @@ import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 
 /**
- * The order in which jobs of one class begin that wait: the one first that needs least, less a part
- * of the time that it has waited, or the one that came first. Safe for any thread.
+ * The order in which jobs of one class go that wait: those first that had begun, as they came, and
+ * then the one that needs least, less a part of the time that it has waited, or the one that came
+ * first. Safe for any thread.
  */
 final class JobOrder {
   /*
    * With ageing above 0 no job waits for ever: one that needs R, and came R / ageing before
-   * another, goes before that whatever it needs.
+   * another, goes before that whatever it needs, unless that had begun.
    */
 
   /** What an item is thought to take of a model that has answered nothing yet. */
@@ -54,9 +55,13 @@ final class JobOrder {
         : Math.max(1, (runs.nanos() - counters.stall().nanos()) / runs.count());
   }
 
-  /** Jobs as they are to begin; equals stay as they are. */
+  /**
+   * Jobs as they are to go.
+   *
+   * @param waiting as they came; equals stay so
+   */
   List<Job> of(List<Job> waiting) {
-    if (ageing.isEmpty() || waiting.size() < 2) {
+    if (waiting.size() < 2) {
       return List.copyOf(waiting);
     }
     long now = nanoClock.getAsLong();
@@ -68,7 +73,13 @@ final class JobOrder {
   }
 
   private double rank(Job job, long nowNanos) {
+    if (job.hasBegun()) {
+      return Double.NEGATIVE_INFINITY;
+    }
+    if (ageing.isEmpty()) {
+      return 0;
+    }
     return job.work().behindNanos(itemNanos.applyAsLong(job.spec().model()))
-        - ageing.orElse(0) * (nowNanos - job.work().cameNanos());
+        - ageing.getAsDouble() * (nowNanos - job.work().cameNanos());
   }
 }

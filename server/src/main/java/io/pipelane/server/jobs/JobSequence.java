@@ -79,18 +79,13 @@ final class JobSequence implements Journal.Checkpoint {
     isTaken = true;
   }
 
-  /** Whether a step has been taken that was to begin it. */
-  boolean isBegun() {
-    return isBegun;
-  }
-
   private boolean hasCheckpoint(Path file) {
     return checkpoint > 0 && Files.exists(file);
   }
 
-  /** Whether the state is there that the items so far have led to. */
-  boolean isThere() {
-    return service.sequence(model, id).map(SequenceState::isWhole).orElse(false);
+  /** Whether it has begun, and the state is not there that the items so far have led to. */
+  boolean isLost() {
+    return isBegun && !service.sequence(model, id).map(SequenceState::isWhole).orElse(false);
   }
 
   /**

@@ -2,7 +2,7 @@ package io.pipelane.server.jobs;
 
 /** The state of a job in its life. */
 public enum JobState {
-  /** It waits for others to end, or for its model. */
+  /** It waits for others to end, for its model, or for room on its disk. */
   QUEUED,
   RUNNING,
   /** Every item has its row. */

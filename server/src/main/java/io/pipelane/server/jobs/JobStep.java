@@ -1,5 +1,7 @@
 package io.pipelane.server.jobs;
 
+import java.io.IOException;
+
 /** The steps at which a job's files change, in their order. */
 enum JobStep {
   WRITE_INPUT,
@@ -17,11 +19,14 @@ enum JobStep {
   /** One of its files, which nobody reads any more. */
   DELETE;
 
-  /** An observer that is told before each step; throwing imitates a crash there. */
+  /**
+   * An observer that is told before each step; what it throws imitates a crash there, or a disk
+   * that refuses the step.
+   */
   @FunctionalInterface
   interface Hook {
     Hook NONE = _ -> {};
 
-    void before(JobStep step);
+    void before(JobStep step) throws IOException;
   }
 }

@@ -58,7 +58,7 @@ public final class Jobs implements AutoCloseable {
     this.line =
         new JobLine(
             placement,
-            spec -> JobRun.modelAway(parts.catalog(), spec),
+            spec -> new JobModel(parts.catalog(), spec).away(),
             settings.retryPause(),
             new JobOrder(
                 settings.ageing(), JobOrder.itemNanos(parts.statistics()), System::nanoTime));

@@ -47,6 +47,9 @@ public final class FakeCatalog implements ModelCatalog {
   /** Models that are out of service for the time being. */
   public final Set<String> gone = ConcurrentHashMap.newKeySet();
 
+  /** Models that are still being imported. */
+  public final Set<String> importing = ConcurrentHashMap.newKeySet();
+
   @Nullable RepositoryWriter writer;
 
   /** Reads and writes models' options. */
@@ -197,9 +200,9 @@ public final class FakeCatalog implements ModelCatalog {
 
   @Override
   public ServedModel resolve(String name, String version) {
-    if (name.equals("importing")) {
+    if (name.equals("importing") || importing.contains(name)) {
       throw StatusException.unavailable(
-          "model importing is being imported", Duration.ofMillis(1500));
+          "model " + name + " is being imported", Duration.ofMillis(1500));
     }
     if (name.equals("faulty")) {
       throw new IllegalStateException("a bug");

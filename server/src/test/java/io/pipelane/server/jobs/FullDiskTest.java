@@ -1,5 +1,6 @@
 package io.pipelane.server.jobs;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,18 +11,24 @@ import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Jobs whose folder has no room for what they write. */
 class FullDiskTest extends JobsInAFolder {
   private static final Path FULL = Path.of("/dev/full");
+  private static final int ITEMS = 600;
 
   @BeforeEach
   void assumeThatDisksCanBeFull() {
@@ -32,14 +39,10 @@ class FullDiskTest extends JobsInAFolder {
   private JobStep.Hook full(JobStep step, String file) {
     return reached -> {
       if (reached == step) {
-        try {
-          Path draft = remembered().getFirst();
-          String name = draft.getFileName().toString();
-          String id = name.replace(WholeFile.DRAFT, "");
-          Files.createSymbolicLink(draft.resolve(file.formatted(id)), FULL);
-        } catch (IOException e) {
-          throw new UncheckedIOException(e);
-        }
+        Path draft = remembered().getFirst();
+        String name = draft.getFileName().toString();
+        String id = name.replace(WholeFile.DRAFT, "");
+        Files.createSymbolicLink(draft.resolve(file.formatted(id)), FULL);
       }
     };
   }
@@ -67,19 +70,37 @@ class FullDiskTest extends JobsInAFolder {
   }
 
   @Test
-  void jobThatRuns_endsAndSaysWhichFileItIs() throws IOException {
+  void jobThatRuns_saysWhichFileItIs_andGoesOnOnceThereIsRoom() throws IOException {
     JobStep.Hook hook = full(JobStep.PUBLISH, "../../o.%s" + JobFiles.PARTIAL);
     try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
       String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      assertTold("its rows, o." + id + ".partial, or its files in .jobs/", waitsForRoom(jobs, id));
+      Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));
       JobStatus ended = JobsFixture.ended(jobs, id);
-      assertEquals(JobState.FAILED, ended.state());
-      assertTold("its rows, o." + id + ".partial, or its files in .jobs/", ended.reason());
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
     }
+    assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
+  }
+
+  @Test
+  void jobThatWaitsForRoom_goesOnAfterARestart() throws IOException {
+    JobStep.Hook hook = full(JobStep.PUBLISH, "../../o.%s" + JobFiles.PARTIAL);
+    String id;
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      assertTrue(waitsForRoom(jobs, id).contains("goes on by itself"));
+      assertTrue(jobs.stop(Duration.ofDays(1)));
+    }
+    Files.delete(folder.resolve("o." + id + JobFiles.PARTIAL));
+    try (Jobs again = fixture.open(EchoService.inline())) {
+      assertEquals(JobState.DONE, JobsFixture.ended(again, id).state());
+    }
+    assertEquals(JobsFixture.rows(JobsFixture.ITEMS), fixture.output("o"));
   }
 
   /** Nor for what its end is written to. */
   @Test
-  void jobThatRan_hasFailedAfterARestartToo() throws IOException {
+  void jobThatIsCancelled_hasEndedAfterARestartToo() throws IOException {
     JobStep.Hook rows = full(JobStep.PUBLISH, "../../o.%s" + JobFiles.PARTIAL);
     JobStep.Hook end = full(JobStep.WRITE_END, JobEnd.FILE + WholeFile.DRAFT);
     JobStep.Hook both =
@@ -90,7 +111,9 @@ class FullDiskTest extends JobsInAFolder {
     String id;
     try (Jobs jobs = fixture.open(EchoService.inline(), both)) {
       id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
-      assertEquals(JobState.FAILED, JobsFixture.ended(jobs, id).state());
+      assertTrue(waitsForRoom(jobs, id).contains("goes on by itself"));
+      JobStatus _ = jobs.remove(id);
+      assertEquals(JobState.CANCELLED, JobsFixture.ended(jobs, id).state());
     }
     try (Jobs again = fixture.open(EchoService.inline())) {
       JobStatus known = again.show(id);
@@ -99,6 +122,64 @@ class FullDiskTest extends JobsInAFolder {
       JobStatus _ = again.remove(id);
       assertEquals(List.of(), remembered());
     }
+  }
+
+  /** The reason of a job that waits for room. */
+  private static String waitsForRoom(Jobs jobs, String id) {
+    JobsFixture.await(() -> jobs.show(id).reason().contains("No space left on device"));
+    JobStatus waits = jobs.show(id);
+    assertEquals(JobState.QUEUED, waits.state());
+    return waits.reason();
+  }
+
+  /** Each step that needs room may find none, at any row, and find some later. */
+  @ParameterizedTest
+  @EnumSource(
+      value = JobStep.class,
+      names = {
+        "WRITE_ROW",
+        "FLUSH_ROWS",
+        "WRITE_STATE",
+        "WRITE_PROGRESS",
+        "FLUSH_PROGRESS",
+        "WRITE_END",
+        "PUBLISH_OUTPUT"
+      })
+  void diskThatIsFullNowAndThen_costsNoRowAndRepeatsNone(JobStep step) throws IOException {
+    long seed = new Random().nextLong();
+    assertEquals(JobsFixture.rows(ITEMS), output("echo", step, EchoService.inline(), seed));
+    assertEquals(
+        output("sum", JobStep.WRITE_INPUT, new SummingService(), seed),
+        output("sum", step, new SummingService(), seed),
+        () -> "seed " + seed);
+  }
+
+  /** What a job writes for which a step finds no room the first time, and some times later. */
+  private String output(String model, JobStep step, InferenceService service, long seed)
+      throws IOException {
+    Random random = new Random(seed);
+    double probability = step == JobStep.WRITE_ROW ? 0.002 : 0.3; // Pauses double.
+    AtomicInteger passages = new AtomicInteger();
+    JobStep.Hook hook =
+        reached -> {
+          if (reached == step
+              && (passages.getAndIncrement() == 0 || random.nextDouble() < probability)) {
+            throw new IOException("No space left on device");
+          }
+        };
+    fixture.writeInput("many.jsonl", ITEMS);
+    Path output = folder.resolve("o");
+    Files.deleteIfExists(output);
+    String request =
+        "{\"model\":\"%s\",\"input_file\":\"many.jsonl\",\"output_file\":\"o\"}".formatted(model);
+    try (Jobs jobs = fixture.open(service, hook)) {
+      String id = jobs.submit(request.getBytes(UTF_8), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.DONE, ended.state(), () -> "seed " + seed + ": " + ended.reason());
+      assertEquals(ITEMS, ended.rows(), () -> "seed " + seed);
+      JobStatus _ = jobs.remove(id);
+    }
+    return Files.readString(output);
   }
 
   private void assertTold(String beginning, String message) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.JobWork;
@@ -20,7 +21,10 @@ class JobLineTest {
     AtomicInteger asked = new AtomicInteger();
     return new JobLine(
         Optional.empty(),
-        spec -> asked.getAndIncrement() == 0 ? Optional.of("away") : Optional.empty(),
+        spec ->
+            asked.getAndIncrement() == 0
+                ? Optional.of(StatusException.unavailable("away"))
+                : Optional.empty(),
         Duration.ofMillis(1),
         new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
   }

@@ -75,4 +75,17 @@ class JobOrderTest {
     assertEquals(
         List.of("known", "other"), ids(OptionalDouble.of(0), job("other", FAST, 1, 3), known));
   }
+
+  @Test
+  void jobsThatHadBegun_goFirst_asTheyCame() {
+    Job first = job("first", SLOW, 100, 2);
+    Job second = job("second", FAST, 1, 1);
+    first.progressed(new Progress(1, 1, 0, 1, 1));
+    second.progressed(new Progress(1, 1, 0, 1, 1));
+    for (OptionalDouble ageing : List.of(OptionalDouble.empty(), OptionalDouble.of(0.1))) {
+      assertEquals(
+          List.of("first", "second", "short"),
+          ids(ageing, job("short", FAST, 1, 3), first, second));
+    }
+  }
 }
