@@ -135,7 +135,6 @@ public abstract class DeviceContract extends DeviceCopyContract {
     long other = two.allocate(ALIGNMENT);
     assertEquals(0, small % ALIGNMENT);
     assertEquals(0, large % ALIGNMENT);
-    assertEquals("one", one.owner());
     assertEquals(2 * ALIGNMENT + MIB, one.usedBytes());
     assertEquals(ALIGNMENT, two.usedBytes());
     assertEquals(3 * ALIGNMENT + MIB, memory.usedBytes());
@@ -143,7 +142,6 @@ public abstract class DeviceContract extends DeviceCopyContract {
     assertFalse(memory.free(large));
     assertFalse(memory.free(12345));
     assertEquals(2 * ALIGNMENT, one.usedBytes());
-    assertEquals(2 * ALIGNMENT + MIB, one.peakBytes());
     one.close();
     one.close();
     assertEquals(ALIGNMENT, memory.usedBytes());

@@ -11,7 +11,7 @@ import ai.onnx.proto.OnnxMl.TensorProto.DataType;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.protocol.Tensor;
-import io.pipelane.loadgen.zoo.TensorTypes;
+import io.pipelane.loadgen.zoo.graph.TensorTypes;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
 import java.io.IOException;

@@ -33,15 +33,6 @@ final class Shares {
         / (to - from);
   }
 
-  /** How long after some time a job was served for the first time. */
-  double wait(String job, double from) {
-    return jobs.getOrDefault(job, List.of()).stream()
-        .mapToDouble(served -> served.from - from)
-        .filter(wait -> wait >= 0)
-        .min()
-        .orElse(Double.NaN);
-  }
-
   /** When the last service ended. */
   double end() {
     return jobs.values().stream().flatMap(List::stream).mapToDouble(Served::to).max().orElse(0);

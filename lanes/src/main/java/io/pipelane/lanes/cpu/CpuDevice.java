@@ -17,7 +17,6 @@ import io.pipelane.lanes.PeerPages;
 import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
-import io.pipelane.lanes.allocation.OwnedMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
@@ -42,7 +41,7 @@ public final class CpuDevice implements SharedDevice {
   private final String name;
   private final CpuPagePool pages;
   private final CpuCopyEngine copies;
-  private final OwnedMemory persistent;
+  private final PersistentMemory persistent;
   private final CpuStates states = new CpuStates();
   private final @Nullable SlotTable slotTable;
   private final @Nullable StandingFiles files;
@@ -68,7 +67,7 @@ public final class CpuDevice implements SharedDevice {
     this.pages = pages;
     this.copies = new CpuCopyEngine(throttle, files, this::clearGone).start();
     this.slotTable = slotTable;
-    this.persistent = new OwnedMemory(slotTable == null ? new CpuHeap() : new ElsewhereHeap());
+    this.persistent = new PersistentMemory(slotTable == null ? new CpuHeap() : new ElsewhereHeap());
   }
 
   /**

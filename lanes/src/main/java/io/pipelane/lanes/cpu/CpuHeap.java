@@ -3,10 +3,10 @@ package io.pipelane.lanes.cpu;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.EphemeralRegion;
-import io.pipelane.lanes.allocation.OwnedMemory;
+import io.pipelane.lanes.PersistentMemory;
 
 /** Memory from the C heap, or from the system directly where it is large. */
-public final class CpuHeap implements OwnedMemory.Heap {
+public final class CpuHeap implements PersistentMemory.Heap {
   /** From here on memory is mapped, so that freeing gives it back to the system. */
   private static final long MAPPED_BYTES = 256 << 10;
 

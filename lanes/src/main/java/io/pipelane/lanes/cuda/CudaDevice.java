@@ -15,7 +15,6 @@ import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.Releases;
 import io.pipelane.lanes.SharedDevice;
 import io.pipelane.lanes.allocation.ElsewhereHeap;
-import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.PublishedSlots;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cuda.copy.LentLink;
@@ -59,7 +58,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
   private final CudaStates states;
   private final @Nullable CudaHeap heap;
   private final @Nullable WorkerShare share;
-  private final OwnedMemory persistent;
+  private final PersistentMemory persistent;
   private final CudaCopyEngine copies;
   private final Set<CudaAddressRange> ranges = ConcurrentHashMap.newKeySet();
   private final Set<EphemeralRegion> regions = ConcurrentHashMap.newKeySet();
@@ -84,7 +83,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
     int total = pageCount(weights, page, memory.granularity());
     this.pages = releases.add(new CudaPagePool(memory, page.bytes(), total));
     this.states = releases.add(new CudaStates(context, memory));
-    OwnedMemory.Heap constants;
+    PersistentMemory.Heap constants;
     if (forWorkers) {
       this.share = releases.add(new WorkerShare(context, memory, pages, states));
       this.heap = null;
@@ -94,7 +93,7 @@ public final class CudaDevice implements SharedDevice, SessionDevice {
       this.heap = releases.add(new CudaHeap(new GrowingMemory(memory, context.totalBytes())));
       constants = heap;
     }
-    this.persistent = releases.add(new OwnedMemory(constants));
+    this.persistent = releases.add(new PersistentMemory(constants));
     releases.add(regions, all -> List.copyOf(all).forEach(EphemeralRegion::close));
     releases.add(ranges, all -> List.copyOf(all).forEach(CudaAddressRange::closeWithPages));
     releases.add(peers, all -> all.forEach(CudaPeerPages::close));

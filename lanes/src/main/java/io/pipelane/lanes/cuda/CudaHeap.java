@@ -2,14 +2,14 @@ package io.pipelane.lanes.cuda;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.lanes.PersistentMemory;
 import io.pipelane.lanes.allocation.FreeList;
-import io.pipelane.lanes.allocation.OwnedMemory;
 
 /**
  * Blocks of device memory that grows with what is allocated, and shrinks where its end is free.
  * Work on the device must be done with a block before it is released.
  */
-public final class CudaHeap implements OwnedMemory.Heap, AutoCloseable {
+public final class CudaHeap implements PersistentMemory.Heap, AutoCloseable {
   /** What is left free at the end before memory is given back: neighbours may soon ask again. */
   private static final long SLACK_BYTES = 32L << 20;
 

@@ -304,7 +304,6 @@ final class LaneSpace implements AutoCloseable {
         (int) open.values().stream().filter(lane -> lane.busy && !lane.isStuck()).count(),
         (int) open.values().stream().filter(Lane::isStuck).count(),
         regions.stream().map(EphemeralRegion::limitBytes).toList(),
-        borrowedBytes,
         opened,
         grown,
         parked.trimmed());

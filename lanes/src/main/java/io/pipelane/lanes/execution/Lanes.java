@@ -33,15 +33,7 @@ public final class Lanes implements Reservations, AutoCloseable {
    *
    * @param capacityBytes what lanes and session constants may take together
    * @param maximumLanes lanes that may be open at once
-   */
-  public Lanes(Device device, DeviceMemory memory, long capacityBytes, int maximumLanes) {
-    this(device, memory, capacityBytes, maximumLanes, 0);
-  }
-
-  /**
-   * The same for lanes that can {@link #borrowed borrow}.
-   *
-   * @param mostBorrowedBytes what they may ever borrow
+   * @param mostBorrowedBytes what lanes may ever {@link #borrowed borrow} beyond that
    */
   public Lanes(
       Device device,
@@ -83,26 +75,12 @@ public final class Lanes implements Reservations, AutoCloseable {
    * Enters a lane with room for an iteration: a new one, or one that is shared in turns.
    *
    * @param ephemeralBytes what the iteration is known to need; it may grow beyond it
-   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone,
-   *     {@link Status#UNAVAILABLE} when it would wait for processes that do not end
-   */
-  public LaneLease enter(long ephemeralBytes) {
-    return enter(ephemeralBytes, Set.of());
-  }
-
-  /**
-   * Enters a lane as {@link #enter(long)} does; a new lane gets one of the regions preferred, such
-   * as those that a session of the model is bound to, when one of them is free.
-   */
-  public LaneLease enter(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
-    return enter(ephemeralBytes, preferredRegions, () -> {});
-  }
-
-  /**
-   * The same for a caller that others may wait for.
-   *
+   * @param preferredRegions one of which a new lane gets when it is free, such as those that a
+   *     session of the model is bound to
    * @param beforeWaiting called, perhaps several times, before the caller waits; under this
    *     object's lock
+   * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone,
+   *     {@link Status#UNAVAILABLE} when it would wait for processes that do not end
    */
   public LaneLease enter(
       long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
@@ -116,6 +94,11 @@ public final class Lanes implements Reservations, AutoCloseable {
       lock.unlock();
     }
     return leased(lane, iteration, bytes -> grow(lane, iteration, bytes));
+  }
+
+  /** The same without a preference, for a caller that nobody waits for. */
+  public LaneLease enter(long ephemeralBytes) {
+    return enter(ephemeralBytes, Set.of(), () -> {});
   }
 
   /**

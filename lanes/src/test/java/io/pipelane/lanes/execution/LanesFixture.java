@@ -16,7 +16,7 @@ abstract class LanesFixture {
   final Device device =
       CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
   final DeviceMemory memory = new DeviceMemory(device.persistent());
-  final Lanes lanes = new Lanes(device, memory, CAPACITY, 2);
+  final Lanes lanes = new Lanes(device, memory, CAPACITY, 2, 0);
 
   @AfterEach
   void everythingIsFree() {

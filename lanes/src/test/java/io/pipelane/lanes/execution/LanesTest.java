@@ -50,7 +50,7 @@ class LanesTest extends LanesFixture {
   void enter_theMemoryCannotBeHad_leavesTheLaneAtOnce() {
     AtomicInteger calls = new AtomicInteger();
     Device failing = limited(() -> calls.incrementAndGet() == 4);
-    Lanes some = new Lanes(failing, new DeviceMemory(device.persistent()), CAPACITY, 2);
+    Lanes some = new Lanes(failing, new DeviceMemory(device.persistent()), CAPACITY, 2, 0);
     try (LaneLease _ = some.enter(2 * MIB)) {
       assertEquals(
           Status.INSUFFICIENT_MEMORY,
@@ -196,7 +196,7 @@ class LanesTest extends LanesFixture {
     CountDownLatch mapping = new CountDownLatch(1);
     CountDownLatch mapped = new CountDownLatch(1);
     Device slow = limited(() -> blocks.get() && waitsFor(mapped, mapping));
-    Lanes some = new Lanes(slow, new DeviceMemory(device.persistent()), CAPACITY, 3);
+    Lanes some = new Lanes(slow, new DeviceMemory(device.persistent()), CAPACITY, 3, 0);
     List<Runnable> beside = new ArrayList<>();
     LaneLease lane = Objects.requireNonNull(some.enterAtOnce(MIB, beside::add));
     assertFalse(lane.grow(2 * MIB));
@@ -236,7 +236,8 @@ class LanesTest extends LanesFixture {
   @Test
   void enterAtOnce_theMemoryCannotBeHad_leavesTheLaneAndSaysNothing() {
     AtomicBoolean fails = new AtomicBoolean(false);
-    Lanes some = new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2);
+    Lanes some =
+        new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2, 0);
     List<Runnable> beside = new ArrayList<>();
     fails.set(true);
     assertNull(some.enterAtOnce(MIB, beside::add));

@@ -65,7 +65,7 @@ class MovedMemoryTest {
     int slots = Math.toIntExact(Math.ceilDiv(weights.byteSize(), PAGE));
     device = TestDevices.open((slots + SPARE_PAGES) * PAGE, PAGE);
     memory = new DeviceMemory(device.persistent());
-    lanes = new Lanes(device, memory, WORKING, 3);
+    lanes = new Lanes(device, memory, WORKING, 3, 0);
     sessions = TestDevices.sessions(device, memory);
     constants = device.persistent().open("test", WORKING);
     range = device.reserve(weights.byteSize());

@@ -2,6 +2,7 @@ package io.pipelane.loadgen.zoo;
 
 import io.pipelane.loadgen.zoo.ImageLayers.Features;
 import io.pipelane.loadgen.zoo.ImageLayers.Kernel;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 
 /**
  * The first deep network to win ImageNet's contest: Krizhevsky, One weird trick for parallelizing

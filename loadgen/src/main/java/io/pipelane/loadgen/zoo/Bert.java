@@ -1,9 +1,11 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.Attribute;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**

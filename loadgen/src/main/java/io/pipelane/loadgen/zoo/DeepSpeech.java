@@ -1,6 +1,7 @@
 package io.pipelane.loadgen.zoo;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**

@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.zoo;
 
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**

@@ -1,9 +1,10 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.TextLayers.Heads;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**
@@ -78,19 +79,11 @@ final class Gpt2 {
     String normal = layers.normalize(name + ".ln_1", states);
     String attention = name + ".attn";
     String joint = layers.linear(attention + ".c_attn", normal, HIDDEN, 3 * HIDDEN);
-    List<String> parts =
-        graph.node(
-            "Split",
-            List.of(attention + ".query", attention + ".key", attention + ".value"),
-            List.of(joint),
-            integer("axis", 2),
-            integers("split", HIDDEN, HIDDEN, HIDDEN));
-    String queries = layers.heads(parts.get(0), parts.get(0));
-    String keys = layers.keyHeads(parts.get(1), parts.get(1));
-    String values = layers.heads(parts.get(2), parts.get(2));
-    List<String> choice = List.of(mask, layers.scores(attention, queries, keys), masked);
+    Heads heads = layers.jointHeads(attention, joint);
+    String scores = layers.scores(attention, heads.queries(), heads.keys());
+    List<String> choice = List.of(mask, scores, masked);
     String causal = graph.node("Where", attention + ".causal", choice);
-    String context = layers.attend(attention, causal, values);
+    String context = layers.attend(attention, causal, heads.values());
     String output = layers.linear(attention + ".c_proj", context, HIDDEN, HIDDEN);
     return layers.add(attention + ".sum", output, states);
   }

@@ -1,10 +1,13 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
-import static io.pipelane.loadgen.zoo.Attribute.real;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.real;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.Attribute;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.Range;
 import java.util.List;
 
 /** The layers that image classifiers are made of, as PyTorch exports them for inference. */

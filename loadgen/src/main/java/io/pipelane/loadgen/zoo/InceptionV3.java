@@ -2,6 +2,7 @@ package io.pipelane.loadgen.zoo;
 
 import io.pipelane.loadgen.zoo.ImageLayers.Features;
 import io.pipelane.loadgen.zoo.ImageLayers.Kernel;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**

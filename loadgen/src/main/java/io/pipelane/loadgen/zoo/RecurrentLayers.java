@@ -1,11 +1,13 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
-import static io.pipelane.loadgen.zoo.Attribute.real;
-import static io.pipelane.loadgen.zoo.Attribute.text;
-import static io.pipelane.loadgen.zoo.Attribute.texts;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.real;
+import static io.pipelane.loadgen.zoo.graph.Attribute.text;
+import static io.pipelane.loadgen.zoo.graph.Attribute.texts;
 
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.Range;
 import java.util.List;
 
 /**

@@ -1,10 +1,11 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.text;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.text;
 
 import io.pipelane.loadgen.zoo.ImageLayers.Features;
 import io.pipelane.loadgen.zoo.ImageLayers.Kernel;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /**

@@ -1,8 +1,11 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
+import io.pipelane.loadgen.zoo.graph.Attribute;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.Range;
 import java.util.List;
 
 /**
@@ -96,6 +99,24 @@ final class TextLayers {
     String scaled =
         multiply(name + ".scaled", normal, graph.weight(name + ".weight", SCALE, hidden));
     return add(output, scaled, graph.weight(name + ".bias", BIAS, hidden));
+  }
+
+  /** What the queries, the keys and the values of all heads are called. */
+  record Heads(String queries, String keys, String values) {}
+
+  /** The heads of vectors that lie side by side, [batch, sequence, 3 × hidden]. */
+  Heads jointHeads(String name, String joint) {
+    List<String> parts =
+        graph.node(
+            "Split",
+            List.of(name + ".query", name + ".key", name + ".value"),
+            List.of(joint),
+            integer("axis", 2),
+            integers("split", hidden, hidden, hidden));
+    return new Heads(
+        heads(parts.get(0), parts.get(0)),
+        keyHeads(parts.get(1), parts.get(1)),
+        heads(parts.get(2), parts.get(2)));
   }
 
   /** Query or value heads, [batch, heads, sequence, head size]. */

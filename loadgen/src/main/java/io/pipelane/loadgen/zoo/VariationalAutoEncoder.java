@@ -1,8 +1,10 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.training.Losses;
 import java.util.List;
 
 /**

@@ -1,10 +1,13 @@
 package io.pipelane.loadgen.zoo;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
 import io.pipelane.loadgen.zoo.ImageLayers.Features;
 import io.pipelane.loadgen.zoo.ImageLayers.Kernel;
+import io.pipelane.loadgen.zoo.TextLayers.Heads;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.Range;
 import java.util.List;
 
 /**
@@ -79,17 +82,9 @@ final class VisionTransformer {
     String normal = layers.normalize(name + ".ln_1", states);
     String self = name + ".self_attention";
     String joint = layers.linear(self + ".in_proj", normal, HIDDEN, 3 * HIDDEN);
-    List<String> parts =
-        graph.node(
-            "Split",
-            List.of(self + ".query", self + ".key", self + ".value"),
-            List.of(joint),
-            integer("axis", 2),
-            integers("split", HIDDEN, HIDDEN, HIDDEN));
-    String queries = layers.heads(parts.get(0), parts.get(0));
-    String keys = layers.keyHeads(parts.get(1), parts.get(1));
-    String values = layers.heads(parts.get(2), parts.get(2));
-    String context = layers.attend(self, layers.scores(self, queries, keys), values);
+    Heads heads = layers.jointHeads(self, joint);
+    String scores = layers.scores(self, heads.queries(), heads.keys());
+    String context = layers.attend(self, scores, heads.values());
     String output = layers.linear(self + ".out_proj", context, HIDDEN, HIDDEN);
     return layers.add(self + ".sum", output, states);
   }

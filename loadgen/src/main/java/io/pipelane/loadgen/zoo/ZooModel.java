@@ -1,5 +1,12 @@
 package io.pipelane.loadgen.zoo;
 
+import io.pipelane.loadgen.zoo.graph.Architecture;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.ModelWriter;
+import io.pipelane.loadgen.zoo.graph.WeightSource;
+import io.pipelane.loadgen.zoo.graph.ZooGraph;
+import io.pipelane.loadgen.zoo.training.Losses;
+import io.pipelane.loadgen.zoo.training.TrainingStep;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

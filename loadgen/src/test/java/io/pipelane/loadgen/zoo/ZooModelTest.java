@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.loadgen.zoo.graph.ZooGraph;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;

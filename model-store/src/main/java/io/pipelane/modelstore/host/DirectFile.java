@@ -92,7 +92,7 @@ public final class DirectFile implements AutoCloseable {
   }
 
   /** Whether reads go past the page cache. */
-  public boolean isDirect() {
+  boolean isDirect() {
     return direct != null;
   }
 

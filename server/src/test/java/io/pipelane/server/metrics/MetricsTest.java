@@ -66,7 +66,7 @@ class MetricsTest {
             25,
             new SessionOverview(List.of(), 7, 1),
             5,
-            new LanesOverview(2, 1, 4, List.of(12L, 8L, 0L), 0, 45, 46, 47)),
+            new LanesOverview(2, 1, 4, List.of(12L, 8L, 0L), 45, 46, 47)),
         SharedDevices.overview(BUSY, Map.of(new ModelVersion("tight", 2), 1.04)),
         Map.of(MODEL, 1, MODEL.nextEdition(), 3),
         true);

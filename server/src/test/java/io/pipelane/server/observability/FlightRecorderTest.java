@@ -38,7 +38,8 @@ class FlightRecorderTest {
 
   @Test
   void recording_hasEveryRequestAndSwitch() throws Exception {
-    TestModels.write(TestModels.chain(2, 32, 7), folder.resolve("repository/chain/1/model.onnx"));
+    TestModels.write(
+        TestModels.chain(2, 32, 7), folder.resolve("repository/recorded/1/model.onnx"));
     PipelaneConfig config =
         PipelaneConfig.of(
             TestDevices.settings(
@@ -56,8 +57,8 @@ class FlightRecorderTest {
       server.imports().join();
       recording.enable(InferenceEvent.NAME);
       recording.enable("pipelane.Switch");
-      recording.onEvent(InferenceEvent.NAME, inferences::add);
-      recording.onEvent("pipelane.Switch", switches::add);
+      recording.onEvent(InferenceEvent.NAME, event -> keep(event, inferences));
+      recording.onEvent("pipelane.Switch", event -> keep(event, switches));
       recording.setReuse(false);
       recording.startAsync();
       for (int i = 0; i < REQUESTS; i++) {
@@ -67,7 +68,6 @@ class FlightRecorderTest {
     }
     assertEquals(REQUESTS, inferences.size());
     RecordedEvent first = inferences.getFirst();
-    assertEquals("chain", first.getString("model"));
     assertEquals("OK", first.getString("outcome"));
     assertTrue(first.getDuration().compareTo(first.getDuration("execute")) >= 0);
     // A device may tell segments' times only of runs that have not waited for weights.
@@ -75,14 +75,20 @@ class FlightRecorderTest {
         inferences.stream().filter(event -> event.getInt("segments") > 0).findFirst().orElseThrow();
     assertTrue(measured.getDuration("longestSegment").isPositive());
     assertEquals(1, switches.size(), "all but the first find the weights there");
-    assertEquals("chain", switches.getFirst().getString("model"));
     assertTrue(switches.getFirst().getLong("moved") > 0);
     assertEquals(0, switches.getFirst().getLong("resident"));
   }
 
+  /** A recording is of the whole process, in which other tests' servers may be at work still. */
+  private static void keep(RecordedEvent event, List<RecordedEvent> events) {
+    if (event.getString("model").equals("recorded")) {
+      events.add(event);
+    }
+  }
+
   private static int ask(HttpClient client, String url) throws Exception {
     HttpRequest request =
-        HttpRequest.newBuilder(URI.create(url + "/v2/models/chain/infer"))
+        HttpRequest.newBuilder(URI.create(url + "/v2/models/recorded/infer"))
             .header("Inference-Header-Content-Length", "0")
             .POST(BodyPublishers.ofByteArray(new byte[32 * Float.BYTES]))
             .build();

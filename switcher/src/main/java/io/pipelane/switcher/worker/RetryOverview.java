@@ -8,7 +8,4 @@ package io.pipelane.switcher.worker;
  * @param late not done again, as nobody waited for them any more
  * @param quarantined models that are refused at present
  */
-public record RetryOverview(long done, long lost, long late, int quarantined) {
-  /** Nothing was ever lost. */
-  public static final RetryOverview NONE = new RetryOverview(0, 0, 0, 0);
-}
+public record RetryOverview(long done, long lost, long late, int quarantined) {}

@@ -4,8 +4,8 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.switcher.memory.Structure;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -41,9 +41,9 @@ final class SessionBudgets {
     return Objects.requireNonNull(budgets.get(structure), "no variant of the structure is here");
   }
 
-  /** Goes through all. */
-  void forEach(BiConsumer<Structure, SessionBudget> each) {
-    budgets.forEach(each);
+  /** The structures that have one. */
+  Set<Structure> structures() {
+    return Set.copyOf(budgets.keySet());
   }
 
   /** What building a session of a structure took lately; 0 where none was. */

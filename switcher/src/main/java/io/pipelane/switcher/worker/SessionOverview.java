@@ -28,7 +28,6 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
    * One structure's sessions.
    *
    * @param structure its hash
-   * @param variants registered models that share them
    * @param sessions how many there are: one, or one for each lane that has run it
    * @param unasked those of them that stand ready, without a request so far
    * @param ranAhead those of these that have run all the same, ahead of any request
@@ -36,21 +35,13 @@ public record SessionOverview(List<Entry> entries, long built, long evicted) {
    * @param frameworkBytes what libraries hold of that
    */
   public record Entry(
-      String structure,
-      int variants,
-      int sessions,
-      int unasked,
-      int ranAhead,
-      long bytes,
-      long frameworkBytes) {
+      String structure, int sessions, int unasked, int ranAhead, long bytes, long frameworkBytes) {
 
-    static Entry of(
-        Structure structure, int variants, List<PooledSession> sessions, long nowNanos) {
+    static Entry of(Structure structure, List<PooledSession> sessions, long nowNanos) {
       List<PooledSession> unasked =
           sessions.stream().filter(session -> session.isUnasked(nowNanos)).toList();
       return new Entry(
           structure.hash(),
-          variants,
           sessions.size(),
           unasked.size(),
           (int) unasked.stream().filter(session -> session.hasRunAhead).count(),

@@ -443,11 +443,9 @@ final class SessionTable {
     try {
       long now = nanoClock.getAsLong();
       List<SessionOverview.Entry> entries = new ArrayList<>();
-      budgets.forEach(
-          (structure, budget) -> {
-            entries.add(
-                SessionOverview.Entry.of(structure, budget.variants, sessions.of(structure), now));
-          });
+      for (Structure structure : budgets.structures()) {
+        entries.add(SessionOverview.Entry.of(structure, sessions.of(structure), now));
+      }
       entries.sort(Comparator.comparing(SessionOverview.Entry::structure));
       return new SessionOverview(entries, built, evicted);
     } finally {

@@ -178,10 +178,11 @@ class FetchAheadTest extends DaemonTest {
     assertEquals(0, daemon.counters().bytesLoaded());
   }
 
+  /** A recording is of the whole process: other tests' threads may fetch meanwhile. */
   @Test
   void recording_hasEveryPageThatCameAhead(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("pages.jfr");
-    ImportedModel model = registered("a", 2, 1);
+    ImportedModel model = registered("recorded", 2, 1);
     try (Recording recording = new Recording()) {
       recording.enable("pipelane.FetchAhead");
       recording.start();
@@ -191,11 +192,13 @@ class FetchAheadTest extends DaemonTest {
       recording.stop();
       recording.dump(file);
     }
-    List<RecordedEvent> pages = RecordingFile.readAllEvents(file);
+    List<RecordedEvent> pages =
+        RecordingFile.readAllEvents(file).stream()
+            .filter(page -> page.getString("model").equals("recorded"))
+            .toList();
     assertEquals(
         Set.of(0L, (long) PAGE, 2L * PAGE),
         pages.stream().map(page -> page.getLong("resident")).collect(Collectors.toSet()));
-    pages.forEach(page -> assertEquals("a", page.getString("model")));
     assertEquals(3L * PAGE, pages.stream().mapToLong(page -> page.getLong("moved")).sum());
   }
 

@@ -17,6 +17,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiPredicate;
+import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,15 +39,7 @@ class KeptStateTest {
     assertTrue(room.tryReservePersistent((4 - fitting) * TENSOR));
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
-        new StateMemory(
-            DeviceStates.ON_HOST,
-            room,
-            new HostStates(0),
-            _ -> false,
-            _ -> false,
-            _ -> false,
-            askedFor::add,
-            (_, _) -> false);
+        memory(DeviceStates.ON_HOST, room, new HostStates(0), askedFor::add, (_, _) -> false);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
@@ -173,13 +167,10 @@ class KeptStateTest {
     BoundedReservations room = new BoundedReservations(5 * TENSOR);
     List<List<Long>> asked = new ArrayList<>();
     StateMemory memory =
-        new StateMemory(
+        memory(
             DeviceStates.ON_HOST,
             room,
             new HostStates(0),
-            _ -> false,
-            _ -> false,
-            _ -> false,
             _ -> {},
             (bytes, own) -> asked.add(List.of(bytes, own)));
     KeptState state = growing(memory);
@@ -260,8 +251,17 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host) {
+    return memory(device, room, host, _ -> {}, (_, _) -> false);
+  }
+
+  private static StateMemory memory(
+      DeviceStates device,
+      BoundedReservations room,
+      HostStates host,
+      LongConsumer makeRoom,
+      BiPredicate<Long, Long> isAlone) {
     return new StateMemory(
-        device, room, host, _ -> false, _ -> false, _ -> false, _ -> {}, (_, _) -> false);
+        device, room, host, _ -> false, _ -> false, _ -> false, makeRoom, isAlone);
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */

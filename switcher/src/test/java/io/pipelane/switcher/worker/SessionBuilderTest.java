@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -117,7 +116,7 @@ class SessionBuilderTest extends SessionsFixture {
   @Test
   void build_whileALaneIsWaitedFor_opensTheGate_andNotWhileTheSessionIsBuilt() throws Exception {
     Thread building;
-    try (LaneLease _ = lanes.enter(0, Set.of())) {
+    try (LaneLease _ = lanes.enter(0)) {
       building = building(true);
       opened.await();
       assertEquals(1, gate.allowed());
@@ -129,7 +128,7 @@ class SessionBuilderTest extends SessionsFixture {
   @Test
   void build_whileALanesMemoryIsWaitedFor_opensTheGate() throws Exception {
     Thread building;
-    try (LaneLease _ = lanes.enter(10 * MIB, Set.of())) {
+    try (LaneLease _ = lanes.enter(10 * MIB)) {
       building = building(false);
       opened.await();
       assertEquals(1, gate.allowed());

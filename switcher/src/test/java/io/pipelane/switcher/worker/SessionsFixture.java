@@ -30,7 +30,7 @@ abstract class SessionsFixture {
   private static final long PAGE = 64 << 10;
 
   final Device device = CpuDevice.open(new ByteSize(MIB), new ByteSize(PAGE), Bandwidth.UNLIMITED);
-  final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1);
+  final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 1, 0);
   final MemoryDaemon daemon =
       new MemoryDaemon(
           device,

@@ -31,7 +31,8 @@ class OfflineWorkingMemoryTest {
 
   private final Device device =
       CpuDevice.open(new ByteSize(MIB), new ByteSize(64 << 10), Bandwidth.UNLIMITED);
-  private final Lanes lanes = new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 3);
+  private final Lanes lanes =
+      new Lanes(device, new DeviceMemory(device.persistent()), 10 * MIB, 3, 0);
   private final OfflineWorkingMemory offline =
       new OfflineWorkingMemory(lanes, 4 * MIB, 10 * MIB, () -> false);
 

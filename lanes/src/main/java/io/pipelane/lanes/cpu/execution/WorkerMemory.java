@@ -2,7 +2,6 @@ package io.pipelane.lanes.cpu.execution;
 
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.CpuExport;
 import io.pipelane.lanes.cpu.CpuHeap;
 import io.pipelane.lanes.cpu.CpuStates;
@@ -28,7 +27,7 @@ public final class WorkerMemory {
   private final int statesThere;
   private final long pageBytes;
   private final SharedMemory slotTable;
-  private final OwnedMemory persistent = new OwnedMemory(new CpuHeap());
+  private final PersistentMemory persistent = new PersistentMemory(new CpuHeap());
   private final DeviceMemory allocations = new DeviceMemory(persistent);
   private final Map<Long, WorkerRange> ranges = new ConcurrentHashMap<>();
 

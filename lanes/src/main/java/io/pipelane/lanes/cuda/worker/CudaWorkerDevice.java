@@ -7,7 +7,6 @@ import io.pipelane.lanes.EphemeralRegion;
 import io.pipelane.lanes.ExportedSlots;
 import io.pipelane.lanes.MappedRange;
 import io.pipelane.lanes.PersistentMemory;
-import io.pipelane.lanes.allocation.OwnedMemory;
 import io.pipelane.lanes.cpu.SharedMemory;
 import io.pipelane.lanes.cpu.execution.WorkerRegion;
 import io.pipelane.lanes.cuda.ArrivalCount;
@@ -55,7 +54,7 @@ public final class CudaWorkerDevice implements SessionDevice {
   private final CudaWorkerStates states;
   private final MemorySegment transferMemory;
   private final CudaHeap heap;
-  private final OwnedMemory persistent;
+  private final PersistentMemory persistent;
   private final Map<Long, CudaWorkerRange> ranges = new ConcurrentHashMap<>();
   private final Map<Integer, CudaEphemeralRegion> regions = new ConcurrentHashMap<>();
   private final WorkerTables tables;
@@ -81,7 +80,7 @@ public final class CudaWorkerDevice implements SessionDevice {
     this.transferMemory =
         pinned(export.transferMemory(), export.transferBytes(), export.transferBytes());
     this.heap = new CudaHeap(new GrowingMemory(memory, context.totalBytes()));
-    this.persistent = new OwnedMemory(heap);
+    this.persistent = new PersistentMemory(heap);
     this.tables =
         new WorkerTables(export.process(), segment -> PinnedHostMemory.register(context, segment));
     this.tablePages = new WorkerTablePages(export.pageBytes(), this::range, this::giveBack);

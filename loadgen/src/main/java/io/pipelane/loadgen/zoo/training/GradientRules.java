@@ -1,6 +1,6 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
 
 import ai.onnx.proto.OnnxMl.NodeProto;
 import java.util.List;

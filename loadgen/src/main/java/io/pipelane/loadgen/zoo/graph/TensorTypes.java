@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
 import ai.onnx.proto.OnnxMl.TensorShapeProto;

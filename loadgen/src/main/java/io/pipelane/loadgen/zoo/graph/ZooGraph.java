@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import java.util.List;
@@ -14,17 +14,17 @@ import java.util.stream.Collectors;
  * @param weights initializers that the graph lacks
  * @param state names of inputs that are what an output was in the step before, by the outputs'
  */
-record ZooGraph(
+public record ZooGraph(
     int operatorSet, GraphProto graph, List<Weight> weights, Map<String, String> state) {
   private static final Set<String> OPERATORS = Set.of("Conv", "Gemm", "MatMul", "LSTM", "RNN");
 
   /** The number of parameters as papers and libraries count them. */
-  long parameters() {
+  public long parameters() {
     return weights.stream().filter(Weight::trained).mapToLong(Weight::elements).sum();
   }
 
   /** Convolutions, matrix products by weights and recurrent layers. */
-  long layers() {
+  public long layers() {
     Set<String> names = weights.stream().map(Weight::name).collect(Collectors.toSet());
     return graph.getNodeList().stream()
         .filter(node -> OPERATORS.contains(node.getOpType()))
@@ -33,7 +33,7 @@ record ZooGraph(
   }
 
   /** The bytes of all weights, statistics included. */
-  long weightBytes() {
+  public long weightBytes() {
     return weights.stream().mapToLong(Weight::bytes).sum();
   }
 }

@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 /**
  * A uniform distribution.
@@ -7,7 +7,7 @@ package io.pipelane.loadgen.zoo;
  * @param high the upper bound
  * @param group of how many consecutive values the mean is drawn towards 0, 0 for none
  */
-record Range(float low, float high, int group) {
+public record Range(float low, float high, int group) {
   /**
    * The share of a group's mean that is taken off. With none of it the answers of a deep network
    * are nearly the same whatever its input; with all of it they differ widely, but so do those of
@@ -26,17 +26,17 @@ record Range(float low, float high, int group) {
    *
    * @param inputs how many are summed up
    */
-  static Range afterRectifier(int inputs) {
+  public static Range afterRectifier(int inputs) {
     double bound = Math.sqrt(3 / (inputs * RECTIFIED_SQUARE));
     return new Range((float) -bound, (float) bound, inputs);
   }
 
   /** Weights of sums over any inputs, which keep the variance. */
-  static Range linear(int inputs) {
+  public static Range linear(int inputs) {
     return around(0, Math.sqrt(3.0 / inputs));
   }
 
-  static Range around(double centre, double halfWidth) {
+  public static Range around(double centre, double halfWidth) {
     return new Range((float) (centre - halfWidth), (float) (centre + halfWidth), 0);
   }
 }

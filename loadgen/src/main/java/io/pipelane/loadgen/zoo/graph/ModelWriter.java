@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.ModelProto;
@@ -19,13 +19,13 @@ import java.nio.file.StandardCopyOption;
  *
  * <p>A protobuf message is preceded by its length, so lengths are worked out first.
  */
-final class ModelWriter {
+public final class ModelWriter {
   private static final long IR_VERSION = 8;
   private static final int BUFFER = 1 << 16;
 
   private final WeightSource source;
 
-  ModelWriter(WeightSource source) {
+  public ModelWriter(WeightSource source) {
     this.source = source;
   }
 
@@ -34,7 +34,7 @@ final class ModelWriter {
    *
    * @return its size in bytes
    */
-  long write(ZooGraph graph, Path file) throws IOException {
+  public long write(ZooGraph graph, Path file) throws IOException {
     Files.createDirectories(file.toAbsolutePath().getParent());
     Path part = file.resolveSibling(file.getFileName() + ".part");
     try {

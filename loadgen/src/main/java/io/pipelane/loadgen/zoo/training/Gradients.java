@@ -1,7 +1,9 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.loadgen.zoo.graph.Attribute;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

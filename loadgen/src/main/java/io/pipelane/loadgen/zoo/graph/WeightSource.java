@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -10,7 +10,7 @@ import java.util.SplittableRandom;
  * alone, so another seed gives a variant of the same structure, and a model's file is the same
  * whenever it is written.
  */
-final class WeightSource {
+public final class WeightSource {
   /** Values at a time; even, and more than any group. */
   private static final int CHUNK = 1 << 18;
 
@@ -22,7 +22,7 @@ final class WeightSource {
   private final ByteBuffer bytes =
       ByteBuffer.allocate(CHUNK * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
 
-  WeightSource(long seed) {
+  public WeightSource(long seed) {
     this.seed = seed;
   }
 

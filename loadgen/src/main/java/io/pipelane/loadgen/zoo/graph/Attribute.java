@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import ai.onnx.proto.OnnxMl.AttributeProto;
 import ai.onnx.proto.OnnxMl.AttributeProto.AttributeType;
@@ -10,13 +10,13 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /** An attribute of a node. */
-record Attribute(AttributeProto proto) {
-  static Attribute integer(String name, long value) {
+public record Attribute(AttributeProto proto) {
+  public static Attribute integer(String name, long value) {
     return new Attribute(
         AttributeProto.newBuilder().setName(name).setType(AttributeType.INT).setI(value).build());
   }
 
-  static Attribute real(String name, double value) {
+  public static Attribute real(String name, double value) {
     return new Attribute(
         AttributeProto.newBuilder()
             .setName(name)
@@ -25,7 +25,7 @@ record Attribute(AttributeProto proto) {
             .build());
   }
 
-  static Attribute text(String name, String value) {
+  public static Attribute text(String name, String value) {
     return new Attribute(
         AttributeProto.newBuilder()
             .setName(name)
@@ -34,7 +34,7 @@ record Attribute(AttributeProto proto) {
             .build());
   }
 
-  static Attribute texts(String name, String... values) {
+  public static Attribute texts(String name, String... values) {
     return new Attribute(
         AttributeProto.newBuilder()
             .setName(name)
@@ -43,7 +43,7 @@ record Attribute(AttributeProto proto) {
             .build());
   }
 
-  static Attribute integers(String name, long... values) {
+  public static Attribute integers(String name, long... values) {
     return new Attribute(
         AttributeProto.newBuilder()
             .setName(name)
@@ -53,17 +53,17 @@ record Attribute(AttributeProto proto) {
   }
 
   /** A node's attribute; {@code standard} where it has none of that name. */
-  static long integer(NodeProto node, String name, long standard) {
+  public static long integer(NodeProto node, String name, long standard) {
     return find(node, name).map(AttributeProto::getI).orElse(standard);
   }
 
   /** A node's attribute; {@code standard} where it has none of that name. */
-  static List<Long> integers(NodeProto node, String name, Long... standard) {
+  public static List<Long> integers(NodeProto node, String name, Long... standard) {
     return find(node, name).map(AttributeProto::getIntsList).orElse(List.of(standard));
   }
 
   /** A node's attribute; {@code standard} where it has none of that name. */
-  static double real(NodeProto node, String name, double standard) {
+  public static double real(NodeProto node, String name, double standard) {
     return find(node, name).map(found -> (double) found.getF()).orElse(standard);
   }
 

@@ -1,20 +1,22 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.Architecture;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.List;
 
 /** The losses that training makes smaller, as tensors [1]: the mean over a batch. */
-final class Losses {
+public final class Losses {
   private Losses() {}
 
   /**
    * A classifier that ends in the cross entropy of its scores, against the class that input {@code
    * label} [batch] names of each image.
    */
-  static Architecture crossEntropy(Architecture classifier, int classes) {
+  public static Architecture crossEntropy(Architecture classifier, int classes) {
     return graph -> {
       classifier.build(graph);
       String label = graph.input("label", DataType.INT64, GraphBuilder.BATCH);
@@ -30,7 +32,7 @@ final class Losses {
   }
 
   /** Adds up each row of a tensor [batch, n], and makes the mean of all rows the loss. */
-  static void mean(GraphBuilder graph, String values) {
+  public static void mean(GraphBuilder graph, String values) {
     String rows =
         graph.node(
             "ReduceSum",

@@ -1,6 +1,8 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
 import ai.onnx.proto.OnnxMl.TensorProto.DataType;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
+import io.pipelane.loadgen.zoo.graph.Range;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +29,7 @@ final class TrainingGraph extends GraphBuilder {
   record Learnt(String name, String change, String current, List<Integer> shape) {}
 
   @Override
-  String weight(String name, Range values, long... shape) {
+  public String weight(String name, Range values, long... shape) {
     super.weight(name, values, shape);
     List<Integer> dimensions = LongStream.of(shape).mapToObj(Math::toIntExact).toList();
     String change = input(name + ".change", DataType.FLOAT, dimensions.toArray());
@@ -38,7 +40,7 @@ final class TrainingGraph extends GraphBuilder {
 
   /** Nothing: what a network answers is no output of a step. */
   @Override
-  void output(String name, Object... dimensions) {}
+  public void output(String name, Object... dimensions) {}
 
   /** An output of the step. */
   void stepOutput(String name, Object... dimensions) {

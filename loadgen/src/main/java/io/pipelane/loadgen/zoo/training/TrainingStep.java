@@ -1,5 +1,7 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
+import io.pipelane.loadgen.zoo.graph.Architecture;
+import io.pipelane.loadgen.zoo.graph.ZooGraph;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,9 +11,9 @@ import java.util.Map;
  * gradients, and to what the weights have changed by after it. That is the state from one step to
  * the next; it is zero at first, so training begins with the initial weights.
  */
-final class TrainingStep {
+public final class TrainingStep {
   /** The tensor in which a network that is to be trained ends: one number, the batch's mean. */
-  static final String LOSS = "loss";
+  public static final String LOSS = "loss";
 
   private TrainingStep() {}
 
@@ -21,7 +23,7 @@ final class TrainingStep {
    * @param network ends in a tensor [1] named {@link #LOSS}
    * @param rate what gradients are multiplied by
    */
-  static ZooGraph build(String name, int operatorSet, Architecture network, double rate) {
+  public static ZooGraph build(String name, int operatorSet, Architecture network, double rate) {
     TrainingGraph graph = new TrainingGraph(name);
     network.build(graph);
     graph.stepOutput(LOSS, 1);

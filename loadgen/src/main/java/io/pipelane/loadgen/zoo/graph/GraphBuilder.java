@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
@@ -17,41 +17,41 @@ import java.util.stream.LongStream;
  *
  * <p>Every method that adds a tensor answers its name, for the nodes that read it.
  */
-class GraphBuilder {
+public class GraphBuilder {
   /** The dimension that is open in all models. */
-  static final String BATCH = "batch";
+  public static final String BATCH = "batch";
 
   private final GraphProto.Builder graph;
   private final List<Weight> weights = new ArrayList<>();
   private final Set<String> names = new HashSet<>();
 
-  GraphBuilder(String name) {
+  public GraphBuilder(String name) {
     graph = GraphProto.newBuilder().setName(name);
   }
 
   /** A graph input. A dimension is an {@code Integer}, or a {@code String} where it is open. */
-  String input(String name, DataType type, Object... dimensions) {
+  public String input(String name, DataType type, Object... dimensions) {
     graph.addInput(TensorTypes.of(unique(name), type, dimensions));
     return name;
   }
 
   /** Makes a tensor that some node writes an output of the graph. */
-  void output(String name, Object... dimensions) {
+  public void output(String name, Object... dimensions) {
     graph.addOutput(TensorTypes.of(name, DataType.FLOAT, dimensions));
   }
 
   /** States the shape of a tensor whose dimensions ONNX's shape inference loses. */
-  void shape(String name, Object... dimensions) {
+  public void shape(String name, Object... dimensions) {
     graph.addValueInfo(TensorTypes.of(name, DataType.FLOAT, dimensions));
   }
 
   /** A node with one output, which it is named after. */
-  String node(String operator, String output, List<String> inputs, Attribute... attributes) {
+  public String node(String operator, String output, List<String> inputs, Attribute... attributes) {
     return node(operator, List.of(output), inputs, attributes).getFirst();
   }
 
   /** A node with several outputs, named after the first. */
-  List<String> node(
+  public List<String> node(
       String operator, List<String> outputs, List<String> inputs, Attribute... attributes) {
     outputs.forEach(this::unique);
     NodeProto.Builder node =
@@ -68,19 +68,19 @@ class GraphBuilder {
   }
 
   /** A parameter that training would learn. */
-  String weight(String name, Range values, long... shape) {
+  public String weight(String name, Range values, long... shape) {
     weights.add(new Weight(unique(name), list(shape), values, true));
     return name;
   }
 
   /** A mean or a variance that a normalisation has gathered in training. */
-  String statistic(String name, Range values, long... shape) {
+  public String statistic(String name, Range values, long... shape) {
     weights.add(new Weight(unique(name), list(shape), values, false));
     return name;
   }
 
   /** A constant vector of integers, a shape for instance. */
-  String integers(String name, long... values) {
+  public String integers(String name, long... values) {
     graph.addInitializer(
         TensorProto.newBuilder()
             .setName(unique(name))
@@ -91,7 +91,7 @@ class GraphBuilder {
   }
 
   /** A constant integer without dimensions. */
-  String integer(String name, long value) {
+  public String integer(String name, long value) {
     graph.addInitializer(
         TensorProto.newBuilder()
             .setName(unique(name))
@@ -101,7 +101,7 @@ class GraphBuilder {
   }
 
   /** A constant number without dimensions. */
-  String real(String name, double value) {
+  public String real(String name, double value) {
     graph.addInitializer(
         TensorProto.newBuilder()
             .setName(unique(name))
@@ -111,7 +111,7 @@ class GraphBuilder {
   }
 
   /** A constant vector of numbers. */
-  String reals(String name, float... values) {
+  public String reals(String name, float... values) {
     TensorProto.Builder tensor =
         TensorProto.newBuilder()
             .setName(unique(name))
@@ -125,7 +125,7 @@ class GraphBuilder {
   }
 
   /** A constant of any type, its elements as ONNX stores them. */
-  String constant(String name, DataType type, byte[] elements, long... shape) {
+  public String constant(String name, DataType type, byte[] elements, long... shape) {
     graph.addInitializer(
         TensorProto.newBuilder()
             .setName(unique(name))
@@ -136,16 +136,16 @@ class GraphBuilder {
   }
 
   /** The graph so far, without the weights. */
-  GraphProto graph() {
+  public GraphProto graph() {
     return graph.build();
   }
 
   /** The weights so far. */
-  List<Weight> weights() {
+  public List<Weight> weights() {
     return List.copyOf(weights);
   }
 
-  ZooGraph build(int operatorSet) {
+  public ZooGraph build(int operatorSet) {
     return new ZooGraph(operatorSet, graph(), weights(), Map.of());
   }
 

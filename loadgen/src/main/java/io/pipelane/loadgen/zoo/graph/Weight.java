@@ -1,4 +1,4 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.graph;
 
 import java.util.List;
 
@@ -11,7 +11,7 @@ import java.util.List;
  * @param trained whether training would learn it: published parameter counts leave the statistics
  *     of normalisations out
  */
-record Weight(String name, List<Long> shape, Range values, boolean trained) {
+public record Weight(String name, List<Long> shape, Range values, boolean trained) {
   long elements() {
     return shape.stream().reduce(1L, Math::multiplyExact);
   }

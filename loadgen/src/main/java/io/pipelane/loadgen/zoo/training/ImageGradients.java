@@ -1,9 +1,10 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
 import ai.onnx.proto.OnnxMl.NodeProto;
+import io.pipelane.loadgen.zoo.graph.Attribute;
 import java.util.Collections;
 import java.util.List;
 

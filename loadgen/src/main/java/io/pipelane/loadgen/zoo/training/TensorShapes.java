@@ -1,12 +1,13 @@
-package io.pipelane.loadgen.zoo;
+package io.pipelane.loadgen.zoo.training;
 
-import static io.pipelane.loadgen.zoo.Attribute.integer;
-import static io.pipelane.loadgen.zoo.Attribute.integers;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integer;
+import static io.pipelane.loadgen.zoo.graph.Attribute.integers;
 
 import ai.onnx.proto.OnnxMl.GraphProto;
 import ai.onnx.proto.OnnxMl.NodeProto;
 import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.loadgen.zoo.graph.GraphBuilder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.pipelane.loadgen.zoo.graph;
+
+import org.jspecify.annotations.NullMarked;
