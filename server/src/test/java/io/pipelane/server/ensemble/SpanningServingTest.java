@@ -58,7 +58,8 @@ class SpanningServingTest {
     for (int i = 1; i <= 4; i++) {
       Path model = folder.resolve("models/step" + i);
       TestModels.write(TestModels.chain(LAYERS, WIDTH, i), model.resolve("1/model.onnx"));
-      Files.writeString(model.resolve("pipelane.yaml"), "batching: {mode: never}\nlimits: {timeout: 1m}\n");
+      Files.writeString(
+          model.resolve("pipelane.yaml"), "batching: {mode: never}\nlimits: {timeout: 1m}\n");
     }
     declare("there", "step1", 0, "step2", 1);
     declare("back", "step3", 1, "step4", 0);
@@ -171,8 +172,9 @@ class SpanningServingTest {
   void answeredInTime_countsForTheDevicesOfItsSteps() throws Exception {
     try (PipelaneServer server = start("thread");
         HttpClient client = HttpClient.newHttpClient()) {
-      String body = "{\"inputs\":[{\"name\":\"input\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}"
-                              .formatted(WIDTH, "1,".repeat(WIDTH - 1) + "1");
+      String body =
+          "{\"inputs\":[{\"name\":\"input\",\"datatype\":\"FP32\",\"shape\":[1,%d],\"data\":[%s]}]}"
+              .formatted(WIDTH, "1,".repeat(WIDTH - 1) + "1");
       String answer =
           send(client, to(server, "/v2/models/there/infer").POST(BodyPublishers.ofString(body)));
       assertTrue(answer.startsWith("200"), answer);
