@@ -33,8 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class AttainmentServingTest {
   private static final String OWNED = "owned";
+  private static final String LEISURELY = "leisurely";
   private static final String FREE = "free";
-  private static final String TIGHT = "tight";
 
   /** Is asked where nothing is to be known of the others' runs. */
   private static final String OTHER = "other";
@@ -45,8 +45,6 @@ class AttainmentServingTest {
   /** So many runs tell what is usual, and a few more. */
   private static final int RUNS = 6;
 
-  private static final int REQUESTS = 10;
-
   private final HttpClient http = HttpClient.newHttpClient();
   private Path repository = Path.of("");
   private PipelaneServer server;
@@ -55,19 +53,20 @@ class AttainmentServingTest {
   void start(@TempDir Path folder) throws Exception {
     repository = folder.resolve("repository");
     ValueModels.write(folder.resolve("models"));
-    for (String name : new String[] {OWNED, FREE, TIGHT, OTHER}) {
+    for (String name : new String[] {OWNED, LEISURELY, FREE, OTHER}) {
       Path version = Files.createDirectories(repository.resolve(name).resolve("1"));
       Files.copy(
           folder.resolve("models").resolve(ValueModels.REPEAT).resolve("1/model.onnx"),
           version.resolve("model.onnx"));
     }
     options(OWNED, "limits: {timeout: %dms}\n".formatted(OBJECTIVE.toMillis()));
+    options(LEISURELY, "limits: {timeout: 1m}\n");
     options(
         "twice",
         """
         ensemble:
           steps:
-            - {model: free, inputs: {n: n, x: x}, outputs: {y: between}}
+            - {model: leisurely, inputs: {n: n, x: x}, outputs: {y: between}}
             - {model: free, inputs: {n: n, x: between}, outputs: {y: y}}
         """);
     server =
@@ -83,6 +82,10 @@ class AttainmentServingTest {
                         "4MiB",
                         "sharing.period",
                         "20ms",
+                        "sharing.host-memory", // What runs beside may take it.
+                        "off",
+                        "sharing.memory-pressure",
+                        "off",
                         "server.http-port",
                         "0"))));
     server.imports().join();
@@ -180,35 +183,35 @@ class AttainmentServingTest {
   @Test
   void ownersObjective_isMissed_stopsOfflineWork() throws Exception {
     long late = timesFor(OBJECTIVE.multipliedBy(3));
-    Duration _ = bestOf(OWNED, 1); // So that it is known to be able to be in time.
+    while (slo(OWNED, "met") == 0) { // So that it is known to be able to be in time.
+      ask(OWNED, 1);
+    }
     double before = judged("missed");
     while (metric("pipelane_device_state", "\"overlimit\"") == 0) {
       ask(OWNED, late);
     }
     double missed = judged("missed") - before;
     assertTrue(missed > 0 && missed <= slo(OWNED, "missed"), metrics());
-    assertTrue(slo(OWNED, "met") > 0, metrics());
     String state = http.send(to("pipelane/state").build(), BodyHandlers.ofString()).body();
     assertTrue(state.contains("attainment is"), state);
   }
 
-  /** The metrics count it, but nothing is wrong with the device. */
+  /** The other metrics count it. A caller may name any time, whatever the device can do. */
   @Test
-  void callersTime_leavesHardlyMoreThanARun_stopsNothing() throws Exception {
-    long usual = timesFor(OBJECTIVE);
-    Duration best = bestOf(TIGHT, usual);
+  void callersOwnTime_countsNowhere() throws Exception {
+    long late = timesFor(OBJECTIVE.multipliedBy(3));
+    Duration _ = bestOf(OWNED, 1);
     double met = judged("met");
     double missed = judged("missed");
-    double before = slo(TIGHT, "missed");
-    while (slo(TIGHT, "missed") - before < REQUESTS) {
-      Duration took = ask(TIGHT, usual); // What is best is forgotten with each run.
-      best = took.compareTo(best) < 0 ? took : best; // First runs may take several times as long.
-      ask(TIGHT, 3 * usual, best.plusMillis(1));
+    double inTime = slo(OWNED, "met");
+    double tooLate = slo(OWNED, "missed");
+    while (slo(OWNED, "missed") == tooLate) {
+      ask(OWNED, late, OBJECTIVE);
     }
-    double counted = judged("missed") - missed;
-    assertTrue(counted < REQUESTS, counted + " count: a machine may become twice as fast");
-    ask(TIGHT, usual, PATIENT);
-    assertEquals(met + 1, judged("met"), "he leaves enough");
+    ask(OWNED, 1, PATIENT);
+    assertEquals(inTime + 1, slo(OWNED, "met"));
+    assertEquals(met, judged("met"), "a flood of them would hide what others miss");
+    assertEquals(missed, judged("missed"), "a flood of them would stop offline work");
   }
 
   @Test
@@ -227,11 +230,12 @@ class AttainmentServingTest {
   }
 
   @Test
-  void ensemble_inTime_countsWithEachStep() throws Exception {
-    Duration _ = bestOf(FREE, 1);
+  void ensemble_inTime_countsWithEachStepThatHasAnObjective() throws Exception {
     double met = judged("met");
+    ask("twice", 1);
+    assertEquals(met + 1, judged("met"));
     ask("twice", 1, PATIENT);
-    assertEquals(met + 2, judged("met"));
+    assertEquals(met + 1, judged("met"), "it is the caller's time");
     assertEquals(1, slo("twice", "met"));
   }
 }

@@ -6,7 +6,6 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceService.Hold;
 import io.pipelane.switcher.InferenceService.Ticket;
-import io.pipelane.switcher.schedule.estimate.Estimates;
 import io.pipelane.switcher.schedule.queue.RequestQueue;
 import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.schedule.run.FetchAheadThread;
@@ -16,7 +15,6 @@ import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.gate.OnlineCost;
 import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -39,7 +37,6 @@ final class Admission implements AutoCloseable {
   private final OnlineCost cost;
   private final OnlineWork online;
   private final ObjectiveCounts objectives;
-  private final Estimates estimates;
   private final Optional<FetchAheadThread> fetchAhead;
   private final LongSupplier clock;
 
@@ -53,7 +50,6 @@ final class Admission implements AutoCloseable {
       Execution execution,
       OfflineGate gate,
       ObjectiveCounts objectives,
-      Estimates estimates,
       Optional<FetchAheadThread> fetchAhead,
       LongSupplier clock) {
     this.sequences = sequences;
@@ -62,7 +58,6 @@ final class Admission implements AutoCloseable {
     this.cost = gate.cost();
     this.online = gate.online();
     this.objectives = objectives;
-    this.estimates = estimates;
     this.fetchAhead = fetchAhead;
     this.clock = clock;
   }
@@ -78,16 +73,6 @@ final class Admission implements AutoCloseable {
       throw new IllegalStateException(version + " is registered already");
     }
     return service;
-  }
-
-  /**
-   * A version's owner has said how long its requests may take, if at all; for one that is there.
-   */
-  void agree(ModelVersion version, Optional<Duration> objective) {
-    @Nullable InService service = services.get(version);
-    if (service != null) {
-      service.agreeOn(objective.map(Duration::toNanos).orElse(Long.MAX_VALUE));
-    }
   }
 
   /**
@@ -145,8 +130,7 @@ final class Admission implements AutoCloseable {
     }
     long now = clock.getAsLong();
     online.arrived(now);
-    ResultHandler judged =
-        cost.comparing(request, judged(request, handler, service.objectiveNanos()), now);
+    ResultHandler judged = cost.comparing(request, judged(request, handler), now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }
@@ -163,20 +147,7 @@ final class Admission implements AutoCloseable {
 
   /** What is to be told the end of an online request that runs past the queue. */
   ResultHandler judged(InferenceRequest request, ResultHandler handler) {
-    @Nullable InService service = services.get(request.model());
-    return judged(request, handler, service == null ? Long.MAX_VALUE : service.objectiveNanos());
-  }
-
-  private ResultHandler judged(
-      InferenceRequest request, ResultHandler handler, long objectiveNanos) {
-    return objectives.judging(request, handler, objectiveNanos, this::leastNanos, clock);
-  }
-
-  /** What it takes at least until a request is answered that comes now; 0 where nobody knows. */
-  private long leastNanos(InferenceRequest request) {
-    long own = estimates.bestRemainingNanos(request);
-    boolean waits = own > 0 && !queue.isEmpty(); // Else no lock is asked for.
-    return waits ? queue.leastWaitNanos() + own : own;
+    return objectives.judging(request, handler, clock);
   }
 
   /**

@@ -22,23 +22,12 @@ final class InService {
   private final AtomicInteger builders = new AtomicInteger();
   private final Runnable whenTold = this::ended;
   private volatile Phase phase = Phase.STARTING;
-  private volatile long objectiveNanos = Long.MAX_VALUE;
 
   private enum Phase {
     STARTING,
     OPEN,
     ENDING,
     ENDED
-  }
-
-  /** Its owner has said how long its requests may take; {@link Long#MAX_VALUE} for any time. */
-  void agreeOn(long newObjectiveNanos) {
-    objectiveNanos = newObjectiveNanos;
-  }
-
-  /** What its owner has said so. */
-  long objectiveNanos() {
-    return objectiveNanos;
   }
 
   void open() {

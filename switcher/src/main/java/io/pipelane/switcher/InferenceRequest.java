@@ -13,8 +13,7 @@ import java.util.OptionalLong;
  *
  * @param inputs in the order of the model's declaration, all present
  * @param outputs names of the outputs wanted, in the order wanted
- * @param deadlineNanos when nobody waits for the answer any more, by {@link System#nanoTime}; none
- *     where the caller has named none
+ * @param deadline when nobody waits for the answer any more
  * @param priority the class that it waits in: offline ones take what online ones leave, and give
  *     way to those
  * @param sequence what it is a step of; heeded by models that keep state
@@ -25,7 +24,7 @@ public record InferenceRequest(
     ModelVersion model,
     List<InputTensor> inputs,
     List<String> outputs,
-    OptionalLong deadlineNanos,
+    Deadline deadline,
     Priority priority,
     Optional<SequenceStep> sequence,
     Optional<JobWork> job,
@@ -35,7 +34,7 @@ public record InferenceRequest(
     outputs = List.copyOf(outputs);
   }
 
-  /** A request as a caller makes it, for whichever device is best. */
+  /** A request with its caller's own time, for whichever device is best. */
   public InferenceRequest(
       ModelVersion model,
       List<InputTensor> inputs,
@@ -43,7 +42,15 @@ public record InferenceRequest(
       OptionalLong deadlineNanos,
       Priority priority,
       Optional<SequenceStep> sequence) {
-    this(model, inputs, outputs, deadlineNanos, priority, sequence, Optional.empty(), RunPlace.ANY);
+    this(
+        model,
+        inputs,
+        outputs,
+        new Deadline(deadlineNanos, false),
+        priority,
+        sequence,
+        Optional.empty(),
+        RunPlace.ANY);
   }
 
   /** A request of no sequence. */
@@ -77,27 +84,27 @@ public record InferenceRequest(
 
   /** The same in a class. */
   public InferenceRequest inClass(Priority other) {
-    return new InferenceRequest(model, inputs, outputs, deadlineNanos, other, sequence, job, place);
+    return new InferenceRequest(model, inputs, outputs, deadline, other, sequence, job, place);
   }
 
   /** The same for a caller who has been waiting already: his deadline is so much sooner. */
   public InferenceRequest waited(long nanos) {
-    if (nanos == 0 || deadlineNanos.isEmpty()) {
+    if (nanos == 0) {
       return this;
     }
-    OptionalLong sooner = OptionalLong.of(deadlineNanos.getAsLong() - nanos);
+    Deadline sooner = deadline.sooner(nanos);
     return new InferenceRequest(model, inputs, outputs, sooner, priority, sequence, job, place);
   }
 
   /** The same as a step of something else. */
   public InferenceRequest asStep(Optional<SequenceStep> step) {
-    return new InferenceRequest(model, inputs, outputs, deadlineNanos, priority, step, job, place);
+    return new InferenceRequest(model, inputs, outputs, deadline, priority, step, job, place);
   }
 
   /** The same as an item of a job. */
   public InferenceRequest of(JobWork work) {
     return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, priority, sequence, Optional.of(work), place);
+        model, inputs, outputs, deadline, priority, sequence, Optional.of(work), place);
   }
 
   /** The same in a lane where a session stands ready, and in no other. */
@@ -107,19 +114,23 @@ public record InferenceRequest(
 
   /** The same somewhere else. */
   public InferenceRequest at(RunPlace other) {
-    return new InferenceRequest(
-        model, inputs, outputs, deadlineNanos, priority, sequence, job, other);
+    return new InferenceRequest(model, inputs, outputs, deadline, priority, sequence, job, other);
+  }
+
+  /** Its deadline's time. */
+  public OptionalLong deadlineNanos() {
+    return deadline.nanos();
   }
 
   /** Whether its deadline has passed. */
   public boolean isLate(long nowNanos) {
-    return deadlineNanos.isPresent() && nowNanos - deadlineNanos.getAsLong() > 0;
+    return deadlineNanos().isPresent() && nowNanos - deadlineNanos().getAsLong() > 0;
   }
 
   /** For how long somebody waits for the answer still; as good as for ever without a deadline. */
   public long patienceNanos(long nowNanos) {
-    return deadlineNanos.isPresent()
-        ? Math.max(0, deadlineNanos.getAsLong() - nowNanos)
+    return deadlineNanos().isPresent()
+        ? Math.max(0, deadlineNanos().getAsLong() - nowNanos)
         : Long.MAX_VALUE;
   }
 

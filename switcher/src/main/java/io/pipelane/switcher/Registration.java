@@ -97,7 +97,6 @@ final class Registration {
     boolean alone = sequences.runsAlone(model.version());
     queue.agree(model.version(), alone ? terms.unbatched() : terms);
     slowdowns.agree(model.version(), options.limits().maxSlowdown());
-    admission.agree(model.version(), options.limits().timeout());
   }
 
   /**

@@ -165,14 +165,7 @@ final class SwitcherParts implements AutoCloseable {
             new RunParts(queue, estimates, daemon, working, worker, sharing.gate(), clock));
     admission =
         new Admission(
-            sequences,
-            queue,
-            execution,
-            sharing.gate(),
-            sharing.objectives(),
-            estimates,
-            fetchAhead,
-            clock);
+            sequences, queue, execution, sharing.gate(), sharing.objectives(), fetchAhead, clock);
     standing = new StandingSessions(worker, working, daemon, admission);
     registration =
         new Registration(

@@ -9,6 +9,7 @@ import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
+import io.pipelane.switcher.Deadline;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -96,24 +97,27 @@ public record ServedModel(
 
   /**
    * When a request that comes now must be answered: as its caller says, as far as the model's owner
-   * lets it, or else as the owner says; by {@link System#nanoTime}.
+   * lets it, or else as the owner says.
    *
    * @param timeoutMicros how long the caller waits; 0 where it has not said
    */
-  public OptionalLong deadlineNanos(long timeoutMicros) {
+  public Deadline deadline(long timeoutMicros) {
     long objective = options.limits().timeout().map(Duration::toNanos).orElse(0L);
     long wanted = TimeUnit.MICROSECONDS.toNanos(timeoutMicros);
     long most =
         objective == 0
             ? options.limits().queueTimeout().map(Duration::toNanos).orElse(Long.MAX_VALUE)
             : objective;
-    long nanos =
+    boolean isObjective =
         switch (options.limits().ownTimes()) {
-          case ANY -> wanted == 0 ? objective : wanted;
-          case SHORTER -> wanted == 0 || wanted > most ? objective : wanted;
-          case NONE -> objective;
+          case ANY -> wanted == 0;
+          case SHORTER -> wanted == 0 || wanted > most;
+          case NONE -> true;
         };
-    return nanos == 0 ? OptionalLong.empty() : OptionalLong.of(System.nanoTime() + nanos);
+    long nanos = isObjective ? objective : wanted;
+    return nanos == 0
+        ? Deadline.NONE
+        : new Deadline(OptionalLong.of(System.nanoTime() + nanos), isObjective);
   }
 
   /** Whether the owner lets each request say how long it may take, whatever that is. */

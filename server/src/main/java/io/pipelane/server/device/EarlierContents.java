@@ -130,7 +130,7 @@ final class EarlierContents {
         model,
         request.inputs(),
         request.outputs(),
-        request.deadlineNanos(),
+        request.deadline(),
         request.priority(),
         request.sequence(),
         request.job(),

@@ -25,6 +25,7 @@ import io.pipelane.server.shared.RegionOutputs;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.SequenceStep;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -120,9 +121,11 @@ final class InferMessageReader {
             model.version(),
             readInputs(raw),
             readOutputs(),
-            model.deadlineNanos(timeoutMicros(parameters)),
+            model.deadline(timeoutMicros(parameters)),
             model.priority(priority()),
-            sequence());
+            sequence(),
+            Optional.empty(),
+            RunPlace.ANY);
     boolean answersRaw = raw || sent == 0 || mustBeRaw(request);
     RegionOutputs regions = sharedMemory.outputs(outputRegions);
     return new MessageCall(model, message.getId(), request, answersRaw, buffers, regions);

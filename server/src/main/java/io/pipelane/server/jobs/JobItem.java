@@ -10,6 +10,7 @@ import io.pipelane.server.placement.PlacedJob;
 import io.pipelane.server.protocol.inference.JsonInference;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.RequestAccount;
+import io.pipelane.switcher.Deadline;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -232,7 +233,7 @@ final class JobItem {
                         request.model(),
                         request.inputs(),
                         request.outputs(),
-                        OptionalLong.empty(),
+                        Deadline.NONE,
                         priority,
                         step,
                         Optional.of(work),

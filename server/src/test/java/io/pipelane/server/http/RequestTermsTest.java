@@ -1,6 +1,7 @@
 package io.pipelane.server.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.repository.ModelOptions.OwnTimes;
@@ -98,19 +99,19 @@ class RequestTermsTest {
   @Test
   void deadline_isTheRequestsOrElseTheModels() {
     assertEquals(OptionalLong.empty(), submitted("echo", "").deadlineNanos());
-    assertWithin(Duration.ofHours(1), submitted("background", ""));
-    assertWithin(Duration.ofHours(2), submitted("background", "\"timeout\":7200000000"));
-    assertWithin(Duration.ofHours(2), submitted("echo", "\"timeout\":7200000000"));
+    assertObjective(Duration.ofHours(1), submitted("background", ""));
+    assertOwnTime(Duration.ofHours(2), submitted("background", "\"timeout\":7200000000"));
+    assertOwnTime(Duration.ofHours(2), submitted("echo", "\"timeout\":7200000000"));
   }
 
   @Test
   void deadline_ofAModelWhoseOwnerForbidsIt_isTheModels() {
-    assertWithin(Duration.ofHours(1), owned(OwnTimes.NONE, ""));
-    assertWithin(Duration.ofHours(1), owned(OwnTimes.NONE, "\"timeout\":7200000000"));
-    assertWithin(Duration.ofHours(1), owned(OwnTimes.NONE, "\"timeout\":60000000"));
-    assertWithin(Duration.ofHours(1), owned(OwnTimes.SHORTER, ""));
-    assertWithin(Duration.ofHours(1), owned(OwnTimes.SHORTER, "\"timeout\":7200000000"));
-    assertWithin(Duration.ofMinutes(1), owned(OwnTimes.SHORTER, "\"timeout\":60000000"));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.NONE, ""));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.NONE, "\"timeout\":7200000000"));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.NONE, "\"timeout\":60000000"));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.SHORTER, ""));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.SHORTER, "\"timeout\":7200000000"));
+    assertOwnTime(Duration.ofMinutes(1), owned(OwnTimes.SHORTER, "\"timeout\":60000000"));
   }
 
   private static InferenceRequest owned(OwnTimes ownTimes, String parameters) {
@@ -142,6 +143,16 @@ class RequestTermsTest {
         assertTrue(refused.text().contains("has 3 rows, model few/2 takes at most 2"));
       }
     }
+  }
+
+  private static void assertObjective(Duration time, InferenceRequest request) {
+    assertTrue(request.deadline().isObjective(), "devices are judged by it");
+    assertWithin(time, request);
+  }
+
+  private static void assertOwnTime(Duration time, InferenceRequest request) {
+    assertFalse(request.deadline().isObjective(), "it is the caller's");
+    assertWithin(time, request);
   }
 
   private static void assertWithin(Duration time, InferenceRequest request) {

@@ -422,7 +422,7 @@ final class Sequence {
           request.model(),
           inputs,
           outputs,
-          request.deadlineNanos(),
+          request.deadline(),
           request.priority(),
           Optional.of(of),
           request.job(),

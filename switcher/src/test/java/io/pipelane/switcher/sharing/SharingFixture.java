@@ -9,9 +9,15 @@ import io.pipelane.lanes.monitor.DeviceSample;
 import io.pipelane.lanes.monitor.DeviceSample.Health;
 import io.pipelane.lanes.monitor.DeviceSample.Memory;
 import io.pipelane.lanes.monitor.DeviceSample.Work;
+import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.switcher.Deadline;
+import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.RunPlace;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,6 +39,18 @@ abstract class SharingFixture {
           0,
           List.of(),
           now::get);
+
+  static InferenceRequest due(Deadline deadline) {
+    return new InferenceRequest(
+        new ModelVersion("m", 1),
+        List.of(),
+        List.of(),
+        deadline,
+        Priority.ONLINE,
+        Optional.empty(),
+        Optional.empty(),
+        RunPlace.ANY);
+  }
 
   private final class Recorded implements DeviceMonitor {
     @Override

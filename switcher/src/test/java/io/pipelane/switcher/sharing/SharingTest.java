@@ -6,11 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.lanes.monitor.DeviceError;
 import io.pipelane.lanes.monitor.DeviceSample;
-import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.switcher.Deadline;
 import io.pipelane.switcher.Ignored;
-import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
-import io.pipelane.switcher.ResultHandler;
 import io.pipelane.switcher.sharing.gate.OfflineGate;
 import io.pipelane.switcher.sharing.monitor.SharingState;
 import java.util.ArrayList;
@@ -203,28 +201,21 @@ class SharingTest extends SharingFixture {
   }
 
   @Test
-  void look_callersAskForHardlyMoreThanARun_offlineWorkGoesOn() {
+  void look_callersNameTimesOfTheirOwn_neitherStopsOfflineWorkNorHidesWhatIsMissed() {
     look();
-    lateByOne(40, Long.MAX_VALUE);
-    assertEquals(SharingState.HEALTHY, look());
-    lateByOne(40, SECOND);
-    assertEquals(SharingState.OVERLIMIT, look(), "the model's owner wants that time");
+    answer(40, new Deadline(OptionalLong.of(now.get() - 1), false));
+    assertEquals(SharingState.HEALTHY, look(), "late");
+    answer(40, new Deadline(OptionalLong.of(now.get() - 1), true));
+    answer(1_000, new Deadline(OptionalLong.of(now.get() + SECOND), false));
+    assertEquals(SharingState.OVERLIMIT, look(), "in time, beside objectives that are missed");
   }
 
-  /** Requests of a second's run or nearly so that have a second, and take a nanosecond more. */
-  private void lateByOne(int requests, long objectiveNanos) {
+  private void answer(int requests, Deadline deadline) {
     for (int i = 0; i < requests; i++) {
-      long came = now.get();
-      InferenceRequest request =
-          new InferenceRequest(
-              new ModelVersion("m", 1), List.of(), List.of(), OptionalLong.of(came + SECOND));
-      ResultHandler judged =
-          sharing
-              .objectives()
-              .judging(request, new Ignored(), objectiveNanos, _ -> SECOND - 1, now::get);
-      now.set(came + SECOND + 1);
-      judged.completed(new InferenceTimings(0, 0, SECOND + 1));
-      now.set(came);
+      sharing
+          .objectives()
+          .judging(due(deadline), new Ignored(), now::get)
+          .completed(new InferenceTimings(0, 0, 1));
     }
   }
 

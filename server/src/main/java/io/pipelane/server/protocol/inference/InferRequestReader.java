@@ -12,9 +12,11 @@ import io.pipelane.server.shared.RegionOutputs;
 import io.pipelane.server.shared.RegionPart;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.RunPlace;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A reader that decodes and checks one inference request: JSON, then the binary data of its inputs,
@@ -110,9 +112,11 @@ public final class InferRequestReader {
             model.version(),
             bind(description.inputs()),
             description.outputs(),
-            model.deadlineNanos(description.timeoutMicros()),
+            model.deadline(description.timeoutMicros()),
             model.priority(description.priority()),
-            description.sequence());
+            description.sequence(),
+            Optional.empty(),
+            RunPlace.ANY);
     RegionOutputs outputs = sharedMemory.outputs(description.outputRegions());
     return new InferCall(description, request, buffers, outputs);
   }

@@ -92,13 +92,6 @@ public final class Estimates {
     return stallNanos(key) + executionNanos(key);
   }
 
-  /** Stall and the best run of late; 0 while no such run is known. */
-  public long bestRemainingNanos(InferenceRequest request) {
-    RunKey key = RunKey.of(request);
-    long best = history.of(key).bestNanos();
-    return best == 0 ? 0 : stallNanos(key) + best;
-  }
-
   /**
    * Learns from a run that has ended well.
    *

@@ -6,6 +6,7 @@ import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.switcher.Deadline;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
@@ -115,7 +116,7 @@ final class Batch implements ResultHandler {
         first.model(),
         inputs,
         first.outputs(),
-        latestDeadline(),
+        new Deadline(latestDeadline(), false),
         first.priority(),
         first.sequence(), // Which says that all of them are steps.
         first.job(),

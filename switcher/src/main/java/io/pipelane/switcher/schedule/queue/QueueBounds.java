@@ -1,7 +1,6 @@
 package io.pipelane.switcher.schedule.queue;
 
 import io.pipelane.config.StatusException;
-import io.pipelane.modelstore.repository.ModelOptions.Priority;
 
 /**
  * The bounds of the queue, and how much of them is taken. Guarded by the queue's lock, but where it
@@ -12,7 +11,6 @@ final class QueueBounds {
   private final Occupancy waiting = new Occupancy("the queue");
   private volatile boolean isEmpty = true;
   private long leastNanos;
-  private long onlineLeastNanos;
 
   QueueBounds(int maximumRequests, long maximumBytes) {
     bounds =
@@ -33,14 +31,12 @@ final class QueueBounds {
     waiting.entered(request);
     isEmpty = false;
     leastNanos += request.leastNanos();
-    onlineLeastNanos += onlineLeastNanos(request);
   }
 
   void left(QueuedRequest request) {
     waiting.left(request);
     isEmpty = waiting.requests() == 0;
     leastNanos -= request.leastNanos();
-    onlineLeastNanos -= onlineLeastNanos(request);
     request.line().left(request);
   }
 
@@ -52,15 +48,6 @@ final class QueueBounds {
   /** What the runs take at least of all that waits. */
   long leastNanos() {
     return leastNanos;
-  }
-
-  /** The same of online requests, which run in the largest batches that they may. */
-  long onlineLeastNanos() {
-    return onlineLeastNanos;
-  }
-
-  private static long onlineLeastNanos(QueuedRequest request) {
-    return request.request().priority() == Priority.ONLINE ? request.leastPartNanos() : 0;
   }
 
   int requests() {

@@ -41,7 +41,6 @@ public final class QueuedRequest implements Ticket {
   private ResultHandler handler;
   private Runnable whenFailed = () -> {};
   private long leastNanos;
-  private long leastPartNanos;
   private long usualNanos;
   private QueuedRequest polled = this;
   private volatile @Nullable StatusException withdrawal;
@@ -95,18 +94,12 @@ public final class QueuedRequest implements Ticket {
   /** Notes what runs like its own are known to take. */
   void takes(PastRuns known) {
     leastNanos = known.leastNanos(submittedNanos);
-    leastPartNanos = leastNanos / mostTogether();
     usualNanos = known.usualNanos();
   }
 
   /** What its run takes at least, as was known when it came; 0 where that was nothing. */
   public long leastNanos() {
     return leastNanos;
-  }
-
-  /** Its part of that in the largest batch that it may run in. */
-  long leastPartNanos() {
-    return leastPartNanos;
   }
 
   /** What its run usually takes, as was known when it came; 0 where that was nothing. */

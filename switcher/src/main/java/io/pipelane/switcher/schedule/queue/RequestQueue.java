@@ -344,20 +344,6 @@ public final class RequestQueue {
     }
   }
 
-  /**
-   * How long lanes are busy with the online work that runs and waits, if all of it takes its best
-   * time: so long an online request that comes behind all of it may wait though nothing is wrong.
-   */
-  public long leastWaitNanos() {
-    LaneTimes runs = answerTimes.underWay(nanoClock.getAsLong());
-    lock.lock();
-    try {
-      return runs.latestBeginNanos(bounds.onlineLeastNanos());
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /** Whether nothing waits; for any thread, and at once. */
   public boolean isEmpty() {
     return inLine.isEmpty();

@@ -32,9 +32,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -314,22 +312,6 @@ class RequestQueueTest {
     request.cancel();
     assertEquals(1, answers.cancelled.get());
     assertTrue(queue.isEmpty());
-  }
-
-  /** A burst waits for itself, which tells nothing of the device. */
-  @Test
-  void leastWaitNanos_isThatOfOnlineWork() {
-    Estimates estimates = new Estimates(_ -> 0);
-    RequestQueue of = new RequestQueue(policy, estimates, 2, 10, 100, () -> 42);
-    Requests.learn(estimates, "m", 30);
-    InferenceRequest online = Requests.request("m", OptionalLong.empty());
-    assertEquals(0, of.leastWaitNanos());
-    of.submit(online, new Answers());
-    of.submit(online, new Answers());
-    of.submit(online.offline(), new Answers());
-    assertEquals(30, of.leastWaitNanos());
-    assertSame(online, Objects.requireNonNull(of.take()).request());
-    assertEquals(15, of.leastWaitNanos());
   }
 
   @Test
