@@ -15,7 +15,7 @@ class DriverFunctionTest {
   @Test
   void result_isWhatTheFunctionReturns() {
     DriverFunction absolute = DriverFunction.of(LIBRARY, "abs", 1);
-    assertEquals(5, absolute.result(-5, 0, 0, 0, 0));
+    assertEquals(5, absolute.result(-5, 0, 0, 0, 0, 0));
     absolute.call(0);
   }
 
