@@ -15,7 +15,7 @@ public final class CallError {
       STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
 
   /** Calls a function and writes this down. */
-  static final MethodHandle CALL = NativeFunction.link(Linker.Option.captureCallState("errno"));
+  static final MethodHandle CALL = NativeFunction.linkWithErrno();
 
   private final MemorySegment state;
 

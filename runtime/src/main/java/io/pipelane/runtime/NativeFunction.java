@@ -25,20 +25,26 @@ public record NativeFunction(MemorySegment address) {
    * method handle calls them all. To link another list of types takes milliseconds, as classes are
    * made for it, and the start of a process is waited for.
    *
-   * What a variadic call tells of vector registers on x86-64 (AL) is not set. A C library looks at
-   * it only to save those registers, so no floating-point number may be passed.
+   * All are called as variadic ones are: those are told on x86-64 that no vector register has an
+   * argument (AL), which others do not look at. So no floating-point number may be passed.
    */
   private static final int PARAMETERS = 7;
 
-  private static final MethodHandle CALL = link();
+  private static final Linker.Option VARIADIC = Linker.Option.firstVariadicArg(PARAMETERS);
+  private static final MethodHandle CALL = link(VARIADIC);
 
   /** A function of the C library. */
   public static NativeFunction of(String name) {
     return new NativeFunction(Linker.nativeLinker().defaultLookup().findOrThrow(name));
   }
 
-  /** Links a call of seven parameters, whose first says what is called. */
-  static MethodHandle link(Linker.Option... options) {
+  /** Links a call that leaves {@code errno} where its second argument says. */
+  static MethodHandle linkWithErrno() {
+    return link(VARIADIC, Linker.Option.captureCallState("errno"));
+  }
+
+  /** Links a call of seven parameters; an argument in front of them says what is called. */
+  private static MethodHandle link(Linker.Option... options) {
     MemoryLayout[] parameters = new MemoryLayout[PARAMETERS];
     Arrays.fill(parameters, JAVA_LONG);
     return Linker.nativeLinker()

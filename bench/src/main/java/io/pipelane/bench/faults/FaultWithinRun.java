@@ -1,7 +1,6 @@
 package io.pipelane.bench.faults;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import io.pipelane.runtime.NativeFunction;
 
 /** A fault that a model's own code may do to its worker, in the middle of a run. */
 enum FaultWithinRun {
@@ -9,15 +8,8 @@ enum FaultWithinRun {
   ABORT {
     @Override
     void have() {
-      Linker linker = Linker.nativeLinker();
-      try {
-        linker
-            .downcallHandle(
-                linker.defaultLookup().find("abort").orElseThrow(), FunctionDescriptor.ofVoid())
-            .invokeExact();
-      } catch (Throwable e) {
-        throw new IllegalStateException("abort() came back", e);
-      }
+      long result = NativeFunction.of("abort").call(0, 0, 0);
+      throw new IllegalStateException("abort() came back with " + result);
     }
   },
   /** A kernel that writes where nothing is. */

@@ -72,6 +72,20 @@ final class BackgroundSessions implements AutoCloseable {
         .forEach(worker -> later(worker, () -> buildInBackground(worker, known)));
   }
 
+  /**
+   * A run has needed a session, and its worker has built it. So it was not what had cost workers
+   * their lives, or is not any more: where it was left for this, those that stand by build it.
+   */
+  void builtForARun(KnownSession known) {
+    if (losses.getOrDefault(known.number(), 0) >= MOST_LOSSES) {
+      losses.remove(known.number());
+      for (WorkerProcess worker : board.get().standbys()) {
+        later(worker, () -> buildInBackground(worker, known));
+        later(worker, () -> warmUp(worker, known, known.shapes().all()));
+      }
+    }
+  }
+
   /** Has a worker do something once it has done all that it was told before. */
   private void later(WorkerProcess worker, Runnable work) {
     threads.execute(worker.id(), this::idsBesideActive, work);

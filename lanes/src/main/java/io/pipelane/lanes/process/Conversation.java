@@ -19,13 +19,11 @@ import org.jspecify.annotations.Nullable;
 final class Conversation {
   private static final long LONGEST_TICK_NANOS = 100_000_000;
 
-  /** A process that takes no message for so long is stopped as a whole, whatever it was told. */
-  private static final Duration LONGEST_UNREAD = Duration.ofSeconds(5);
-
   private final WorkerProcess worker;
   private final ChannelEnd end;
   private final Duration patience;
   private final BooleanSupplier excused;
+  private final UnreadTime unread;
   private Stage stage = Stage.UNREAD;
   private long steps;
   private long since;
@@ -58,6 +56,7 @@ final class Conversation {
     this.end = end;
     this.patience = patience;
     this.excused = excused;
+    this.unread = new UnreadTime(patience, worker::processorNanos);
   }
 
   /**
@@ -100,6 +99,7 @@ final class Conversation {
     steps = end.progress().steps();
     since = System.nanoTime();
     standsSince = since;
+    unread.begin(since);
     long tick = Math.clamp(patience.toNanos() / 4, 1, LONGEST_TICK_NANOS);
     while (true) {
       int mark = end.mark();
@@ -146,6 +146,7 @@ final class Conversation {
       standsSince = now;
     } else if (excused.getAsBoolean()) {
       since = now;
+      unread.begin(now);
     }
     if (stage != Stage.BEGUN || worker.standsAside(end)) {
       standsSince = now;
@@ -154,13 +155,20 @@ final class Conversation {
       worker.underWay().standsSince(standsSince);
       isSaidToStand = true;
     }
-    Duration limit = limit();
-    if (now - since > limit.toNanos()) {
-      switch (stage) {
-        case UNREAD -> worker.killAsDeaf(limit);
-        case WAITS -> worker.killForHang(limit, now - limit.toNanos() / 2, false);
-        case BEGUN -> worker.killForHang(limit, now - limit.toNanos() / 2, true);
+    switch (stage) {
+      case UNREAD -> {
+        if (unread.isOver(now)) {
+          worker.killAsDeaf(unread.passed(now));
+        }
       }
+      case WAITS -> endAfter(worker.hangTimeout(), now, false);
+      case BEGUN -> endAfter(patience, now, true);
+    }
+  }
+
+  private void endAfter(Duration limit, long now, boolean isBegun) {
+    if (now - since > limit.toNanos()) {
+      worker.killForHang(limit, now - limit.toNanos() / 2, isBegun);
     }
   }
 
@@ -169,15 +177,6 @@ final class Conversation {
       return Stage.UNREAD;
     }
     return end.progress().waits() ? Stage.WAITS : Stage.BEGUN;
-  }
-
-  /** How long the worker may take now. */
-  private Duration limit() {
-    return switch (stage) {
-      case UNREAD -> patience.compareTo(LONGEST_UNREAD) < 0 ? patience : LONGEST_UNREAD;
-      case WAITS -> worker.hangTimeout();
-      case BEGUN -> patience;
-    };
   }
 
   private void sayItGetsOn() {

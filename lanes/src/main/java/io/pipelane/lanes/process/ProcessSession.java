@@ -154,7 +154,11 @@ final class ProcessSession implements ModelSession {
   /** A larger lane would not help where the worker has no room for the session. */
   private void require(WorkerProcess worker) {
     try {
+      boolean isBuiltNow = !worker.builds().has(known);
       Message.Built _ = worker.builds().require(known);
+      if (isBuiltNow) {
+        factory.builtForARun(known);
+      }
       if (!factory.captureLosses().isRefused(structure())) {
         worker.builds().allowCaptures(known.number());
       } else if (worker.builds().refuseCaptures(known.number())) {

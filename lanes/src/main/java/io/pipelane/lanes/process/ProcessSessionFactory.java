@@ -278,6 +278,11 @@ public final class ProcessSessionFactory implements SessionFactory {
     giveUp(WorkerBuilds::tidy);
   }
 
+  /** A run has needed a session that its worker had not built, and has built it there. */
+  void builtForARun(KnownSession known) {
+    background.builtForARun(known);
+  }
+
   /** Has workers that stand by do what the active one does again and again. */
   void repeat(KnownSession known, Message.WarmUp run) {
     background.repeat(known, run);

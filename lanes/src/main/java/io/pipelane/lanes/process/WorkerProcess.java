@@ -170,6 +170,11 @@ final class WorkerProcess {
     return process.pid();
   }
 
+  /** The processor time that the process has used, as the system counts it in hundredths. */
+  long processorNanos() {
+    return process.info().totalCpuDuration().map(Duration::toNanos).orElse(0L);
+  }
+
   /** Whom a lane's host memory is for while the worker has the lane: it alone, or all workers. */
   long laneUser() {
     return settings.isMemoryApart() ? id : HostRegion.EVERY_WORKER;

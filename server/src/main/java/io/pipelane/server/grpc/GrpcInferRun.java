@@ -345,6 +345,7 @@ final class GrpcInferRun implements ResultHandler {
     StatusException outcome = error == null && cancelled ? callerHasGone() : error;
     try {
       if (outcome == null && call != null && account != null) {
+        account.encoding();
         ModelInferResponse message = InferMessageWriter.write(call, outputs.tensors());
         DirectMemory.checkRoom(message.getSerializedSize()); // gRPC's own buffers end a call.
         account.answered();

@@ -170,6 +170,7 @@ final class InferRun implements ResultHandler {
 
   /** Turns the outputs into a response, whether it went well or not; they are no longer ours. */
   private Response encode() {
+    account.encoding();
     ByteBuf body = Response.newLargeBody(exchange.allocator());
     try {
       List<OutputTensor> binary =

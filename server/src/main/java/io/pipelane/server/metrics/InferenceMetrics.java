@@ -70,7 +70,10 @@ final class InferenceMetrics {
     micros("queue", "Waiting for a lane", model -> model.queue().nanos());
     micros("compute_input", "Decoding", model -> model.decode().nanos());
     micros("compute_infer", "Runs, stalls included", model -> model.execute().nanos());
-    micros("compute_output", "Encoding", model -> model.encode().nanos());
+    micros(
+        "compute_output",
+        "Handing outputs over and encoding them",
+        model -> model.encode().nanos());
   }
 
   private void addOurs() {

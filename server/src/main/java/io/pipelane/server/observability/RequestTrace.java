@@ -11,14 +11,15 @@ import io.opentelemetry.context.Scope;
 import io.pipelane.config.Status;
 import io.pipelane.switcher.InferenceTimings;
 import java.util.Arrays;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The spans of one request that is traced: the request, and in it decoding, queue, run with its
- * stall and segments, and encoding. An ensemble has its steps, each with what is in it. Used by one
- * thread after another.
+ * stall and segments, handing its outputs over to who encodes them, and encoding. An ensemble has
+ * its steps, each with what is in it. Used by one thread after another.
  */
 public final class RequestTrace {
   /*
@@ -58,14 +59,23 @@ public final class RequestTrace {
    * The request is answered. All times are {@link System#nanoTime}'s.
    *
    * @param timings of its run, which began when it had been decoded and had waited
+   * @param encodingNanos when it was begun to be encoded; empty where that was when it had run
    */
   public void answered(
-      long beganNanos, long decodedNanos, InferenceTimings timings, long endedNanos) {
+      long beganNanos,
+      long decodedNanos,
+      InferenceTimings timings,
+      OptionalLong encodingNanos,
+      long endedNanos) {
     span.setAttribute("pipelane.batch", timings.batch());
     Context request = Context.root().with(span);
     step(request, "decode", beganNanos, decodedNanos);
-    long ranNanos = run(request, decodedNanos, timings);
-    step(request, "encode", Math.min(ranNanos, endedNanos), endedNanos);
+    long ranNanos = Math.min(run(request, decodedNanos, timings), endedNanos);
+    long encoding = Math.max(ranNanos, encodingNanos.orElse(ranNanos));
+    if (encodingNanos.isPresent()) {
+      step(request, "hand-over", ranNanos, encoding);
+    }
+    step(request, "encode", encoding, endedNanos);
     span.end(epochOffsetNanos + endedNanos, TimeUnit.NANOSECONDS);
   }
 

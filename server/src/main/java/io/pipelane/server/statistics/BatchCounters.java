@@ -51,7 +51,7 @@ public final class BatchCounters {
     return new Total(runs, executeNanos);
   }
 
-  /** Encoding of all that was answered by these runs. */
+  /** Handing over and encoding of all that was answered by these runs. */
   public Total encode() {
     return new Total(runs, encodeNanos);
   }

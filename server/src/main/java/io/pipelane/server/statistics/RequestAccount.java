@@ -22,6 +22,7 @@ public final class RequestAccount {
   private long rows = 1;
   private OptionalLong deadlineNanos = OptionalLong.empty();
   private @Nullable InferenceTimings timings;
+  private OptionalLong encodingNanos = OptionalLong.empty();
   private boolean ended;
 
   RequestAccount(ModelCounters counters, @Nullable RequestTrace trace) {
@@ -54,6 +55,13 @@ public final class RequestAccount {
   public void ran(InferenceTimings ofRun) {
     timings = ofRun;
     counters.ran(ofRun, rows);
+  }
+
+  /** Its answer is about to be encoded, by a thread that has come to it. */
+  public void encoding() {
+    if (trace != null) {
+      encodingNanos = OptionalLong.of(System.nanoTime());
+    }
   }
 
   /** It counts nothing: the request begins again, for another version. */
@@ -91,7 +99,7 @@ public final class RequestAccount {
     long encode = total - decode - timings.queueNanos() - timings.executeNanos();
     counters.succeeded(total, decode, timings, Math.max(0, encode), rows);
     if (trace != null) {
-      trace.answered(beganNanos, decodedNanos, timings, now);
+      trace.answered(beganNanos, decodedNanos, timings, encodingNanos, now);
     }
     if (event != null) {
       event.ended(counters.version(), "OK", timings);

@@ -69,6 +69,22 @@ class RequestTracingTest {
     }
   }
 
+  /** The thread that encodes may be busy with something else for longer than it encodes. */
+  @Test
+  void request_encodedLaterThanItRan_tellsTheHandOverApart() {
+    try (Tracings traces = new Tracings(1)) {
+      RequestAccount account = new InferenceStatistics(traces.tracing).begin(MODEL, _ -> null);
+      account.decoded(OptionalLong.empty());
+      account.ran(new InferenceTimings(0, 0, 1));
+      account.encoding();
+      account.answered();
+      SpanData handOver = traces.span("hand-over");
+      assertEquals(traces.span("infer").getSpanId(), handOver.getParentSpanId());
+      assertEquals(traces.span("execute").getEndEpochNanos(), handOver.getStartEpochNanos());
+      assertEquals(traces.span("encode").getStartEpochNanos(), handOver.getEndEpochNanos());
+    }
+  }
+
   @Test
   void request_thatTakesMicroseconds_hasItsStepsWithinItsOwnTime() {
     for (int i = 0; i < 10; i++) {

@@ -205,7 +205,7 @@ public final class CudaContext implements AutoCloseable {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment type = arena.allocate(ValueLayout.JAVA_INT);
       int attribute = CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-      int result = functions.pointerAttribute.result(type.address(), attribute, address, 0, 0);
+      int result = functions.pointerAttribute.result(type.address(), attribute, address, 0, 0, 0);
       return result == 0 ? type.get(ValueLayout.JAVA_INT, 0) : 0;
     }
   }

@@ -1,16 +1,8 @@
 package io.pipelane.lanes.cuda.driver;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.NoSuchElementException;
 
 /**
@@ -20,33 +12,24 @@ import java.util.NoSuchElementException;
  * part of its register.
  */
 final class DriverFunction {
-  private static final int MAXIMUM_ARGUMENTS = 5;
-
   private final String name;
   private final int arguments;
-  private final MethodHandle handle;
+  private final NativeFunction function;
 
-  private DriverFunction(String name, int arguments, MethodHandle handle) {
+  private DriverFunction(String name, int arguments, NativeFunction function) {
     this.name = name;
     this.arguments = arguments;
-    this.handle = handle;
+    this.function = function;
   }
 
   /**
    * Finds a function.
    *
+   * @param arguments how many it has, six at most
    * @throws NoSuchElementException when the driver does not have it
    */
   static DriverFunction of(SymbolLookup driver, String name, int arguments) {
-    MemoryLayout[] parameters = new MemoryLayout[arguments];
-    Arrays.fill(parameters, JAVA_LONG);
-    MethodHandle exact =
-        Linker.nativeLinker()
-            .downcallHandle(driver.findOrThrow(name), FunctionDescriptor.of(JAVA_INT, parameters));
-    MethodHandle padded =
-        MethodHandles.dropArguments(
-            exact, arguments, Collections.nCopies(MAXIMUM_ARGUMENTS - arguments, long.class));
-    return new DriverFunction(name, arguments, padded);
+    return new DriverFunction(name, arguments, new NativeFunction(driver.findOrThrow(name)));
   }
 
   void call(long a) {
@@ -62,27 +45,24 @@ final class DriverFunction {
   }
 
   void call(long a, long b, long c, long d) {
-    call(a, b, c, d, 0);
+    call(a, b, c, d, 0, 0);
   }
 
   /**
-   * Calls the function; arguments beyond its own are left out.
+   * Calls the function, which looks at its own arguments alone.
    *
    * @throws CudaException when it does not return success
    */
-  void call(long a, long b, long c, long d, long e) {
-    int result = result(a, b, c, d, e);
+  void call(long a, long b, long c, long d, long e, long f) {
+    int result = result(a, b, c, d, e, f);
     if (result != 0) {
-      throw CudaException.of(result, name, Arrays.copyOf(new long[] {a, b, c, d, e}, arguments));
+      long[] own = Arrays.copyOf(new long[] {a, b, c, d, e, f}, arguments);
+      throw CudaException.of(result, name, own);
     }
   }
 
   /** Calls the function and answers what it returns. */
-  int result(long a, long b, long c, long d, long e) {
-    try {
-      return (int) handle.invokeExact(a, b, c, d, e);
-    } catch (Throwable t) {
-      throw new AssertionError(name + " cannot be called", t);
-    }
+  int result(long a, long b, long c, long d, long e, long f) {
+    return (int) function.call(a, b, c, d, e, f, 0);
   }
 }

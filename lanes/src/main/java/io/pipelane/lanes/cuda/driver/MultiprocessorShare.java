@@ -7,12 +7,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
-import java.lang.invoke.MethodHandle;
 import java.util.NoSuchElementException;
 
 /**
@@ -33,39 +29,31 @@ public final class MultiprocessorShare implements AutoCloseable {
   private static final int NON_BLOCKING = 1;
   private static final int PERCENT = 100;
 
-  private final MethodHandle createStream;
-  private final MethodHandle destroy;
-  private final MemorySegment handle;
+  private final DriverFunction createStream;
+  private final DriverFunction destroy;
+  private final long handle;
   private final int multiprocessors;
   private boolean closed;
 
   private MultiprocessorShare(CudaContext context, int asked) {
     SymbolLookup driver = SymbolLookup.libraryLookup(LIBRARY, Arena.global());
-    createStream = function(driver, "cuGreenCtxStreamCreate", ADDRESS, ADDRESS, JAVA_INT, JAVA_INT);
-    destroy = function(driver, "cuGreenCtxDestroy", ADDRESS);
+    createStream = DriverFunction.of(driver, "cuGreenCtxStreamCreate", 4);
+    destroy = DriverFunction.of(driver, "cuGreenCtxDestroy", 1);
     context.bind();
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment all = arena.allocate(RESOURCE_BYTES, Long.BYTES);
-      MethodHandle getResource =
-          function(driver, "cuDeviceGetDevResource", JAVA_INT, ADDRESS, JAVA_INT);
-      call("cuDeviceGetDevResource", getResource, context.index(), all, MULTIPROCESSORS);
+      DriverFunction.of(driver, "cuDeviceGetDevResource", 3)
+          .call(context.index(), all.address(), MULTIPROCESSORS);
       MemorySegment part = split(driver, arena, all, asked);
       multiprocessors = part.get(JAVA_INT, COUNT_OFFSET);
       MemorySegment description = arena.allocate(ADDRESS);
-      MethodHandle describe =
-          function(driver, "cuDevResourceGenerateDesc", ADDRESS, ADDRESS, JAVA_INT);
-      call("cuDevResourceGenerateDesc", describe, description, part, 1);
+      DriverFunction.of(driver, "cuDevResourceGenerateDesc", 3)
+          .call(description.address(), part.address(), 1);
       MemorySegment created = arena.allocate(ADDRESS);
-      MethodHandle create =
-          function(driver, "cuGreenCtxCreate", ADDRESS, ADDRESS, JAVA_INT, JAVA_INT);
-      call(
-          "cuGreenCtxCreate",
-          create,
-          created,
-          description.get(ADDRESS, 0),
-          context.index(),
-          IN_DEFAULT_STREAM);
-      handle = created.get(ADDRESS, 0);
+      DriverFunction.of(driver, "cuGreenCtxCreate", 4)
+          .call(
+              created.address(), description.get(JAVA_LONG, 0), context.index(), IN_DEFAULT_STREAM);
+      handle = created.get(JAVA_LONG, 0);
     }
   }
 
@@ -75,17 +63,8 @@ public final class MultiprocessorShare implements AutoCloseable {
     MemorySegment part = arena.allocate(RESOURCE_BYTES, Long.BYTES);
     MemorySegment rest = arena.allocate(RESOURCE_BYTES, Long.BYTES);
     MemorySegment groups = arena.allocateFrom(JAVA_INT, 1);
-    MethodHandle split =
-        function(
-            driver,
-            "cuDevSmResourceSplitByCount",
-            ADDRESS,
-            ADDRESS,
-            ADDRESS,
-            ADDRESS,
-            JAVA_INT,
-            JAVA_INT);
-    call("cuDevSmResourceSplitByCount", split, part, groups, all, rest, 0, asked);
+    DriverFunction.of(driver, "cuDevSmResourceSplitByCount", 6)
+        .call(part.address(), groups.address(), all.address(), rest.address(), 0, asked);
     return part;
   }
 
@@ -121,26 +100,8 @@ public final class MultiprocessorShare implements AutoCloseable {
   public long newStream() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment stream = arena.allocate(ADDRESS);
-      call("cuGreenCtxStreamCreate", createStream, stream, handle, NON_BLOCKING, 0);
+      createStream.call(stream.address(), handle, NON_BLOCKING, 0);
       return stream.get(JAVA_LONG, 0);
-    }
-  }
-
-  private static MethodHandle function(
-      SymbolLookup driver, String name, MemoryLayout... parameters) {
-    return Linker.nativeLinker()
-        .downcallHandle(driver.findOrThrow(name), FunctionDescriptor.of(JAVA_INT, parameters));
-  }
-
-  private static void call(String name, MethodHandle function, Object... arguments) {
-    int result;
-    try {
-      result = (int) function.invokeWithArguments(arguments);
-    } catch (Throwable t) {
-      throw new AssertionError(name + " cannot be called", t);
-    }
-    if (result != 0) {
-      throw CudaException.of(result, name);
     }
   }
 
@@ -149,7 +110,7 @@ public final class MultiprocessorShare implements AutoCloseable {
   public synchronized void close() {
     if (!closed) {
       closed = true;
-      call("cuGreenCtxDestroy", destroy, handle);
+      destroy.call(handle);
     }
   }
 }

@@ -66,7 +66,7 @@ public final class VirtualMemory implements Mappings {
     context.bind();
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment answer = arena.allocate(JAVA_LONG);
-      functions.addressReserve.call(answer.address(), bytes, alignment, 0, 0);
+      functions.addressReserve.call(answer.address(), bytes, alignment, 0);
       return answer.get(JAVA_LONG, 0);
     }
   }
@@ -141,7 +141,7 @@ public final class VirtualMemory implements Mappings {
   @Override
   public void map(long address, long bytes, long handle) {
     context.bind();
-    functions.map.call(address, bytes, 0, handle, 0);
+    functions.map.call(address, bytes, 0, handle);
   }
 
   @Override

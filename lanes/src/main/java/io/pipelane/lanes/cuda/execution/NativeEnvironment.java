@@ -1,16 +1,12 @@
 package io.pipelane.lanes.cuda.execution;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
+import io.pipelane.runtime.NativeFunction;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
 /** The process's environment as native libraries see it; Java's own view of it never changes. */
 final class NativeEnvironment {
+  private static final int LEAVE_WHAT_IS_SET = 0;
+
   private NativeEnvironment() {}
 
   /**
@@ -18,21 +14,12 @@ final class NativeEnvironment {
    * the environment meanwhile.
    */
   static void setIfAbsent(String name, String value) {
-    MethodHandle setenv =
-        Linker.nativeLinker()
-            .downcallHandle(
-                Linker.nativeLinker().defaultLookup().findOrThrow("setenv"),
-                FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment key = arena.allocateFrom(name);
-      int result = (int) setenv.invokeExact(key, arena.allocateFrom(value), 0);
-      if (result != 0) {
+      long key = arena.allocateFrom(name).address();
+      long text = arena.allocateFrom(value).address();
+      if ((int) NativeFunction.of("setenv").call(key, text, LEAVE_WHAT_IS_SET) != 0) {
         throw new IllegalStateException("the environment variable " + name + " cannot be set");
       }
-    } catch (RuntimeException | Error e) {
-      throw e;
-    } catch (Throwable e) {
-      throw new LinkageError("setenv", e);
     }
   }
 }

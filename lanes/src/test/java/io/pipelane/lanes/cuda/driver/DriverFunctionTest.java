@@ -15,7 +15,8 @@ class DriverFunctionTest {
   @Test
   void result_isWhatTheFunctionReturns() {
     DriverFunction absolute = DriverFunction.of(LIBRARY, "abs", 1);
-    assertEquals(5, absolute.result(-5, 0, 0, 0, 0));
+    assertEquals(5, absolute.result(-5, 0, 0, 0, 0, 0));
+    assertEquals(5, absolute.result(-5L >>> 32 << 32 | 5, 0, 0, 0, 0, 0), "of its lower half");
     absolute.call(0);
   }
 

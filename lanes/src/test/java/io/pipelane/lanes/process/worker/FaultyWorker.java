@@ -1,14 +1,11 @@
 package io.pipelane.lanes.process.worker;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.channel.GarbledArea;
 import io.pipelane.lanes.process.channel.WorkerArguments;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import io.pipelane.runtime.NativeFunction;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -48,30 +45,11 @@ public final class FaultyWorker {
 
   /** The way in which native code ends a process that finds itself broken. */
   private static void abort() {
-    Linker linker = Linker.nativeLinker();
-    try {
-      linker
-          .downcallHandle(
-              linker.defaultLookup().find("abort").orElseThrow(), FunctionDescriptor.ofVoid())
-          .invokeExact();
-    } catch (Throwable e) {
-      throw new AssertionError(e);
-    }
+    long _ = NativeFunction.of("abort").call(0, 0, 0);
   }
 
   private static void kill() {
-    Linker linker = Linker.nativeLinker();
-    try {
-      int _ =
-          (int)
-              linker
-                  .downcallHandle(
-                      linker.defaultLookup().find("kill").orElseThrow(),
-                      FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT))
-                  .invokeExact((int) ProcessHandle.current().pid(), SIGKILL);
-    } catch (Throwable e) {
-      throw new AssertionError(e);
-    }
+    long _ = NativeFunction.of("kill").call(ProcessHandle.current().pid(), SIGKILL, 0);
   }
 
   private static void garble(WorkerArguments arguments) {
