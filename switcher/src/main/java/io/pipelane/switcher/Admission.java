@@ -145,7 +145,7 @@ final class Admission implements AutoCloseable {
         });
   }
 
-  /** What is to be told the end of an online request that runs past the queue. */
+  /** What is to be told the end of an online request. */
   ResultHandler judged(InferenceRequest request, ResultHandler handler) {
     return objectives.judging(request, handler, clock);
   }

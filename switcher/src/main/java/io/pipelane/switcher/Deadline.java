@@ -13,6 +13,12 @@ public record Deadline(OptionalLong nanos, boolean isObjective) {
   /** Somebody waits for as long as it takes. */
   public static final Deadline NONE = new Deadline(OptionalLong.empty(), false);
 
+  public Deadline {
+    if (isObjective && nanos.isEmpty()) {
+      throw new IllegalArgumentException("an objective is a time");
+    }
+  }
+
   /** The same time, so much sooner. */
   Deadline sooner(long byNanos) {
     return nanos.isEmpty()

@@ -17,7 +17,6 @@ import io.pipelane.server.protocol.inference.TensorShapes;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.RequestAccount;
-import io.pipelane.switcher.Deadline;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -173,7 +172,7 @@ final class EnsembleRun implements InferenceService.Ticket {
         member.model().version(),
         inputs,
         outputs,
-        deadline(member),
+        request.deadline(),
         request.priority(),
         request.sequence().map(step -> partOf(step, member.model().version())),
         request.job(),
@@ -181,12 +180,6 @@ final class EnsembleRun implements InferenceService.Ticket {
             .on(tensors.deviceOf(member).or(request.place()::device))
             .numbering(request.place().stateNumber())
             .keeping(mayKeep ? Optional.of(keeper) : Optional.empty()));
-  }
-
-  /** A step of a request that names no time of its own has its model's objective, as any other. */
-  private Deadline deadline(Member member) {
-    boolean isSettled = request.deadlineNanos().isPresent() || request.job().isPresent();
-    return isSettled ? request.deadline() : member.model().deadline(0);
   }
 
   private SequenceStep partOf(SequenceStep step, ModelVersion model) {

@@ -29,7 +29,6 @@ import io.pipelane.server.net.Transport;
 import io.pipelane.server.observability.Tracings;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.server.statistics.ModelCounters;
-import io.pipelane.switcher.Deadline;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
@@ -284,22 +283,6 @@ class EnsembleRunTest {
     StatusException error = caller.error;
     assertEquals(Status.CANCELLED, error == null ? Status.INTERNAL : error.status());
     assertEquals(0, memory.lentBytes());
-  }
-
-  @Test
-  void submit_requestThatNamesNoTime_stepsHaveTheirModelsObjectives() throws IOException {
-    declare(CHAIN.replaceFirst("model: echo", "model: background"));
-    EchoService echo = EchoService.inline();
-    List<Deadline> deadlines = new ArrayList<>();
-    submit(
-        (request, handler) -> {
-          deadlines.add(request.deadline());
-          return echo.submit(request, handler);
-        },
-        new Caller(),
-        "out");
-    assertTrue(deadlines.getFirst().isObjective());
-    assertEquals(List.of(Deadline.NONE), deadlines.subList(1, deadlines.size()));
   }
 
   @Test

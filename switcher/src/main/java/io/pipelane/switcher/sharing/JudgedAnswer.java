@@ -8,9 +8,9 @@ import io.pipelane.switcher.ResultHandler;
 import java.util.function.LongSupplier;
 
 /**
- * A handler that counts a request that has to be answered by a time, before its caller is told:
- * whether its device has met that. One that was refused, or rejected for what it asks, or that
- * nobody wants any more, tells nothing of the device.
+ * A handler that counts a request that has an objective, before its caller is told: whether its
+ * device has met that. One that was refused, or rejected for what it asks, or that nobody wants any
+ * more, tells nothing of the device.
  */
 record JudgedAnswer(
     ResultHandler handler, ObjectiveCounts counts, long deadlineNanos, LongSupplier nanoClock)
