@@ -44,8 +44,7 @@ class KeptStateTest {
             _ -> false,
             _ -> false,
             _ -> false,
-            askedFor::add,
-            (_, _) -> false);
+            askedFor::add);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
@@ -167,33 +166,6 @@ class KeptStateTest {
     assertEquals(2 * TENSOR, room.freeBytes());
   }
 
-  /** Its own step has the rest, and would have it again. */
-  @Test
-  void growthThatOnlyItsOwnStepIsInTheWayOf_isRefusedForGood() {
-    BoundedReservations room = new BoundedReservations(5 * TENSOR);
-    List<List<Long>> asked = new ArrayList<>();
-    StateMemory memory =
-        new StateMemory(
-            DeviceStates.ON_HOST,
-            room,
-            new HostStates(0),
-            _ -> false,
-            _ -> false,
-            _ -> false,
-            _ -> {},
-            (bytes, own) -> asked.add(List.of(bytes, own)));
-    KeptState state = growing(memory);
-    assertTrue(room.tryReservePersistent(2 * TENSOR)); // The lane.
-    StatusException refusal =
-        assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
-    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
-    List<Long> once = List.of(2 * TENSOR, 2 * TENSOR);
-    assertEquals(List.of(once, once), asked, "others may have held it at the first look");
-    room.releasePersistent(2 * TENSOR);
-    state.place("t", Shape.of(2, 4), 2 * TENSOR);
-    state.close();
-  }
-
   /** The one output had room, the other not. */
   @Test
   void stepThatGrowsAndFails_leavesNoRoomTaken() {
@@ -260,8 +232,7 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host) {
-    return new StateMemory(
-        device, room, host, _ -> false, _ -> false, _ -> false, _ -> {}, (_, _) -> false);
+    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> false, _ -> {});
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */
