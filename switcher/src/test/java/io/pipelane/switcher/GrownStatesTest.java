@@ -111,7 +111,8 @@ class GrownStatesTest {
         refusals = 0;
       } catch (StatusException e) {
         if (e.status() == Status.INSUFFICIENT_MEMORY) {
-          assertTrue(String.valueOf(e.getMessage()).contains("state"), e.getMessage());
+          String message = String.valueOf(e.getMessage());
+          assertTrue(message.contains("memory"), message);
           return steps;
         }
         assertEquals(Status.UNAVAILABLE, e.status(), e.getMessage());
