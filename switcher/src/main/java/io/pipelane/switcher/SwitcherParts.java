@@ -203,17 +203,8 @@ final class SwitcherParts implements AutoCloseable {
       if (hasShareFor(bytes, 0, inFavourOf)) {
         boolean _ = kept.giveIdleBack();
         worker.evictIdleBeside(bytes);
+        working.lanes().parkNothing();
       }
-    }
-
-    @Override
-    public boolean isAlone(long bytes, long stateBytes) {
-      long idle = kept.idleBytes();
-      return working.states().heldBytes() == stateBytes
-          && kept.takenBytes() == idle
-          && working.lanes().overview().open() == 1
-          && !worker.canFree(bytes - idle)
-          && !worker.areOthersInUse(); // Behind it: what begins to close meanwhile is seen here.
     }
 
     private boolean hasShareFor(long bytes, long leavingBytes, Priority inFavourOf) {
@@ -232,6 +223,11 @@ final class SwitcherParts implements AutoCloseable {
     @Override
     public long bytes() {
       return working.states().heldBytes();
+    }
+
+    @Override
+    public long most(Priority of, long laneBytes, long sessionBytes) {
+      return working.mostOfState(of, laneBytes, sessionBytes);
     }
   }
 

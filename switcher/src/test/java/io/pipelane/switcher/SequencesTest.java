@@ -38,6 +38,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -281,14 +282,17 @@ class SequencesTest {
     ImportedModel model = TestImports.of(StatefulModels.mean(WIDTH), "mean", folder);
     switcher.register(model, keeping(Map.of("t", "s")));
     int steps = 0;
-    try {
-      while (true) {
+    @Nullable StatusException refusal = null;
+    while (refusal == null) {
+      try {
         float[] _ = largeStep(model, steps == 0).await();
         steps++;
+      } catch (StatusException e) { // A lane may have had more than its step needs, once.
+        refusal = e.status() == Status.UNAVAILABLE ? refusalOf(model) : e;
+        steps += refusal == null ? 1 : 0;
       }
-    } catch (StatusException e) {
-      checkHasOutgrownTheMemory(e);
     }
+    checkHasOutgrownTheMemory(refusal);
     assertTrue(steps > 1, steps + " steps");
     checkHasOutgrownTheMemory(
         assertThrows(StatusException.class, () -> largeStep(model, false).await()));
@@ -297,10 +301,19 @@ class SequencesTest {
     assertTrue(state.read(tensors -> assertEquals(kept, tensors.getFirst().shape())));
   }
 
+  /** Null where the step is made. */
+  private @Nullable StatusException refusalOf(ImportedModel model) {
+    try {
+      float[] _ = largeStep(model, false).await();
+      return null;
+    } catch (StatusException e) {
+      return e;
+    }
+  }
+
   private static void checkHasOutgrownTheMemory(StatusException refusal) {
     String message = String.valueOf(refusal.getMessage());
     assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), message);
-    assertTrue(message.contains("a sequence's state"), message);
     assertTrue(message.contains("device.working-memory"), message);
   }
 

@@ -2,17 +2,24 @@ package io.pipelane.lanes.execution;
 
 import io.pipelane.lanes.EphemeralRegion;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** The right to run one iteration in a lane, alone until it is closed. */
 public final class LaneLease implements AutoCloseable {
   private final EphemeralRegion region;
+  private final LongSupplier neededBytes;
   private final MemoryTarget.Growth growth;
   private final Consumer<String> stuck;
   private final Runnable leave;
 
   LaneLease(
-      EphemeralRegion region, MemoryTarget.Growth growth, Consumer<String> stuck, Runnable leave) {
+      EphemeralRegion region,
+      LongSupplier neededBytes,
+      MemoryTarget.Growth growth,
+      Consumer<String> stuck,
+      Runnable leave) {
     this.region = region;
+    this.neededBytes = neededBytes;
     this.growth = growth;
     this.stuck = stuck;
     this.leave = leave;
@@ -21,6 +28,14 @@ public final class LaneLease implements AutoCloseable {
   /** The lane's memory, empty at the beginning and at the end of the iteration. */
   public EphemeralRegion region() {
     return region;
+  }
+
+  /**
+   * What the iteration cannot do without of the lanes' memory, as it was known to or has shown; its
+   * lane may have more. 0 in the lane of a share, which has memory of its own.
+   */
+  public long neededBytes() {
+    return neededBytes.getAsLong();
   }
 
   /**
@@ -54,6 +69,7 @@ public final class LaneLease implements AutoCloseable {
       MemoryTarget.Growth mayGrow, Consumer<String> whenStuck, Runnable whenLeft) {
     return new LaneLease(
         region,
+        neededBytes,
         bytes -> mayGrow.grow(bytes) && growth.grow(bytes),
         stuck.andThen(whenStuck),
         () -> {

@@ -59,6 +59,7 @@ final class LaneSpace implements AutoCloseable {
     private final LaneId id;
     boolean busy;
     private String stuck = ""; // Why, while it is.
+    private boolean leavesNothing;
 
     private Lane(LaneId id, EphemeralRegion region) {
       this.id = id;
@@ -68,6 +69,11 @@ final class LaneSpace implements AutoCloseable {
     /** Whether nobody knows when the iteration that is there will leave it. */
     boolean isStuck() {
       return !stuck.isEmpty();
+    }
+
+    /** Whether memory goes back to the system as it is left. */
+    boolean leavesNothing() {
+      return leavesNothing;
     }
 
     /** The iteration that was there is there no longer. */
@@ -140,6 +146,15 @@ final class LaneSpace implements AutoCloseable {
   /** Whether a lane of so many bytes could be opened now, and nobody waits for one. */
   boolean hasRoom(long ephemeralBytes) {
     return !table.hasPending() && !parked.isEmpty() && ephemeralBytes <= table.headroomBytes();
+  }
+
+  /** Whether a lane of so many bytes, for which there is room, has parked ones be trimmed. */
+  boolean takesOfParked(long ephemeralBytes) {
+    if (parked.isEmpty()) {
+      return false;
+    }
+    long own = parked.best(ephemeralBytes, Set.of()).limitBytes();
+    return parked.bytes() - own > table.headroomBytes() - Math.max(ephemeralBytes, own);
   }
 
   /** Whether nobody has a region, nor waits for it. */
@@ -240,13 +255,22 @@ final class LaneSpace implements AutoCloseable {
   void finish(String iteration) {
     preferred.remove(iteration);
     Departure departure = table.finish(iteration);
-    departure.closed().ifPresent(id -> parked.add(close(id)));
+    departure.closed().ifPresent(this::close);
     departure.admitted().forEach(this::act);
     trimParked();
   }
 
-  private EphemeralRegion close(LaneId id) {
-    return Objects.requireNonNull(open.remove(id)).region;
+  private void close(LaneId id) {
+    Lane closed = Objects.requireNonNull(open.remove(id));
+    parked.add(closed.region);
+    if (closed.leavesNothing) {
+      parked.trimTo(0);
+    }
+  }
+
+  /** The lanes that are open now leave no memory for the next, nor do those before them. */
+  void parkNothing() {
+    open.values().forEach(lane -> lane.leavesNothing = true);
   }
 
   private void act(Decision decision) {

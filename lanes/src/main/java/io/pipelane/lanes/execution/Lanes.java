@@ -93,7 +93,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     } finally {
       lock.unlock();
     }
-    return leased(lane, iteration, bytes -> grow(lane, iteration, bytes));
+    return leased(lane, iteration, ephemeralBytes, bytes -> grow(lane, iteration, bytes));
   }
 
   /** The same without a preference, for a caller that nobody waits for. */
@@ -116,7 +116,9 @@ public final class Lanes implements Reservations, AutoCloseable {
     } finally {
       lock.unlock();
     }
-    return entry == null ? null : leased(entry.lane(), entry.iteration(), bytes -> false);
+    return entry == null
+        ? null
+        : leased(entry.lane(), entry.iteration(), ephemeralBytes, bytes -> false);
   }
 
   /** An iteration that has a lane to itself. */
@@ -140,15 +142,16 @@ public final class Lanes implements Reservations, AutoCloseable {
    * mapped and given back.
    *
    * @param beside leaves the lane, where somebody has the lock when the lease is closed
-   * @return null also when somebody has the lock, or the lane cannot have its memory: who waits for
-   *     a lane is told why
+   * @return null also when somebody has the lock, when parked lanes would have to give memory back
+   *     for it, or when it cannot have its memory: who waits for a lane is told why
    */
   public @Nullable LaneLease enterAtOnce(long ephemeralBytes, Executor beside) {
     if (!lock.tryLock()) {
       return null;
     }
     try {
-      @Nullable Entry entry = open(ephemeralBytes, Set.of());
+      @Nullable Entry entry =
+          space.takesOfParked(ephemeralBytes) ? null : open(ephemeralBytes, Set.of());
       if (entry == null) {
         return null;
       }
@@ -166,11 +169,8 @@ public final class Lanes implements Reservations, AutoCloseable {
           beside.execute(() -> leave(lane, iteration));
         }
       }
-      return new LaneLease(
-          lane.region,
-          bytes -> false,
-          reason -> markStuck(lane, reason),
-          () -> leaveAtOnce(lane, iteration, beside));
+      return lease(
+          lane, ephemeralBytes, bytes -> false, () -> leaveAtOnce(lane, iteration, beside));
     } finally {
       lock.unlock();
     }
@@ -197,7 +197,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     }
     String iteration = entry.iteration();
     LaneSpace.Lane lane = entry.lane();
-    return leased(lane, iteration, bytes -> growWithin(lane, iteration, bytes));
+    return leased(lane, iteration, ephemeralBytes, bytes -> growWithin(lane, iteration, bytes));
   }
 
   /** Whether nobody is in the lane of a region, which is one of {@link #regions}, or is to be. */
@@ -219,19 +219,30 @@ public final class Lanes implements Reservations, AutoCloseable {
    * A lane that cannot have its memory after all is left at once: without the lock, as what it had
    * borrowed goes back then.
    */
-  private LaneLease leased(LaneSpace.Lane lane, String iteration, MemoryTarget.Growth growth) {
+  private LaneLease leased(
+      LaneSpace.Lane lane, String iteration, long ephemeralBytes, MemoryTarget.Growth growth) {
     boolean leased = false;
     try {
       limit(lane);
       lane.region.resetPeak();
       leased = true;
-      return new LaneLease(
-          lane.region, growth, reason -> markStuck(lane, reason), () -> leave(lane, iteration));
+      return lease(lane, ephemeralBytes, growth, () -> leave(lane, iteration));
     } finally {
       if (!leased) {
         leave(lane, iteration);
       }
     }
+  }
+
+  private LaneLease lease(
+      LaneSpace.Lane lane, long ephemeralBytes, MemoryTarget.Growth growth, Runnable leave) {
+    EphemeralRegion region = lane.region;
+    return new LaneLease(
+        region,
+        () -> Math.max(ephemeralBytes, region.peakBytes()),
+        growth,
+        reason -> markStuck(lane, reason),
+        leave);
   }
 
   private void limit(LaneSpace.Lane lane) {
@@ -264,18 +275,22 @@ public final class Lanes implements Reservations, AutoCloseable {
   }
 
   private void leaveAtOnce(LaneSpace.Lane lane, String iteration, Executor beside) {
-    if (!lock.tryLock()) {
+    boolean hasLeft = false;
+    boolean hasSpare = false;
+    if (lock.tryLock()) {
+      try {
+        hasLeft = !lane.leavesNothing();
+        if (hasLeft) {
+          left(lane, iteration);
+          hasSpare = borrowed.spareBytes() > 0;
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+    if (!hasLeft) {
       beside.execute(() -> leave(lane, iteration));
-      return;
-    }
-    boolean hasSpare;
-    try {
-      left(lane, iteration);
-      hasSpare = borrowed.spareBytes() > 0;
-    } finally {
-      lock.unlock();
-    }
-    if (hasSpare) {
+    } else if (hasSpare) {
       beside.execute(borrowed::giveBackSpare); // Its lender has a lock as well.
     }
   }
@@ -338,30 +353,14 @@ public final class Lanes implements Reservations, AutoCloseable {
   public boolean tryReservePersistent(long bytes) {
     lock.lock();
     try {
-      return addIfFree(bytes);
+      boolean isFree = bytes <= space.freeBytes();
+      if (isFree) {
+        space.addPersistent(bytes);
+      }
+      return isFree;
     } finally {
       lock.unlock();
     }
-  }
-
-  @Override
-  public boolean tryReserveAtOnce(long bytes) {
-    if (!lock.tryLock()) {
-      return false;
-    }
-    try {
-      return addIfFree(bytes);
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private boolean addIfFree(long bytes) {
-    if (bytes > space.freeBytes()) {
-      return false;
-    }
-    space.addPersistent(bytes);
-    return true;
   }
 
   @Override
@@ -375,6 +374,19 @@ public final class Lanes implements Reservations, AutoCloseable {
     try {
       space.addPersistent(-bytes);
       changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Has the lanes that are open leave no memory for the next, which may need less of it than they
+   * have: somebody has found no room beside them.
+   */
+  public void parkNothing() {
+    lock.lock();
+    try {
+      space.parkNothing();
     } finally {
       lock.unlock();
     }

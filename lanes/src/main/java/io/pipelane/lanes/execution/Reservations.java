@@ -13,16 +13,6 @@ public interface Reservations {
   boolean tryReservePersistent(long bytes);
 
   /**
-   * The same for a thread that must not wait for locks either, under which memory is mapped.
-   * Nothing is to be had so where it does not say otherwise.
-   *
-   * @return false also when somebody has such a lock
-   */
-  default boolean tryReserveAtOnce(long bytes) {
-    return false;
-  }
-
-  /**
    * What somebody could take at most beside what he has himself, were nothing else taken: more than
    * that is of no use to wait for. Without bound where it does not say otherwise.
    */

@@ -61,7 +61,7 @@ public final class ShareLane implements AutoCloseable {
       region.limit(Math.min(bytes, capacityBytes));
     }
     region.resetPeak();
-    return new LaneLease(region, this::grow, _ -> {}, () -> {});
+    return new LaneLease(region, () -> 0, this::grow, _ -> {}, () -> {});
   }
 
   /** Gives its memory to the lane that is gone on in; nothing runs in this one. */

@@ -206,7 +206,6 @@ class LanesTest extends LanesFixture {
       Future<LaneLease> other = threads.submit(() -> some.enter(2 * MIB));
       mapping.await();
       assertNull(some.enterAtOnce(MIB, beside::add));
-      assertFalse(some.tryReserveAtOnce(MIB));
       lane.close();
       mapped.countDown();
       other.get().close();
@@ -215,9 +214,6 @@ class LanesTest extends LanesFixture {
     assertEquals(1, beside.size());
     beside.getFirst().run();
     assertEquals(CAPACITY, some.freeBytes());
-    assertTrue(some.tryReserveAtOnce(MIB));
-    assertEquals(CAPACITY - MIB, some.freeBytes());
-    assertFalse(some.tryReserveAtOnce(CAPACITY), "there is no room for it");
     some.close();
   }
 
@@ -230,6 +226,38 @@ class LanesTest extends LanesFixture {
     } catch (InterruptedException e) {
       return true;
     }
+  }
+
+  /** To give memory back takes time. */
+  @Test
+  void enterAtOnce_parkedLaneWouldHaveToGiveMemoryBack_leavesItWhatItHas() {
+    try (LaneLease _ = lanes.enter(4 * MIB);
+        LaneLease _ = lanes.enter(6 * MIB)) {}
+    assertNull(lanes.enterAtOnce(7 * MIB, Runnable::run));
+    assertEquals(10 * MIB, lanes.laneBytes());
+    try (LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(5 * MIB, Runnable::run))) {
+      assertEquals(6 * MIB, lane.region().limitBytes());
+    }
+  }
+
+  @Test
+  void parkNothing_whatIsOpenIsLeftWithoutMemory_andThatByAnotherThread() {
+    lanes.enter(8 * MIB).close();
+    List<Runnable> beside = new ArrayList<>();
+    LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(MIB, beside::add));
+    assertEquals(8 * MIB, lane.region().limitBytes());
+    assertEquals(MIB, lane.neededBytes());
+    lanes.parkNothing();
+    lane.close();
+    assertEquals(8 * MIB, lanes.laneBytes());
+    beside.forEach(Runnable::run);
+    assertEquals(0, lanes.laneBytes());
+    try (LaneLease next = lanes.enter(MIB)) {
+      assertEquals(MIB, next.region().limitBytes());
+      next.region().free(next.region().allocate(MIB / 2));
+      assertEquals(MIB, next.neededBytes());
+    }
+    assertEquals(MIB, lanes.laneBytes());
   }
 
   /** Who waits for a lane is told why; the caller, an event loop, leaves that to the queue. */

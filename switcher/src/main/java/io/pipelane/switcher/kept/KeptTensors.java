@@ -17,8 +17,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
-import java.util.function.LongPredicate;
 import java.util.function.Predicate;
 
 /**
@@ -30,8 +32,9 @@ public final class KeptTensors implements AutoCloseable {
    * Memory is the states': it lies in no lane, outlives worker processes, and runs read and write
    * it where it lies. It is charged to working memory, up to a limit. Blocks that come back are
    * used again, as the system, or the driver, has to fill pages in for a new one. They go when
-   * somebody else needs the room (`giveIdleBack`). Nobody ever waits here: a tensor that has no
-   * room goes through host memory, as all do that are not kept.
+   * somebody else needs the room (`giveIdleBack`), or a block of another size. Nobody ever waits
+   * here: a tensor that has no room goes through host memory, as all do that are not kept. One that
+   * may not even take memory has a block be taken by another thread, which the next finds.
    *
    * The monitor guards the blocks and the counts. The device and the accounts are asked without it,
    * for a block that nobody else knows.
@@ -52,6 +55,17 @@ public final class KeptTensors implements AutoCloseable {
   private final Predicate<ModelVersion> hasWaiting;
   private volatile Predicate<ModelVersion> runsHere = reader -> true;
   private volatile Runnable whenIdle = () -> {};
+
+  /** One block that is taken, one that waits: whoever asks meanwhile asks again. */
+  private final ThreadPoolExecutor besideRuns =
+      new ThreadPoolExecutor(
+          0,
+          1,
+          1,
+          TimeUnit.SECONDS,
+          new ArrayBlockingQueue<>(1),
+          Thread.ofPlatform().daemon().name("kept-tensors").factory(),
+          new ThreadPoolExecutor.DiscardPolicy());
 
   private final List<Block> idle = new ArrayList<>();
   private final Map<Obstacle, Long> notKept = new EnumMap<>(Obstacle.class);
@@ -122,8 +136,8 @@ public final class KeptTensors implements AutoCloseable {
   }
 
   /**
-   * The same of a run whose thread must not wait for the working memory's lock, under which memory
-   * is mapped: nothing new is taken while somebody has it.
+   * The same of a run whose thread must not wait: it has what is idle alone. Where nothing is of
+   * its size, somebody else sees to it that the next of that size finds some.
    */
   public Optional<MemorySegment> placeAtOnce(
       Keeper keeper, String output, TensorType type, Shape shape, long byteSize) {
@@ -162,6 +176,7 @@ public final class KeptTensors implements AutoCloseable {
       return Optional.empty();
     }
     KeptTensor tensor = new KeptTensor(this, block.get(), byteSize);
+    keeps();
     keeper.keep(output, type, shape, tensor);
     return Optional.of(tensor.memory());
   }
@@ -173,23 +188,25 @@ public final class KeptTensors implements AutoCloseable {
     }
   }
 
+  private synchronized void keeps() {
+    tensors++;
+  }
+
   private synchronized void notKept(Obstacle obstacle) {
     notKept.merge(obstacle, 1L, Long::sum);
   }
 
   private Optional<Block> take(long bytes) {
     Optional<Block> known = takeIdle(bytes);
-    return known.isPresent() || !makeRoom(bytes)
-        ? known
-        : takeNew(bytes, working::tryReservePersistent);
+    return known.isPresent() ? known : takeNew(bytes);
   }
 
-  /** Others of its kind stay where they are: to give memory back takes time, and a lock. */
   private Optional<Block> takeAtOnce(long bytes) {
     Optional<Block> known = takeIdle(bytes);
-    return known.isPresent() || !countIfFits(bytes)
-        ? known
-        : takeNew(bytes, working::tryReserveAtOnce);
+    if (known.isEmpty() && bytes <= mostBytes) {
+      besideRuns.execute(() -> take(bytes).ifPresent(this::giveBack));
+    }
+    return known;
   }
 
   private synchronized Optional<Block> takeIdle(long bytes) {
@@ -200,28 +217,22 @@ public final class KeptTensors implements AutoCloseable {
     best.ifPresent(
         block -> {
           idle.remove(block);
-          lent(block);
+          lentBytes += block.bytes();
         });
     return best;
   }
 
-  private void lent(Block block) {
-    lentBytes += block.bytes();
-    tensors++;
-  }
-
-  /** Takes what has been counted as taken. */
-  private Optional<Block> takeNew(long bytes, LongPredicate reserving) {
+  private Optional<Block> takeNew(long bytes) {
+    if (!makeRoom(bytes)) {
+      return Optional.empty();
+    }
     Optional<Block> taken = Optional.empty();
     try {
-      taken = reserving.test(bytes) ? takeReserved(bytes) : Optional.empty();
+      taken = working.tryReservePersistent(bytes) ? takeReserved(bytes) : Optional.empty();
     } finally {
       synchronized (this) {
-        if (taken.isPresent()) {
-          lent(taken.get());
-        } else {
-          takenBytes -= bytes;
-        }
+        lentBytes += taken.isPresent() ? bytes : 0;
+        takenBytes -= taken.isPresent() ? 0 : bytes;
       }
     }
     return taken;
@@ -232,21 +243,15 @@ public final class KeptTensors implements AutoCloseable {
     List<Block> going = new ArrayList<>();
     boolean hasRoom;
     synchronized (this) {
-      while (takenBytes + bytes > mostBytes && !idle.isEmpty()) {
+      while (bytes <= mostBytes && takenBytes + bytes > mostBytes && !idle.isEmpty()) {
         Block eldest = idle.removeFirst();
         takenBytes -= eldest.bytes();
         going.add(eldest);
       }
-      hasRoom = countIfFits(bytes);
+      hasRoom = takenBytes + bytes <= mostBytes;
+      takenBytes += hasRoom ? bytes : 0;
     }
     release(going);
-    return hasRoom;
-  }
-
-  /** Counts bytes as taken; false where that would be beyond the limit. */
-  private synchronized boolean countIfFits(long bytes) {
-    boolean hasRoom = takenBytes + bytes <= mostBytes;
-    takenBytes += hasRoom ? bytes : 0;
     return hasRoom;
   }
 
@@ -339,6 +344,7 @@ public final class KeptTensors implements AutoCloseable {
   /** Gives all back; no tensor is kept any more. */
   @Override
   public void close() {
+    besideRuns.close();
     boolean _ = giveIdleBack();
   }
 }

@@ -152,8 +152,8 @@ final class KeptState {
   /**
    * Where an output goes; null when it is none of the state.
    *
-   * @throws StatusException as {@link StateMemory#reserveInStep}, where it is larger than it has
-   *     been, or as {@link StateMemory#take}; what the next step reads is as it was
+   * @throws StatusException as {@link StateMemory#reserve}, where it is larger than it has been, or
+   *     as {@link StateMemory#take}; what the next step reads is as it was
    */
   @Nullable MemorySegment place(String output, Shape shape, long byteSize) {
     StateTensor tensor = tensors.get(output);
@@ -162,7 +162,7 @@ final class KeptState {
     }
     long more = byteSize - tensor.roomBytes();
     if (more > 0) {
-      memory.reserveInStep(2 * more, 2 * roomBytes());
+      memory.reserve(2 * more, 2 * roomBytes());
       tensor.grantRoom(byteSize);
     }
     return tensor.place(shape, byteSize);

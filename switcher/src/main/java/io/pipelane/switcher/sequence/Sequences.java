@@ -81,17 +81,10 @@ public final class Sequences implements AutoCloseable {
 
     /**
      * Has other memory given back that nobody uses now, in favour of so many bytes of a class, if
-     * that would be enough; answers at once, and somebody else does it.
+     * that would be enough, and what steps under way do not need once they have ended; answers at
+     * once, and somebody else does it.
      */
     void makeRoom(long bytes, Priority inFavourOf);
-
-    /**
-     * Whether so many bytes never come free beside a state that is in a step and has as many as the
-     * second says: nobody holds the rest but its run.
-     */
-    default boolean isAlone(long bytes, long stateBytes) {
-      return false;
-    }
   }
 
   /**
@@ -138,8 +131,7 @@ public final class Sequences implements AutoCloseable {
         giveUnasked,
         bytes -> writeOutFor(bytes, of, host.freeBytes(), host::tryTake),
         bytes -> writeOutFor(bytes, of, Long.MAX_VALUE, this::takeInExchange),
-        bytes -> makingRoom.makeRoom(bytes, of),
-        makingRoom::isAlone);
+        bytes -> makingRoom.makeRoom(bytes, of));
   }
 
   /**

@@ -6,7 +6,7 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
-import java.util.function.BiPredicate;
+import io.pipelane.switcher.StateHasNoRoom;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
 
@@ -22,7 +22,6 @@ final class StateMemory {
   private final LongPredicate writeOut;
   private final LongPredicate exchange;
   private final LongConsumer makeRoom;
-  private final BiPredicate<Long, Long> isAlone;
 
   /**
    * Nothing is charged yet.
@@ -35,8 +34,6 @@ final class StateMemory {
    * @param exchange has the same be done in favour of what comes back, whatever the host holds
    * @param makeRoom has other memory given back that nobody uses now, in favour of so many bytes,
    *     for who asks again, if that would be enough
-   * @param isAlone whether so many bytes never come free beside as many others, which a state has
-   *     that is in a step, as nobody holds the rest but its run
    */
   StateMemory(
       DeviceStates device,
@@ -45,8 +42,7 @@ final class StateMemory {
       LongPredicate giveUnasked,
       LongPredicate writeOut,
       LongPredicate exchange,
-      LongConsumer makeRoom,
-      BiPredicate<Long, Long> isAlone) {
+      LongConsumer makeRoom) {
     this.device = device;
     this.working = working;
     this.host = host;
@@ -54,7 +50,6 @@ final class StateMemory {
     this.writeOut = writeOut;
     this.exchange = exchange;
     this.makeRoom = makeRoom;
-    this.isAlone = isAlone;
   }
 
   /** Whether states lie where runs alone can touch them. */
@@ -63,49 +58,12 @@ final class StateMemory {
   }
 
   /**
-   * Reserves what a state lacks that grows in a step, as {@link #reserve}. The step's run holds
-   * memory beside it, and would the next time: where nobody else does, there never can be room.
-   */
-  void reserveInStep(long bytes, long ownBytes) {
-    try {
-      reserve(bytes, ownBytes);
-    } catch (StatusException e) {
-      if (!isRefusedAlone(e, bytes, ownBytes)) {
-        throw e;
-      }
-      reserveAlone(bytes, ownBytes);
-    }
-  }
-
-  /** Once more: what others held when it was refused may have come free before they were seen. */
-  private void reserveAlone(long bytes, long ownBytes) {
-    try {
-      reserve(bytes, ownBytes);
-    } catch (StatusException e) {
-      throw isRefusedAlone(e, bytes, ownBytes) ? neverHasRoom(bytes, ownBytes) : e;
-    }
-  }
-
-  private boolean isRefusedAlone(StatusException refusal, long bytes, long ownBytes) {
-    return refusal.status() == Status.UNAVAILABLE
-        && !host.holdsMoreThanItMay()
-        && isAlone.test(bytes, ownBytes);
-  }
-
-  private static StatusException neverHasRoom(long bytes, long ownBytes) {
-    return new StatusException(
-        Status.INSUFFICIENT_MEMORY,
-        "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and nobody but its own step holds the rest of device.working-memory; raise that, or end the sequence"
-            .formatted(new ByteSize(bytes), new ByteSize(ownBytes)));
-  }
-
-  /**
    * Reserves what a state lacks that begins or grows, for which others are written out. Called
    * under no lock.
    *
    * @param ownBytes what the state has reserved already
-   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now, {@link
-   *     Status#INSUFFICIENT_MEMORY} when there never can be
+   * @throws StatusException {@link Status#UNAVAILABLE} when there is no room now, of which {@link
+   *     StateHasNoRoom} is the cause, {@link Status#INSUFFICIENT_MEMORY} when there never can be
    */
   void reserve(long bytes, long ownBytes) {
     long most = working.mostBeside(ownBytes);
@@ -117,19 +75,13 @@ final class StateMemory {
                   new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
     }
     if (host.holdsMoreThanItMay() || !tryReserve(bytes, writeOut)) {
-      throw hasNoRoom(bytes);
+      throw StateHasNoRoom.refusal(bytes, ownBytes);
     }
     // Looked at last, too: what leaves in exchange holds host memory before its place here is free.
     if (host.holdsMoreThanItMay()) {
       release(bytes);
-      throw hasNoRoom(bytes);
+      throw StateHasNoRoom.refusal(bytes, ownBytes);
     }
-  }
-
-  private static StatusException hasNoRoom(long bytes) {
-    return StatusException.unavailable(
-        "a sequence's state, of which there are two copies, needs another %s of device.working-memory, which other states, sessions and runs hold at present; try again, end sequences, or raise that or host-tier.states"
-            .formatted(new ByteSize(bytes)));
   }
 
   /**

@@ -11,4 +11,10 @@ public interface HeldBySequences {
 
   /** What they hold now. */
   long bytes();
+
+  /**
+   * What the state of one could have at most beside a step's lane and session, were nothing else
+   * held.
+   */
+  long most(Priority of, long laneBytes, long sessionBytes);
 }

@@ -2,19 +2,21 @@ package io.pipelane.switcher.worker;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.execution.InputTensor;
 import io.pipelane.lanes.execution.Invocation;
 import io.pipelane.lanes.execution.LaneLease;
-import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.SessionFactory;
 import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.ResultHandler;
+import io.pipelane.switcher.StateHasNoRoom;
 import io.pipelane.switcher.grouping.SegmentProfiles;
 import io.pipelane.switcher.kept.KeptTensors;
 import io.pipelane.switcher.memory.Lease;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -28,6 +30,7 @@ final class SessionRuns {
   private final SessionFactory sessions;
   private final SessionPool pool;
   private final KeptTensors kept;
+  private final HeldBySequences states;
   private final SegmentProfiles profiles;
   private final LongSupplier nanoClock;
   private final LongAdder paddedRows = new LongAdder();
@@ -36,17 +39,20 @@ final class SessionRuns {
    * Nothing has run yet.
    *
    * @param kept where outputs lie that stay on the device
+   * @param states asked what a step's state could ever have
    * @param profiles told how long segments compute
    */
   SessionRuns(
       SessionFactory sessions,
       SessionPool pool,
       KeptTensors kept,
+      HeldBySequences states,
       SegmentProfiles profiles,
       LongSupplier nanoClock) {
     this.sessions = sessions;
     this.pool = pool;
     this.kept = kept;
+    this.states = states;
     this.profiles = profiles;
     this.nanoClock = nanoClock;
   }
@@ -77,11 +83,11 @@ final class SessionRuns {
                 model,
                 rows -> {
                   lease.begin();
-                  run(session.session(), rows, lane, request, lease);
+                  run(session, rows, lane, request, lease);
                 });
         paddedRows.add(padded);
       } else {
-        run(session.session(), invocation, lane, request, lease);
+        run(session, invocation, lane, request, lease);
       }
     } finally {
       if (isAhead) {
@@ -110,7 +116,7 @@ final class SessionRuns {
     }
     try {
       Invocation invocation = invocation(model, request, handler, true, caller);
-      run(session.session(), invocation, lane, request, lease);
+      run(session, invocation, lane, request, lease);
     } finally {
       pool.giveBack(session);
     }
@@ -156,7 +162,7 @@ final class SessionRuns {
   }
 
   private void run(
-      ModelSession session,
+      PooledSession session,
       Invocation invocation,
       LaneLease lane,
       InferenceRequest request,
@@ -164,12 +170,32 @@ final class SessionRuns {
     String structure = lease.range().structure().hash();
     lease.usuallyTakes(() -> profiles.totalNanos(structure, shapes(invocation.inputs())));
     try {
-      session.run(invocation, lane.region(), lane::grow, lease);
+      session.session().run(invocation, lane.region(), lane::grow, lease);
       note(invocation, lease);
     } catch (StatusException e) {
+      if (e.getCause() instanceof StateHasNoRoom state) {
+        throw neverHasRoom(state, session, lane, request.priority()).orElse(e);
+      }
       boolean runFailed = e.status() == Status.INTERNAL || e.status() == Status.INVALID_ARGUMENT;
       throw runFailed && !lease.failed() ? refused(request, e) : e;
     }
+  }
+
+  /** What refuses a state for good that its own step is in the way of: so would be the next. */
+  private Optional<StatusException> neverHasRoom(
+      StateHasNoRoom state, PooledSession session, LaneLease lane, Priority of) {
+    long most = states.most(of, lane.neededBytes(), session.bytes);
+    return state.bytes() <= most - state.ownBytes()
+        ? Optional.empty()
+        : Optional.of(
+            new StatusException(
+                Status.INSUFFICIENT_MEMORY,
+                "a sequence's state, of which there are two copies, needs %s beside the %s that it has, and could have %s at most beside its own step; raise device.working-memory, or what offline work may hold of it (sharing.offline-memory-percent), or end the sequence"
+                    .formatted(
+                        new ByteSize(state.bytes()),
+                        new ByteSize(state.ownBytes()),
+                        new ByteSize(Math.max(0, most))),
+                state));
   }
 
   /** What runs of these shapes take is known of the structure from now on. */

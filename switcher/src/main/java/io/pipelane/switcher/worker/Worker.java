@@ -93,7 +93,7 @@ public final class Worker implements AutoCloseable {
     kept.tellWhenIdle(table::changed);
     SessionPool pool = new SessionPool(table, sessions, persistent, nanoClock);
     this.builder = new SessionBuilder(sessions, lanes, table, rooms, pool);
-    this.runs = new SessionRuns(sessions, pool, kept, profiles, nanoClock);
+    this.runs = new SessionRuns(sessions, pool, kept, states, profiles, nanoClock);
   }
 
   /** The caller that waits for a run; told on its thread, of one of the two at most. */

@@ -70,14 +70,16 @@ public final class OfflineWorkingMemory implements Reservations {
    * Enters a lane for an offline run, which counts until it is left.
    *
    * @param bytes what the run is known to need
+   * @param ownStateBytes of states that it cannot run without
    * @param beforeWaiting called, perhaps several times, before the caller waits; under the lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
    *     much; {@link Status#UNAVAILABLE} when states that are in use leave too little now, or runs
    *     whose processes do not end
    */
-  public LaneLease enter(long bytes, Runnable beforeWaiting, Supplier<LaneLease> lane) {
-    if (bytes > capacityBytes) {
-      throw tooLarge(bytes);
+  public LaneLease enter(
+      long bytes, long ownStateBytes, Runnable beforeWaiting, Supplier<LaneLease> lane) {
+    if (bytes > capacityBytes - ownStateBytes) {
+      throw tooLarge(bytes, ownStateBytes);
     }
     while (!await(bytes, beforeWaiting)) {
       if (!writeStateOut.getAsBoolean()) {
@@ -136,11 +138,17 @@ public final class OfflineWorkingMemory implements Reservations {
     return held;
   }
 
-  private StatusException tooLarge(long bytes) {
+  private StatusException tooLarge(long bytes, long ownStateBytes) {
     return new StatusException(
         Status.INSUFFICIENT_MEMORY,
-        "an offline run needs %s of run-time memory; all offline work together may hold %s (sharing.offline-memory-percent of device.working-memory, %s): raise one of them, or ask online"
-            .formatted(new ByteSize(bytes), new ByteSize(capacityBytes), new ByteSize(ofBytes)));
+        "an offline run needs %s of run-time memory%s; all offline work together may hold %s (sharing.offline-memory-percent of device.working-memory, %s): raise one of them, or ask online"
+            .formatted(
+                new ByteSize(bytes),
+                ownStateBytes == 0
+                    ? ""
+                    : " beside its sequence's state, " + new ByteSize(ownStateBytes),
+                new ByteSize(capacityBytes),
+                new ByteSize(ofBytes)));
   }
 
   private boolean tryHold(Held held, long bytes) {
@@ -216,6 +224,11 @@ public final class OfflineWorkingMemory implements Reservations {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** What it may hold. */
+  long capacityBytes() {
+    return capacityBytes;
   }
 
   /** What offline work holds now. */

@@ -6,6 +6,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.execution.DeviceMemory;
 import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.ShareLane;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -104,6 +105,21 @@ public final class WorkingMemory implements AutoCloseable {
   /** What all lanes, sessions and states may take. */
   public long capacityBytes() {
     return lanes.capacityBytes() + shareBytes;
+  }
+
+  /**
+   * What a state could have at most beside a step's lane and session, were nothing else held.
+   *
+   * @param of the state's class
+   * @param laneBytes of {@link #lanes}; what is borrowed takes no room of states
+   */
+  public long mostOfState(Priority of, long laneBytes, long sessionBytes) {
+    long most = lanes.capacityBytes() - sessionBytes;
+    long besideLane = most - Math.max(0, laneBytes - lanes.borrowed().bytes());
+    return switch (of) {
+      case ONLINE -> besideLane;
+      case OFFLINE -> Math.min(besideLane, offline.capacityBytes() - laneBytes);
+    };
   }
 
   /** What all lanes take now. */

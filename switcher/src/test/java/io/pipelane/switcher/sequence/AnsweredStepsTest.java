@@ -186,14 +186,7 @@ class AnsweredStepsTest extends SequencesOfOneModel {
     HostStates host = new HostStates(0);
     StateMemory memory =
         new StateMemory(
-            DeviceStates.ON_HOST,
-            working,
-            host,
-            _ -> false,
-            _ -> false,
-            _ -> false,
-            _ -> {},
-            (_, _) -> false);
+            DeviceStates.ON_HOST, working, host, _ -> false, _ -> false, _ -> false, _ -> {});
     CompletableFuture<Void> isIdle = new CompletableFuture<>();
     CompletableFuture<Void> isTold = new CompletableFuture<>();
     Consumer<Sequence> whenIdle =

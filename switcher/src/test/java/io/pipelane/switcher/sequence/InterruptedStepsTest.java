@@ -83,8 +83,7 @@ class InterruptedStepsTest {
               _ -> false,
               _ -> false,
               _ -> false,
-              _ -> {},
-              (_, _) -> false);
+              _ -> {});
       Sequence sequence =
           new Sequence(
               memory,

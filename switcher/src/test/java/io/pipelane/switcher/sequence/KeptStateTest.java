@@ -17,7 +17,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiPredicate;
 import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,7 +38,7 @@ class KeptStateTest {
     assertTrue(room.tryReservePersistent((4 - fitting) * TENSOR));
     List<Long> askedFor = new ArrayList<>();
     StateMemory memory =
-        memory(DeviceStates.ON_HOST, room, new HostStates(0), askedFor::add, (_, _) -> false);
+        memory(DeviceStates.ON_HOST, room, new HostStates(0), askedFor::add);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
@@ -161,30 +160,6 @@ class KeptStateTest {
     assertEquals(2 * TENSOR, room.freeBytes());
   }
 
-  /** Its own step has the rest, and would have it again. */
-  @Test
-  void growthThatOnlyItsOwnStepIsInTheWayOf_isRefusedForGood() {
-    BoundedReservations room = new BoundedReservations(5 * TENSOR);
-    List<List<Long>> asked = new ArrayList<>();
-    StateMemory memory =
-        memory(
-            DeviceStates.ON_HOST,
-            room,
-            new HostStates(0),
-            _ -> {},
-            (bytes, own) -> asked.add(List.of(bytes, own)));
-    KeptState state = growing(memory);
-    assertTrue(room.tryReservePersistent(2 * TENSOR)); // The lane.
-    StatusException refusal =
-        assertThrows(StatusException.class, () -> state.place("t", Shape.of(2, 4), 2 * TENSOR));
-    assertEquals(Status.INSUFFICIENT_MEMORY, refusal.status(), refusal.getMessage());
-    List<Long> once = List.of(2 * TENSOR, 2 * TENSOR);
-    assertEquals(List.of(once, once), asked, "others may have held it at the first look");
-    room.releasePersistent(2 * TENSOR);
-    state.place("t", Shape.of(2, 4), 2 * TENSOR);
-    state.close();
-  }
-
   /** The one output had room, the other not. */
   @Test
   void stepThatGrowsAndFails_leavesNoRoomTaken() {
@@ -251,17 +226,12 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host) {
-    return memory(device, room, host, _ -> {}, (_, _) -> false);
+    return memory(device, room, host, _ -> {});
   }
 
   private static StateMemory memory(
-      DeviceStates device,
-      BoundedReservations room,
-      HostStates host,
-      LongConsumer makeRoom,
-      BiPredicate<Long, Long> isAlone) {
-    return new StateMemory(
-        device, room, host, _ -> false, _ -> false, _ -> false, makeRoom, isAlone);
+      DeviceStates device, BoundedReservations room, HostStates host, LongConsumer makeRoom) {
+    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> false, makeRoom);
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */

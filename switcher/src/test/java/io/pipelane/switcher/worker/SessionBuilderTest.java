@@ -41,6 +41,11 @@ class SessionBuilderTest extends SessionsFixture {
     public long bytes() {
       return 0;
     }
+
+    @Override
+    public long most(Priority of, long laneBytes, long sessionBytes) {
+      throw new AssertionError("no step runs here");
+    }
   }
 
   private final ImportedModel model = model("a model");

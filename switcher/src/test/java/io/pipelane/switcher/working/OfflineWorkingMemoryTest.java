@@ -45,7 +45,7 @@ class OfflineWorkingMemoryTest {
   }
 
   private LaneLease enter(long bytes, Runnable beforeWaiting) {
-    return offline.enter(bytes, beforeWaiting, () -> lanes.enter(bytes));
+    return offline.enter(bytes, 0, beforeWaiting, () -> lanes.enter(bytes));
   }
 
   private static void never() {
@@ -176,6 +176,7 @@ class OfflineWorkingMemoryTest {
         () ->
             offline.enter(
                 MIB,
+                0,
                 OfflineWorkingMemoryTest::never,
                 () -> {
                   throw new IllegalStateException("as a test wants it");

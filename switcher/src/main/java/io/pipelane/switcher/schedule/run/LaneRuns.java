@@ -10,6 +10,7 @@ import io.pipelane.lanes.execution.Lanes;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.InferenceRequest;
+import io.pipelane.switcher.StateHasNoRoom;
 import io.pipelane.switcher.memory.LaneLoans;
 import io.pipelane.switcher.memory.Lease;
 import io.pipelane.switcher.schedule.estimate.RunHistory;
@@ -185,6 +186,11 @@ final class LaneRuns {
           worker.run(request.request(), lease, lane, request.handler(), caller);
           history.toTell(request.key()).took(lane.region().peakBytes());
           ran = true;
+        } catch (StatusException e) {
+          if (e.getCause() instanceof StateHasNoRoom) { // The next has a lane of that size.
+            history.toTell(request.key()).took(lane.region().peakBytes());
+          }
+          throw e;
         } catch (OutOfDeviceMemoryException e) {
           long larger = EphemeralRegion.align(lane.region().peakBytes() + e.refusedBytes());
           if (larger <= needed) {
@@ -206,7 +212,7 @@ final class LaneRuns {
                 .map(only -> enterOnly(only, request, needed))
                 .orElseGet(() -> enterAny(request, needed, lease, turn));
     return request.priority() == Priority.OFFLINE
-        ? offline.enter(needed, turn::leave, lane)
+        ? offline.enter(needed, request.place().stateBytes().getAsLong(), turn::leave, lane)
         : lane.get();
   }
 
