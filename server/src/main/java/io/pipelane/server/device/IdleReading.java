@@ -27,7 +27,8 @@ final class IdleReading implements AutoCloseable {
    *
    * Reading begins when all devices have been idle for a while, and rests as long as it has read,
    * so that a disk that others use too has half of its time left. Where there was nothing to read,
-   * it looks less and less often: to look is to ask the system about each page of each file.
+   * it looks less and less often: to look is to ask the system about each page of each file. Where
+   * nothing was wanted either, nobody was asked, and it looks as soon as before.
    *
    * When a request comes, a file that is mapped is left off where it is. One that fills memory is
    * read to its end, some tenths of a second.
@@ -109,7 +110,11 @@ final class IdleReading implements AutoCloseable {
     if (quiet < QUIET_NANOS) {
       return QUIET_NANOS - quiet;
     }
-    for (Demand demand : mostWantedFirst()) {
+    List<Demand> wanted = mostWantedFirst();
+    if (wanted.isEmpty()) {
+      return PAUSE_NANOS;
+    }
+    for (Demand demand : wanted) {
       if (read(demand.model()) > 0) {
         pauseNanos = PAUSE_NANOS;
         return Math.max(1, nanoClock.getAsLong() - now);

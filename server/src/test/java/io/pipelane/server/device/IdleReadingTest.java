@@ -125,4 +125,15 @@ class IdleReadingTest {
     room = 2;
     assertEquals(READ_NANOS, reading.step());
   }
+
+  @Test
+  void step_nothingHasBeenWantedForLong_looksSoonOnceSomethingIs() {
+    afterQuiet();
+    for (int i = 0; i < 10; i++) {
+      assertEquals(IdleReading.PAUSE_NANOS, reading.step());
+    }
+    wanted("a", 1);
+    assertEquals(READ_NANOS, reading.step());
+    assertEquals(IdleReading.PAUSE_NANOS, reading.step());
+  }
 }
