@@ -74,11 +74,12 @@ final class BackgroundSessions implements AutoCloseable {
 
   /**
    * A run has needed a session, and its worker has built it. So it was not what had cost workers
-   * their lives, or is not any more: where it was left for this, those that stand by build it.
+   * their lives, or is not any more: where it was left for this, those that stand by build it. One
+   * more loss leaves it again.
    */
   void builtForARun(KnownSession known) {
     if (losses.getOrDefault(known.number(), 0) >= MOST_LOSSES) {
-      losses.remove(known.number());
+      losses.put(known.number(), MOST_LOSSES - 1);
       for (WorkerProcess worker : board.get().standbys()) {
         later(worker, () -> buildInBackground(worker, known));
         later(worker, () -> warmUp(worker, known, known.shapes().all()));
@@ -150,7 +151,7 @@ final class BackgroundSessions implements AutoCloseable {
     }
     try (UnderWay.Ended _ = worker.underWay().begin()) {
       Message.Built _ = worker.builds().requireInBackground(known);
-      losses.remove(known.number());
+      losses.put(known.number(), MOST_LOSSES - 1);
       if (!sessions.containsKey(known.number())) {
         worker.builds().close(known.number());
       }

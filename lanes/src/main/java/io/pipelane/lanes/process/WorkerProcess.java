@@ -170,9 +170,9 @@ final class WorkerProcess {
     return process.pid();
   }
 
-  /** The processor time that the process has used, as the system counts it in hundredths. */
+  /** The processor time that the process has used, as the system counts it. */
   long processorNanos() {
-    return process.info().totalCpuDuration().map(Duration::toNanos).orElse(0L);
+    return ProcessorTime.ofProcess(process.pid());
   }
 
   /** Whom a lane's host memory is for while the worker has the lane: it alone, or all workers. */
@@ -334,10 +334,10 @@ final class WorkerProcess {
     return settings.times().hang();
   }
 
-  /** Ends the process as it takes no message: it does nothing at all, whatever it was told. */
-  void killAsDeaf(Duration patience) {
+  /** Ends the process as it takes no message, whatever it was told. */
+  void killAsDeaf(Duration left) {
     underWay.accuseNobody();
-    kill("it hangs, not having taken what it was told for " + patience);
+    kill("it hangs, not having taken what it was told for " + left);
   }
 
   /**

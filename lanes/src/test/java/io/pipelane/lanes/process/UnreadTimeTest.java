@@ -48,7 +48,7 @@ class UnreadTimeTest {
   }
 
   @Test
-  void isOver_processThatIsStoppedMeanwhile_fiveSecondsMore() {
+  void isOver_processThatIsStoppedMeanwhile_tenSecondsLaterAtMost() {
     assertEquals(15.2, over(0.03, 7), 0.21);
   }
 

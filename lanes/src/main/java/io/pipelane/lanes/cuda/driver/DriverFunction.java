@@ -8,8 +8,8 @@ import java.util.NoSuchElementException;
 /**
  * A function of CUDA's driver that JCuda does not offer, or not rightly. Safe for any thread.
  *
- * <p>Every argument is passed as 8 bytes; on x86-64 a function finds a narrower one in the lower
- * part of its register.
+ * <p>Every argument is passed as 8 bytes; a function finds a narrower one in the lower part of its
+ * register.
  */
 final class DriverFunction {
   private final String name;
