@@ -70,7 +70,7 @@ class WebPageJobsTest extends WebPageFixture {
       browser.await("document.querySelector('#jobs .pill').textContent === 'done'");
       assertEquals("false", browser.evaluate(HIDDEN));
       assertEquals(
-          "echo / 2, job " + id + "|done|2 of 2, 2 of them errors|100 %",
+          "echo / 2" + id + "|done|2 of 2, 2 of them errors|100 %",
           browser.evaluate(
               "[...document.querySelector('#jobs tbody').rows[0].cells]"
                   + ".map(cell => cell.textContent).join('|')"));

@@ -17,8 +17,8 @@ function row() {
 
 function show(line, job) {
   const [what, state, rows, progress] = line.cells;
-  say(what.children[0], `${job.model} / ${job.version}, job ${job.id}`);
-  say(what.children[1], job.reason);
+  say(what.children[0], `${job.model} / ${job.version}`);
+  say(what.children[1], job.reason ? `${job.id}: ${job.reason}` : job.id);
   kind(what.children[1], job.state === "FAILED" ? "reason bad" : "reason");
   say(state.firstElementChild, job.state.toLowerCase());
   kind(state.firstElementChild, `pill ${STATES[job.state]}`);
