@@ -165,6 +165,7 @@ public final class PipelaneServer implements AutoCloseable {
               devices::states,
               devices::workers,
               devices::devices,
+              () -> jobs.map(Jobs::count).orElse(0),
               () -> jobs.map(Jobs::placed).orElse(List.of()),
               InstantSource.system());
       Backend backend =

@@ -30,6 +30,7 @@ final class WebPage {
           "dom.js",
           "feed.js",
           "format.js",
+          "jobs.js",
           "json.js",
           "main.js",
           "models.js",

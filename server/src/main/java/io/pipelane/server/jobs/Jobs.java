@@ -274,6 +274,16 @@ public final class Jobs implements AutoCloseable {
     return list().stream().flatMap(job -> job.placed().stream()).toList();
   }
 
+  /** How many there are, ended ones included. */
+  public int count() {
+    lock.lock();
+    try {
+      return jobs.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** How many jobs are in each state, and items they have done. */
   public JobCounts counts() {
     Map<String, Integer> states = new HashMap<>();

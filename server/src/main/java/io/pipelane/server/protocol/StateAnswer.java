@@ -57,6 +57,7 @@ public final class StateAnswer {
             writeDevice(json, device.getKey(), device.getValue(), state.offlineJobs());
           }
           json.writeEndArray();
+          json.writeNumberField("jobs", state.jobs());
           json.writeFieldName("workers");
           Answers.writeWorkers(json, state.workers());
           json.writeEndObject();

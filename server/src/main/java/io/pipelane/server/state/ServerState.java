@@ -17,6 +17,7 @@ import java.util.Optional;
  * @param startedMillis when it began to count, since the epoch
  * @param timeMillis the moment, since the epoch
  * @param devices by name
+ * @param jobs how many the caller may list
  * @param offlineJobs those that have a device
  */
 public record ServerState(
@@ -25,6 +26,7 @@ public record ServerState(
     boolean ready,
     List<Model> models,
     Map<String, DeviceState> devices,
+    int jobs,
     List<OfflineJob> offlineJobs,
     SeenWorkers workers) {
   public ServerState {

@@ -4,6 +4,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
+import io.pipelane.server.access.Demand;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.state.ServerState.Model;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -33,6 +35,7 @@ public final class StateSource {
   private final Supplier<Map<String, DeviceState>> devices;
   private final Supplier<WorkersOverview> workers;
   private final Function<ModelVersion, List<String>> devicesOf;
+  private final IntSupplier jobs;
   private final Supplier<List<OfflineJob>> offlineJobs;
   private final InstantSource clock;
   private final long startedMillis;
@@ -40,6 +43,7 @@ public final class StateSource {
   /**
    * @param devices by name
    * @param devicesOf the devices that a model has, by name; the one that it had first first
+   * @param jobs how many the server knows
    * @param offlineJobs those that have a device
    */
   public StateSource(
@@ -48,6 +52,7 @@ public final class StateSource {
       Supplier<Map<String, DeviceState>> devices,
       Supplier<WorkersOverview> workers,
       Function<ModelVersion, List<String>> devicesOf,
+      IntSupplier jobs,
       Supplier<List<OfflineJob>> offlineJobs,
       InstantSource clock) {
     this.catalog = catalog;
@@ -55,6 +60,7 @@ public final class StateSource {
     this.devices = devices;
     this.workers = workers;
     this.devicesOf = devicesOf;
+    this.jobs = jobs;
     this.offlineJobs = offlineJobs;
     this.clock = clock;
     this.startedMillis = clock.millis();
@@ -95,7 +101,7 @@ public final class StateSource {
                       version.map(weights::get).orElse(List.of()));
                 })
             .toList();
-    List<OfflineJob> jobs =
+    List<OfflineJob> placed =
         offlineJobs.get().stream().filter(job -> visible.test(job.model().model())).toList();
     return new ServerState(
         startedMillis,
@@ -103,7 +109,8 @@ public final class StateSource {
         catalog.isReady(),
         models,
         states,
-        jobs,
+        visible.test(Demand.ALL_MODELS) ? jobs.getAsInt() : 0,
+        placed,
         new SeenWorkers(workers.get(), visible));
   }
 

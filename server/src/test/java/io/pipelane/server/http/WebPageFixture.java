@@ -14,6 +14,7 @@ import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.device.SharedDevices;
+import io.pipelane.server.jobs.Jobs;
 import io.pipelane.server.metrics.DeviceState;
 import io.pipelane.server.metrics.FakeDeviceState;
 import io.pipelane.server.metrics.HostCounts;
@@ -135,6 +136,10 @@ abstract class WebPageFixture {
   }
 
   HttpServer start(FakeCatalog catalog, AccessControl access) {
+    return start(catalog, access, Optional.empty());
+  }
+
+  HttpServer start(FakeCatalog catalog, AccessControl access, Optional<Jobs> jobs) {
     InferenceStatistics statistics = new InferenceStatistics();
     StateSource state =
         new StateSource(
@@ -144,6 +149,7 @@ abstract class WebPageFixture {
             WebPageInBrowserTest::workers,
             version ->
                 version.model().equals("echo") ? List.of("cpu:1", "cpu:0") : List.of("cpu:0"),
+            () -> jobs.map(Jobs::count).orElse(0),
             () ->
                 List.of(
                     new OfflineJob(
@@ -168,7 +174,7 @@ abstract class WebPageFixture {
             metrics,
             state,
             access,
-            Optional.empty(),
+            jobs,
             Backends.observation(),
             SharedMemory.off());
     return HttpServer.start(
@@ -200,11 +206,24 @@ abstract class WebPageFixture {
   static void press(Browser browser, String heading) {
     browser.evaluate(
         "document.querySelector('th[data-sort=%s] button').focus()".formatted(heading));
+    enter(browser);
+  }
+
+  /** Presses the key for what has the focus. */
+  static void enter(Browser browser) {
     for (String type : List.of("keyDown", "keyUp")) {
       browser.call(
           "Input.dispatchKeyEvent",
           Map.of("type", type, "key", "Enter", "text", "\r", "windowsVirtualKeyCode", 13));
     }
+  }
+
+  /** Gives the page a key. */
+  static void enter(Browser browser, String key) {
+    browser.evaluate(
+        "document.getElementById('key').focus();"
+            + " document.getElementById('key').value = '%s';".formatted(key)
+            + " document.getElementById('key-form').requestSubmit()");
   }
 
   /** What the page says of its connection. */

@@ -50,7 +50,8 @@ class WebPageInBrowserTest extends WebPageFixture {
           browser.evaluate(figure("Multiprocessors of its own")));
       assertEquals(
           "libraries take 1 MiB beside both budgets,"
-              + " offline job 1f of echo, at 75 % of its speed by the rule",
+              + " offline job 1f of echo, expected at 75 % of the speed that it has alone,"
+              + " by the time that online requests leave",
           browser.evaluate("document.querySelector('.device:nth-child(1) .quiet').textContent"));
       assertEquals(
           "1, process 4711",
@@ -125,6 +126,11 @@ class WebPageInBrowserTest extends WebPageFixture {
       browser.await(figure("State") + " === 'overlimit'");
       assertEquals("memory is 99.5 %", browser.evaluate(figure("Because")));
       assertEquals("0 %", browser.evaluate(figure("Offline share")));
+      String share = fact("Multiprocessors of its own") + ".parentElement.hidden";
+      assertEquals("false", browser.evaluate(share));
+
+      sharing = SharedDevices.undivided();
+      browser.await(share);
     }
   }
 
@@ -164,6 +170,88 @@ class WebPageInBrowserTest extends WebPageFixture {
         browser.call("HeapProfiler.collectGarbage", Map.of());
       } while (browser.evaluate("gone.deref() === undefined").equals("false"));
       assertEquals(List.of(), browser.complaints);
+    }
+  }
+
+  @Test
+  void notesOfAModelThatAnswers_openFromTheKeyboard_andReasonsAreSeenAnyway()
+      throws IOException, InterruptedException {
+    FakeCatalog catalog = catalog();
+    catalog.entries =
+        List.of(
+            new Entry("echo", "2", State.READY, "", List.of("a note", "<b>another</b>")),
+            new Entry("broken", "1", State.UNAVAILABLE, "it has no model.onnx"));
+    try (HttpServer server = start(catalog);
+        Browser browser = browser()) {
+      browser.size(1400, 900);
+      browser.open(server.url() + "/");
+      browser.await("document.querySelectorAll('#models tbody tr').length === 2");
+      String notes = "document.querySelector('#models details')";
+      assertEquals("2 notes", browser.evaluate(notes + ".firstChild.textContent"));
+      String seen = ".checkVisibility({ contentVisibilityAuto: true })";
+      assertEquals("false", browser.evaluate(notes + ".lastChild.firstChild" + seen));
+      browser.evaluate(notes + ".firstChild.focus()");
+      enter(browser);
+      browser.await(notes + ".open");
+      assertEquals(
+          "a note,<b>another</b>",
+          browser.evaluate(
+              "[...%s.lastChild.children].map(n => n.textContent).join()".formatted(notes)));
+      String reason = cell(2, 1) + ".lastChild";
+      assertEquals("it has no model.onnx", browser.evaluate(reason + ".textContent"));
+      assertEquals("true", browser.evaluate(reason + ".classList.contains('bad')"));
+
+      catalog.entries = List.of(new Entry("echo", "2", State.READY, ""), LOADING);
+      browser.await(notes + " === null");
+    }
+  }
+
+  @Test
+  void narrowPage_showsWhatMattersOfAModel() throws IOException, InterruptedException {
+    try (HttpServer server = start(catalog());
+        Browser browser = browser()) {
+      browser.size(390, 844);
+      browser.open(server.url() + "/");
+      browser.await("document.querySelectorAll('#models tbody tr').length === 3");
+      assertEquals(
+          "Model,State,Requests/s,p99,Pending",
+          browser.evaluate(
+              "[...document.querySelectorAll('#models th')].filter(head => {"
+                  + " const { width, right } = head.getBoundingClientRect();"
+                  + " return width > 0 && right <= innerWidth; }).map(head => head.textContent).join()"));
+      assertEquals(
+          "true",
+          browser.evaluate(
+              "document.documentElement.scrollWidth <= document.documentElement.clientWidth"));
+      assertEquals(List.of(), browser.complaints);
+    }
+  }
+
+  @Test
+  void p99_isNeverAboveWhatTheMeanAllows() throws IOException, InterruptedException {
+    try (HttpServer server = start(catalog());
+        Browser browser = browser()) {
+      browser.open(server.url() + "/");
+      browser.evaluate("import('/page/rates.js').then(module => { window.rates = module; })");
+      // Limits are 1 s and 2.5 s; durations are given in seconds.
+      browser.evaluate(
+          """
+          window.p99 = (...durations) => {
+            const of = (kept) => [{ name: "a", version: "1", requests: { success: kept.length, failure: 0,
+              request_ns: kept.reduce((a, b) => a + b, 0) * 1e9, queue_ns: 0, stall_ns: 0,
+              durations: [kept.filter(d => d <= 1).length, kept.filter(d => d > 1 && d <= 2.5).length,
+                kept.filter(d => d > 2.5).length] } }];
+            const state = (kept, time_ms) => ({ time_ms, devices: [], models: of(kept),
+              duration_limits_us: [1e6, 2.5e6] });
+            return Number(new rates.Rates(state([], 0), state(durations, 1000)).all.p99.toFixed(3));
+          };
+          undefined;
+          """);
+      assertEquals("1.4", browser.evaluate("p99(1.4)"));
+      assertEquals("1.8", browser.evaluate("p99(1.4, 1.4)"));
+      assertEquals("2.5", browser.evaluate("p99(...Array(100).fill(1.4))"));
+      assertEquals("1", browser.evaluate("p99(...Array(99).fill(0.5), 2)"));
+      assertEquals("7", browser.evaluate("p99(7)"));
     }
   }
 
@@ -237,8 +325,12 @@ class WebPageInBrowserTest extends WebPageFixture {
 
   /** What the first device's card says of something. */
   private static String figure(String name) {
+    return fact(name) + ".textContent";
+  }
+
+  private static String fact(String name) {
     return "[...document.querySelectorAll('.device:nth-child(1) dt')]"
-        + ".find(each => each.textContent === '%s').nextSibling.textContent".formatted(name);
+        + ".find(each => each.textContent === '%s').nextSibling".formatted(name);
   }
 
   private static String ground(Browser browser) {

@@ -73,11 +73,4 @@ class WebPageKeyTest extends WebPageFixture {
       assertEquals("0", browser.evaluate(ROWS));
     }
   }
-
-  private static void enter(Browser browser, String key) {
-    browser.evaluate(
-        "document.getElementById('key').focus();"
-            + " document.getElementById('key').value = '%s';".formatted(key)
-            + " document.getElementById('key-form').requestSubmit()");
-  }
 }

@@ -67,6 +67,12 @@ class WebPageManyModelsTest extends WebPageFixture {
       assertEquals("10", browser.evaluate(told.formatted(ROWS, 299)));
       assertEquals("10", browser.evaluate("document.getElementById('models').ariaColCount"));
       assertEquals("10", browser.evaluate(ROWS + "[299].cells[9].ariaColIndex"));
+
+      String layout = "getComputedStyle(%s[0]).contentVisibility".formatted(ROWS);
+      assertEquals("auto", browser.evaluate(layout));
+      browser.call("Emulation.setEmulatedMedia", Map.of("media", "print"));
+      assertEquals("visible", browser.evaluate(layout));
+      browser.await(ROWS + "[0].cells.length === 10 && " + ROWS + "[150].cells.length === 10");
     }
   }
 
@@ -80,6 +86,8 @@ class WebPageManyModelsTest extends WebPageFixture {
       browser.evaluate("document.getElementById('filter').focus()");
       browser.call("Input.insertText", Map.of("text", "READY del-29"));
       assertEquals("10", browser.evaluate(ROWS + ".length"));
+      assertEquals(
+          "visible", browser.evaluate("getComputedStyle(%s[0]).contentVisibility".formatted(ROWS)));
       assertEquals(
           "300 of 300 ready, 10 shown",
           browser.evaluate("document.getElementById('model-count').textContent"));

@@ -99,6 +99,7 @@ public final class Backends {
         Map::of,
         () -> WorkersOverview.NONE,
         _ -> List.of(),
+        () -> 0,
         List::of,
         InstantSource.system());
   }

@@ -41,6 +41,7 @@ class StateSourceTest {
           () -> Map.of("cpu", device()),
           StateSourceTest::workers,
           _ -> List.of("cpu"),
+          () -> 2,
           () -> List.of(offlineJob("seen", "echo"), offlineJob("hidden", "other")),
           InstantSource.fixed(Instant.ofEpochMilli(1234)));
 
@@ -111,6 +112,7 @@ class StateSourceTest {
             "\"offline_job\":{\"id\":\"seen\",\"model\":\"echo\",\"by\":\"rule\","
                 + "\"predicted_throughput\":0.75}"),
         text);
+    assertTrue(text.contains("],\"jobs\":2,\"workers\":"), text);
     assertTrue(text.contains("\"lane_bytes\":20,\"state_bytes\":25,"), text);
     assertTrue(text.contains("\"waiting\":9,\"estimate_error\":0.25,\"switches\":11,"), text);
   }
@@ -120,5 +122,6 @@ class StateSourceTest {
     ServerState state = source.read(name -> name.equals("broken"));
     assertEquals(1, state.models().size());
     assertTrue(!written(state).contains("echo"));
+    assertEquals(0, state.jobs());
   }
 }

@@ -96,7 +96,10 @@ class Device {
       "Offline evictions": evictions(device.sharing.evictions),
       "Multiprocessors of its own": multiprocessors(device.sharing.multiprocessors),
     };
-    this.values.forEach((value, name) => say(value, texts[name]));
+    this.values.forEach((value, name) => {
+      say(value, texts[name]);
+      value.parentElement.hidden = texts[name] === "";
+    });
   }
 
   close() {
@@ -116,7 +119,9 @@ function about(device) {
   if (device.offline_job) {
     const job = device.offline_job;
     const speed = Math.round(100 * job.predicted_throughput);
-    parts.push(`offline job ${job.id} of ${job.model}, at ${speed} % of its speed by the ${job.by}`);
+    const source = job.by === "predictor" ? "as jobs like it have reached" : "by the time that online requests leave";
+    parts.push(`offline job ${job.id} of ${job.model}, expected at ${speed} % of the speed that it has alone,`
+      + ` ${source}`);
   }
   return parts.join(", ");
 }
@@ -130,8 +135,11 @@ function evictions(of) {
       + `, memory back in ${milliseconds(of.longest_memory_ns)}`;
 }
 
-/** How large offline work's share of the multiprocessors is, and what has become of it. */
+/** How large offline work's share of the multiprocessors is, and what has become of it; empty where none is tried. */
 function multiprocessors(share) {
+  if (share.state === "off") {
+    return "";
+  }
   const size = share.percent > 0 ? `${share.percent} %, ${share.state}` : share.state;
   if (share.offline_with === undefined) {
     return size;

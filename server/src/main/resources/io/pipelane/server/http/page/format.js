@@ -35,6 +35,12 @@ export function time(seconds) {
   return seconds < 1 ? [figure(seconds * 1e3), "ms"] : [figure(seconds), "s"];
 }
 
+/** A time that another one does not exceed. */
+export function atMost(seconds) {
+  const [number, unit] = time(seconds);
+  return [seconds === null ? number : `≤ ${number}`, unit];
+}
+
 export function timeText(seconds) {
   return time(seconds).join(" ").trim();
 }

@@ -3,6 +3,7 @@
 import { devices } from "./devices.js";
 import { kind, say } from "./dom.js";
 import { follow, hasKey, useKey } from "./feed.js";
+import { jobs } from "./jobs.js";
 import { hues, models } from "./models.js";
 import { Window } from "./rates.js";
 import { requests } from "./request.js";
@@ -25,6 +26,7 @@ const views = [
   devices(at("devices")),
   requests(at("request"), at("request-model"), at("request-inputs"), at("send"), at("request-note"),
     at("answer")),
+  jobs(at("jobs"), at("job-note")),
   workers(at("workers"), at("worker-note")),
 ];
 

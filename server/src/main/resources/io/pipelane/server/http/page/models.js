@@ -12,6 +12,9 @@ const FIRST_ROWS = 20;
 /** Rows as far from what is seen are brought up to date, so that scrolling finds them ready. */
 const NEAR = "200px";
 
+/** As many rows are laid out each by itself, and only near what is seen; fewer cost nothing. */
+const MANY_ROWS = 100;
+
 const hueAt = (place) => String(Math.round((200 + place * GOLDEN_ANGLE) % 360));
 
 /** A hue for each model, by its place among all. */
@@ -121,6 +124,7 @@ export function models(table, filter, count) {
     if (choice.reversed) {
       shown.reverse();
     }
+    body.classList.toggle("many", shown.length >= MANY_ROWS);
     arrange(body, shown.map((row) => row.element));
     const ready = [...rows.values()].filter((row) => row.model.state === "READY").length;
     say(count, `${ready} of ${rows.size} ready${choice.filter.trim() ? `, ${shown.length} shown` : ""}`);

@@ -53,7 +53,7 @@ export class Rates {
 
   #requests(counts) {
     if (!counts) {
-      return { rate: 0, failures: 0, mean: null, p50: null, p99: null, stall: null, queue: null };
+      return { rate: 0, failures: 0, mean: null, p99: null, stall: null, queue: null };
     }
     const count = counts.success;
     const mean = (name) => (count > 0 ? counts[name] / count / 1e9 : null);
@@ -63,8 +63,7 @@ export class Rates {
       mean: mean("request_ns"),
       queue: mean("queue_ns"),
       stall: mean("stall_ns"),
-      p50: this.#quantile(counts.durations, 0.5),
-      p99: this.#quantile(counts.durations, 0.99),
+      p99: this.#atMost(0.99, counts.durations, counts.request_ns),
     };
   }
 
@@ -78,20 +77,24 @@ export class Rates {
     };
   }
 
-  /** Between the limits of its bucket a quantile is taken to grow evenly. */
-  #quantile(counts, share) {
+  /**
+   * What a quantile is at most: the limit of its bucket, or less where the durations' sum does not allow that many as
+   * long, each of the others being no shorter than the lower limit of its own.
+   */
+  #atMost(share, counts, nanoseconds) {
     const total = counts.reduce((a, b) => a + b, 0);
-    if (total === 0) {
-      return null;
-    }
-    let left = share * total;
+    const rank = Math.ceil(share * total);
+    let below = 0;
+    let least = 0;
     for (let i = 0; i < counts.length; i++) {
-      if (left <= counts[i] && counts[i] > 0) {
-        const low = i === 0 ? 0 : this.limits[i - 1];
-        const high = i < this.limits.length ? this.limits[i] : low;
-        return (low + (high - low) * (left / counts[i])) / 1e6;
+      const low = i === 0 ? 0 : this.limits[i - 1];
+      if (counts[i] > 0 && rank <= below + counts[i]) {
+        least += (rank - 1 - below) * low;
+        const mean = (nanoseconds / 1e3 - least) / (total - rank + 1);
+        return Math.min(this.limits[i] ?? Infinity, Math.max(low, mean)) / 1e6;
       }
-      left -= counts[i];
+      below += counts[i];
+      least += counts[i] * low;
     }
     return null;
   }

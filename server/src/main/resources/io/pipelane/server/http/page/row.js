@@ -1,9 +1,12 @@
 // A model's row in the table.
 
-import { children, element, kind, say, style, tip } from "./dom.js";
-import { bytes, figure, timeText } from "./format.js";
+import { children, element, kind, say, style } from "./dom.js";
+import { atMost, bytes, figure, timeText } from "./format.js";
 
 const STATES = { READY: "good", LOADING: "busy", UNLOADING: "busy", UNAVAILABLE: "bad" };
+
+/** What a note says of a folder whose content is not what answers: that is shown like a reason. */
+const REFUSED = "by now is refused";
 
 const cell = (className, ...inside) => element("td", { className, role: "cell" }, ...inside);
 
@@ -14,7 +17,8 @@ export class Row {
     this.swatch = element("i", { className: "swatch" });
     this.name = element("span");
     this.reason = element("span", { className: "reason" });
-    this.element = element("tr", { role: "row" }, cell("name", this.swatch, this.name, this.reason));
+    this.head = cell("name", this.swatch, this.name, this.reason);
+    this.element = element("tr", { role: "row" }, this.head);
   }
 
   /** Takes what the row is to show. */
@@ -37,10 +41,8 @@ export class Row {
     this.near = near;
     if (near) {
       this.#show();
-    } else {
-      tip(this.element, "");
     }
-    for (const part of [this.reason, ...[...this.element.cells].slice(1)]) {
+    for (const part of [...[...this.head.children].slice(2), ...[...this.element.cells].slice(1)]) {
       part.ariaHidden = near ? null : "true";
     }
   }
@@ -55,7 +57,8 @@ export class Row {
     this.kind = cell("kind");
     this.bar = element("div", { className: "prefix" });
     this.share = element("span", { className: "share" });
-    this.numbers = Array.from({ length: 6 }, () => cell("number"));
+    this.numbers = ["number more", "number", "number more", "number", "number more", "number"]
+      .map((name) => cell(name));
     this.element.append(cell("", this.state), this.kind, cell("wide", this.bar, this.share), ...this.numbers);
     [...this.element.cells].forEach((each, i) => {
       each.ariaColIndex = String(i + 1);
@@ -70,8 +73,10 @@ export class Row {
     this.#showName();
     style(this.element, "--hue", this.hue);
     const notes = model.notes ?? [];
-    say(this.reason, model.reason || notes.join("; "));
-    tip(this.element, [model.reason, ...notes].filter((text) => text).join("\n"));
+    const reasons = [model.reason, ...notes.filter((note) => note.includes(REFUSED))].filter((text) => text);
+    say(this.reason, reasons.join("; "));
+    kind(this.reason, model.state === "UNAVAILABLE" ? "reason bad" : "reason busy");
+    this.#showNotes(notes.filter((note) => !note.includes(REFUSED)));
     say(this.kind, model.class ?? "");
     say(this.state, model.state.toLowerCase());
     kind(this.state, `pill ${STATES[model.state]}`);
@@ -80,11 +85,27 @@ export class Row {
       model.weights ? bytes(model.weights.bytes) : "",
       rates.rate > 0 ? figure(rates.rate) : "–",
       timeText(rates.mean),
-      timeText(rates.p99),
+      atMost(rates.p99).join(" ").trim(),
       timeText(rates.stall),
       model.requests ? String(model.requests.pending) : "–",
     ];
     this.numbers.forEach((number, i) => say(number, texts[i]));
+  }
+
+  /** Notes are there for who asks: they open by mouse, touch and keyboard. */
+  #showNotes(notes) {
+    if (notes.length === 0) {
+      this.notes?.remove();
+      this.notes = undefined;
+      return;
+    }
+    if (!this.notes) {
+      this.notes = element("details", {}, element("summary"), element("ul"));
+      this.head.append(this.notes);
+    }
+    const [summary, list] = this.notes.children;
+    say(summary, notes.length === 1 ? "1 note" : `${notes.length} notes`);
+    children(list, notes, () => element("li"), say);
   }
 
   #showPrefix(weights, replicas) {

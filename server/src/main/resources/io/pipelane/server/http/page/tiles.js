@@ -1,7 +1,7 @@
 // The figures of the moment, each with the last two minutes that the page was seen.
 
 import { element, say } from "./dom.js";
-import { bytes, figure, time } from "./format.js";
+import { atMost, bytes, figure, time } from "./format.js";
 
 const POINTS = 120;
 const SVG = "http://www.w3.org/2000/svg";
@@ -60,7 +60,7 @@ export function tiles(parent) {
   const all = [
     new Tile(parent, "Requests", (_, rates) => rate(rates.all.rate)),
     new Tile(parent, "Mean latency", (_, rates) => [rates.all.mean, time(rates.all.mean)]),
-    new Tile(parent, "p99 latency", (_, rates) => [rates.all.p99, time(rates.all.p99)]),
+    new Tile(parent, "p99 latency", (_, rates) => [rates.all.p99, atMost(rates.all.p99)]),
     new Tile(parent, "Stall per request", (_, rates) => [rates.all.stall, time(rates.all.stall)]),
     new Tile(parent, "Switches", (_, rates) => rate(ofDevices(rates, "switches"))),
     new Tile(parent, "Weights moved", (_, rates) => {
