@@ -151,7 +151,7 @@ final class BackgroundSessions implements AutoCloseable {
     }
     try (UnderWay.Ended _ = worker.underWay().begin()) {
       Message.Built _ = worker.builds().requireInBackground(known);
-      losses.put(known.number(), MOST_LOSSES - 1);
+      losses.remove(known.number());
       if (!sessions.containsKey(known.number())) {
         worker.builds().close(known.number());
       }

@@ -12,7 +12,6 @@ import io.pipelane.modelstore.ImportedModel;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,21 +33,21 @@ class LeftSessionsTest {
     faults.close();
   }
 
-  private void awaitBuilt() {
+  private void awaitBuilt() throws InterruptedException {
     while (workers.in(WorkerState.STANDBY).filter(it -> !it.models().isEmpty()).isEmpty()) {
-      LockSupport.parkNanos(1_000_000);
+      Thread.sleep(1); // Ends where the test has run out of time.
     }
   }
 
-  private void end(WorkersOverview.Entry worker) {
+  private void end(WorkersOverview.Entry worker) throws InterruptedException {
     long lost = workers.sessions.workers().lost();
     Signals.send("KILL", worker.pid());
     awaitLost(lost + 1);
   }
 
-  private void awaitLost(long count) {
+  private void awaitLost(long count) throws InterruptedException {
     while (workers.sessions.workers().lost() < count) {
-      LockSupport.parkNanos(1_000_000);
+      Thread.sleep(1); // Ends where the test has run out of time.
     }
   }
 
