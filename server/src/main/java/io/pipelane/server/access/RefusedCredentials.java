@@ -30,7 +30,7 @@ final class RefusedCredentials {
     if (now - nextNanos >= 0) {
       LOG.log(
           Level.WARNING,
-          "credentials have been refused {0} times since this was said last; now: {1}",
+          "refused credentials since this was said last: {0}; the latest: {1}",
           untold,
           refusal.getMessage());
       untold = 0;
