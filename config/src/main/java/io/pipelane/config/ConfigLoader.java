@@ -20,7 +20,7 @@ public final class ConfigLoader {
   /** What Kubernetes and container links put into the environment for a service of our name. */
   private static final Pattern FOREIGN_VARIABLE =
       Pattern.compile(
-          "PIPELANE_(\\w+_)?(SERVICE_(HOST|PORT)(_\\w+)?|PORT(_\\d+_(TCP|UDP|SCTP)(_\\w+)?)?)");
+          "PIPELANE_(\\w+_)?(SERVICE_(HOST|PORT)(_\\w+)?|PORT_\\d+_(TCP|UDP|SCTP)_\\w+)");
 
   /** What such a variable's value is, where it is one. */
   private static final Pattern FOREIGN_ADDRESS = Pattern.compile("(?s)(tcp|udp|sctp)://.*");

@@ -43,12 +43,12 @@ final class Consistency {
         "server.tls-key",
         config.server().tlsKey().isPresent());
     if (config.server().tlsClientAuthorities().isPresent()) {
-      rules.together(
+      rules.needs(
           "server.tls-client-authorities",
-          true,
           "server.tls-certificate",
           config.server().tlsCertificate().isPresent());
     }
+    rules.portOfItsOwn(config);
     rules.tokens(config.security());
     rules.collector(config.tracing());
     rules.reachable(config);
@@ -131,6 +131,21 @@ final class Consistency {
     }
   }
 
+  private void portOfItsOwn(PipelaneConfig config) {
+    int management = config.security().managementPort().orElse(0);
+    if (management > 0
+        && (management == config.server().httpPort()
+            || management == config.server().effectiveGrpcPort())) {
+      throw new ConfigException(
+          "%s is the port of %s, too; give management one of its own"
+              .formatted(
+                  effective.describe("security.management-port"),
+                  management == config.server().httpPort()
+                      ? effective.describe("server.http-port")
+                      : effective.describe("server.grpc-port")));
+    }
+  }
+
   private void tokens(SecurityConfig security) {
     if (security.jwtKeys().isPresent() && security.jwtKeysUrl().isPresent()) {
       throw new ConfigException(
@@ -158,10 +173,10 @@ final class Consistency {
   private void collector(TracingConfig tracing) {
     boolean isTraced = tracing.endpoint().isPresent();
     if (tracing.headers().isPresent()) {
-      together("tracing.headers", true, "tracing.endpoint", isTraced);
+      needs("tracing.headers", "tracing.endpoint", isTraced);
     }
     if (tracing.authorities().isPresent()) {
-      together("tracing.authorities", true, "tracing.endpoint", isTraced);
+      needs("tracing.authorities", "tracing.endpoint", isTraced);
       tracing
           .endpoint()
           .filter(endpoint -> !endpoint.getScheme().equals("https"))
@@ -180,6 +195,14 @@ final class Consistency {
     boolean onGpu = device.kind() instanceof DeviceSelection.Cuda;
     ByteSize page = (onGpu ? device.forGpu(0) : device.forCpu(1)).page();
     atMost("device.page-size", page, "device.memory", memory, "weights need one page at least");
+  }
+
+  private void needs(String key, String otherKey, boolean otherSet) {
+    if (!otherSet) {
+      throw new ConfigException(
+          "%s needs %s: set that too, or leave this out"
+              .formatted(effective.describe(key), otherKey));
+    }
   }
 
   private void together(String key, boolean set, String otherKey, boolean otherSet) {

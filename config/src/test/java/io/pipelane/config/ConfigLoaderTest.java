@@ -8,6 +8,7 @@ import io.pipelane.config.section.ServerConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -120,6 +121,17 @@ class ConfigLoaderTest {
     assertMentions(error.getMessage(), "did you mean PIPELANE_REPOSITORY_MODEL_NAME?");
   }
 
+  /** Kubernetes sets variables of such names, to addresses. */
+  @Test
+  void load_unknownVariableOfAPort_isNoServicesIfItIsANumber() {
+    for (String name : List.of("PIPELANE_PORT", "PIPELANE_SERVER_PORT")) {
+      Map<String, String> variables = Map.of(name, "9000");
+      ConfigException error =
+          assertThrows(ConfigException.class, () -> ConfigLoader.load(null, variables, Map.of()));
+      assertMentions(error.getMessage(), "variable " + name + " is not a setting");
+    }
+  }
+
   @Test
   void load_variablesThatKubernetesSets_areNoSettings() {
     Map<String, String> variables =
@@ -128,6 +140,7 @@ class ConfigLoaderTest {
             "PIPELANE_SERVICE_PORT_HTTP", "8000",
             "PIPELANE_PORT", "tcp://10.0.0.1:8000",
             "PIPELANE_SERVER_PORT_8000_TCP_ADDR", "10.0.0.1",
+            "PIPELANE_SERVER_PORT_8000_TCP", "tcp://10.0.0.1:8000",
             "PIPELANE_SERVER_HTTP_PORT", "tcp://10.0.0.1:8000",
             "PIPELANE_CACHE_ENDPOINT", "udp://10.0.0.1:53",
             "PIPELANE_CACHE_NAME", "/web/pipelane-cache",

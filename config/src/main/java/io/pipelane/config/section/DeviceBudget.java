@@ -17,7 +17,7 @@ public record DeviceBudget(ByteSize weights, ByteSize working, ByteSize page, in
 
   @Override
   public String toString() {
-    return "%s for weights in pages of %s, %s of working memory, %d lanes"
-        .formatted(weights, page, working, lanes);
+    return "%s for weights in pages of %s, %s of working memory, %d %s"
+        .formatted(weights, page, working, lanes, lanes == 1 ? "lane" : "lanes");
   }
 }

@@ -95,12 +95,36 @@ class FrontEndSectionsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {"server.tls-certificate", "server.tls-key", "server.tls-client-authorities"})
+  @ValueSource(strings = {"server.tls-certificate", "server.tls-key"})
   void tlsSettings_comeTogether(String alone) {
     ConfigException error =
         assertThrows(ConfigException.class, () -> changed(Map.of(alone, "some.pem")));
     assertTrue(String.valueOf(error.getMessage()).contains("set both, or neither"));
+  }
+
+  /** A certificate without authorities is fine, so "both, or neither" would be wrong advice. */
+  @Test
+  void tlsClientAuthorities_needACertificate() {
+    ConfigException error =
+        assertThrows(
+            ConfigException.class,
+            () -> changed(Map.of("server.tls-client-authorities", "some.pem")));
+    assertTrue(
+        error
+            .getMessage()
+            .endsWith("needs server.tls-certificate: set that too, or leave this out"),
+        error::getMessage);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"8000, server.http-port = 8000", "8001, server.grpc-port = "})
+  void managementPort_thatIsAnotherOnes_namesBoth(String port, String other) {
+    ConfigException error =
+        assertThrows(
+            ConfigException.class, () -> changed(Map.of("security.management-port", port)));
+    assertTrue(
+        error.getMessage().startsWith("security.management-port = " + port), error::getMessage);
+    assertTrue(error.getMessage().contains(other), error::getMessage);
   }
 
   @Test

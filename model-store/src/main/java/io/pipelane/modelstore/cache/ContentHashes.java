@@ -7,10 +7,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.System.Logger.Level;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.time.Clock;
@@ -19,11 +22,11 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * SHA-256 hashes of files, remembered by path and {@link FileStamp}, so that large files are read
- * once and not at every start. Safe for any thread.
+ * once and not at every start. Safe for any thread. Processes may share the index: each adds what
+ * it has hashed itself to what stands there.
  *
  * <p>It saves reading and nothing else: what cannot be kept or written down is hashed again.
  */
@@ -39,8 +42,8 @@ public final class ContentHashes {
   private final Clock clock;
   private final Map<String, Entry> known = new ConcurrentHashMap<>();
 
-  /** Whether there is something to be saved. */
-  private final AtomicBoolean changed = new AtomicBoolean();
+  /** Of those, what has been hashed here and is yet to be saved. */
+  private final Map<String, Entry> unsaved = new ConcurrentHashMap<>();
 
   record Entry(FileStamp stamp, String sha256) {}
 
@@ -56,15 +59,7 @@ public final class ContentHashes {
    */
   public static ContentHashes open(Path index, Clock clock) {
     ContentHashes hashes = new ContentHashes(index, clock);
-    try {
-      if (Files.isRegularFile(index)) {
-        hashes.known.putAll(
-            JSON.readValue(index.toFile(), new TypeReference<Map<String, Entry>>() {}));
-        hashes.known.keySet().removeIf(file -> !isThere(file));
-      }
-    } catch (IOException | RuntimeException e) {
-      hashes.known.clear();
-    }
+    hashes.addWritten();
     return hashes;
   }
 
@@ -117,8 +112,9 @@ public final class ContentHashes {
     String hash = HexFormat.of().formatHex(digest.digest());
     boolean settled = taken.changed().isBefore(clock.instant().minus(UNSETTLED));
     if (settled && (entry != null || known.size() < MAXIMUM_ENTRIES)) {
-      known.put(file.toString(), new Entry(taken.stamp(), hash));
-      changed.set(true);
+      Entry hashed = new Entry(taken.stamp(), hash);
+      known.put(file.toString(), hashed);
+      unsaved.put(file.toString(), hashed);
     }
     return hash;
   }
@@ -132,23 +128,57 @@ public final class ContentHashes {
     }
   }
 
-  private synchronized void save() {
-    if (!changed.getAndSet(false)) {
-      return;
-    }
+  /**
+   * Takes over what stands in the index, but of files that are gone; a damaged one says nothing.
+   */
+  private void addWritten() {
     try {
-      Path draft = Files.createTempFile(index.toAbsolutePath().getParent(), "hashes", ".part");
-      try {
-        JSON.writeValue(draft.toFile(), new TreeMap<>(known));
-        Files.move(draft, index, StandardCopyOption.ATOMIC_MOVE);
-      } finally {
-        Files.deleteIfExists(draft);
+      if (Files.isRegularFile(index)) {
+        Map<String, Entry> written = JSON.readValue(index.toFile(), new TypeReference<>() {});
+        written.keySet().removeIf(file -> !known.containsKey(file) && !isThere(file));
+        written.entrySet().stream()
+            .filter(entry -> known.containsKey(entry.getKey()) || known.size() < MAXIMUM_ENTRIES)
+            .forEach(entry -> known.put(entry.getKey(), entry.getValue()));
       }
-    } catch (IOException e) {
-      LOG.log(
-          Level.WARNING,
-          "hashes of model files are not kept, they will be read again: {0}",
-          e.toString());
+    } catch (IOException | RuntimeException e) {
+      LOG.log(Level.DEBUG, "hashes of model files cannot be read: {0}", e.toString());
+    }
+  }
+
+  private void save() {
+    if (!unsaved.isEmpty()) {
+      saveInTurn();
+    }
+  }
+
+  /** One process at a time, and one thread of it. */
+  private void saveInTurn() {
+    synchronized (ContentHashes.class) {
+      Path turns = index.resolveSibling(index.getFileName() + ".lock");
+      try (FileChannel channel =
+              FileChannel.open(turns, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+          FileLock _ = channel.lock()) {
+        Map<String, Entry> own = Map.copyOf(unsaved);
+        own.forEach(unsaved::remove);
+        addWritten();
+        known.putAll(own);
+        write();
+      } catch (IOException e) {
+        LOG.log(
+            Level.WARNING,
+            "hashes of model files are not kept, they will be read again: {0}",
+            e.toString());
+      }
+    }
+  }
+
+  private void write() throws IOException {
+    Path draft = Files.createTempFile(index.toAbsolutePath().getParent(), "hashes", ".part");
+    try {
+      JSON.writeValue(draft.toFile(), new TreeMap<>(known));
+      Files.move(draft, index, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      Files.deleteIfExists(draft);
     }
   }
 }

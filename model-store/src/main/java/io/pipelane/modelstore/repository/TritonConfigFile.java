@@ -135,7 +135,8 @@ final class TritonConfigFile {
   private static void checkServable(ModelConfig.Builder config, String model) {
     if (!config.getName().isEmpty() && !config.getName().equals(model)) {
       throw refused(
-          "name is \"%s\", its folder is \"%s\"; leave it out, or make them alike"
+          ("name is \"%s\", but the model is \"%s\" by its folder, or by repository.model-name"
+                  + " where that is set; leave it out, or make them alike")
               .formatted(config.getName(), model));
     }
     boolean isEnsemble = config.hasEnsembleScheduling();

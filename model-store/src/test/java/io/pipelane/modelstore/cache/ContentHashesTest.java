@@ -49,6 +49,34 @@ class ContentHashesTest {
   }
 
   @Test
+  void ofModel_indexThatProcessesShare_keepsWhatEachHasHashed() throws IOException {
+    Path other = Files.createDirectories(root.resolve("2")).resolve("model.onnx");
+    Files.writeString(other, "other");
+    Files.setLastModifiedTime(other, FileTime.from(CHANGED));
+    ContentHashes first = hashes(Duration.ofMinutes(1));
+    ContentHashes second = hashes(Duration.ofMinutes(1));
+    ofModel(first, model);
+    ofModel(second, other);
+    ContentHashes next = hashes(Duration.ofMinutes(1));
+    assertTrue(next.knows(ModelFolder.of(model)));
+    assertTrue(next.knows(ModelFolder.of(other)));
+  }
+
+  /** Each has read the file before, and one again after it has changed. */
+  @Test
+  void ofModel_indexThatProcessesShare_keepsTheLatestOfAFile() throws IOException {
+    Path other = Files.createDirectories(root.resolve("2")).resolve("model.onnx");
+    Files.writeString(other, "other");
+    Files.setLastModifiedTime(other, FileTime.from(CHANGED));
+    ContentHashes first = hashes(Duration.ofMinutes(1));
+    ofModel(first, model);
+    write("two, longer");
+    ofModel(hashes(Duration.ofMinutes(1)), model);
+    ofModel(first, other);
+    assertTrue(hashes(Duration.ofMinutes(1)).knows(ModelFolder.of(model)));
+  }
+
+  @Test
   void ofModel_fileWrittenAnewWithItsOldTime_isReadAgain() throws IOException {
     String hash = ofModel(hashes(Duration.ofMinutes(1)), model);
     write("two");

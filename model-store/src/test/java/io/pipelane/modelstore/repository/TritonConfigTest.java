@@ -118,10 +118,11 @@ class TritonConfigTest {
         "max_batch_size: -1, `max_batch_size is -1, least is 0`",
         "dynamic_batching { preferred_batch_size: -4 }, preferred_batch_size has -4",
         "dynamic_batching { preferred_batch_size: 0 }, preferred_batch_size has 0",
+        "name: \"other\", `by its folder, or by repository.model-name`",
         "input { name: \"x\" dims: -2 }, `input \"x\" has dims [-2]; each is 1 at least`",
         "output { name: \"y\" dims: 0 }, `output \"y\" has dims [0]; each is 1 at least`",
       })
-  void parse_numberThatCannotBe_isRefused(String text, String reason) {
+  void parse_valueThatCannotBe_isRefused(String text, String reason) {
     String refusal = refusal(() -> parse(text));
     assertTrue(refusal.contains(reason), refusal);
   }

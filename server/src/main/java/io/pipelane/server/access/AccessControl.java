@@ -33,6 +33,7 @@ public final class AccessControl implements AutoCloseable {
   private final @Nullable WatchedFile<KeyRing> keys;
   private final @Nullable Watched<Tokens> tokens;
   private final List<Watched<?>> watched = new ArrayList<>();
+  private final RefusedCredentials refused = new RefusedCredentials(System::nanoTime);
   private final OptionalInt managementPort;
   private final @Nullable ScheduledExecutorService watcher;
 
@@ -162,6 +163,17 @@ public final class AccessControl implements AutoCloseable {
       throw new StatusException(
           Status.UNAUTHENTICATED, "an API key is needed; send it as " + how());
     }
+    try {
+      return find(credential);
+    } catch (StatusException e) {
+      if (e.status() == Status.UNAUTHENTICATED) {
+        refused.add(e);
+      }
+      throw e;
+    }
+  }
+
+  private Caller find(String credential) {
     KeyRing ring = keys == null ? null : keys.value();
     Caller caller = ring == null ? null : ring.find(credential);
     if (caller != null) {

@@ -50,6 +50,11 @@ public final class Caller {
     this.offline = offline;
   }
 
+  /** What messages call it, like {@code key "shop"}; nothing secret. */
+  String name() {
+    return name;
+  }
+
   /** The same key with what it has used up so far, where its limits have stayed the same. */
   Caller continuing(Caller before) {
     return before.allowance.limits().equals(allowance.limits())

@@ -1,5 +1,7 @@
 package io.pipelane.server.access;
 
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -19,6 +21,8 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
 
 /**
  * A reader of the file of API keys, in YAML. What it says of a file never repeats what stands in
@@ -59,10 +63,25 @@ final class KeyFile {
         throw refused("has more than " + MAXIMUM_BYTES + " bytes");
       }
       return parse(YAML.readTree(Files.readAllBytes(file)));
+    } catch (JsonProcessingException e) {
+      throw refused("cannot be read as YAML" + place(e));
     } catch (IOException e) {
-      // A parser's message quotes the file.
-      throw refused("cannot be read as YAML: " + e.getClass().getSimpleName());
+      throw refused("cannot be read: " + e.getClass().getSimpleName());
     }
+  }
+
+  /** Where it is wrong; what is wrong is the parser's message, which quotes the file. */
+  private static String place(JsonProcessingException error) {
+    if (error.getCause() instanceof MarkedYAMLException marked && marked.getProblemMark() != null) {
+      Mark mark = marked.getProblemMark(); // The location is that of what could be read before.
+      return place(mark.getLine() + 1, mark.getColumn() + 1);
+    }
+    JsonLocation location = error.getLocation();
+    return location == null ? "" : place(location.getLineNr(), location.getColumnNr());
+  }
+
+  private static String place(int line, int column) {
+    return " at line %d, column %d".formatted(line, column);
   }
 
   private KeyRing parse(JsonNode root) {

@@ -53,6 +53,9 @@ final class Tokens {
   /** By how much the issuer's clock may differ. */
   private static final int CLOCK_SKEW_SECONDS = 5;
 
+  /** Later than the year 9999. */
+  private static final double LATEST_SECONDS = 3e11;
+
   private static final int REMEMBERED = 10_000;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -145,11 +148,23 @@ final class Tokens {
     } catch (ParseException e) {
       throw refused("cannot be read");
     } catch (ExpiredJWTException e) {
-      throw refused("has expired");
+      throw refused(
+          isTime(token) ? "has expired" : "is refused for its claim exp, which is no time");
     } catch (BadJWTException e) {
       throw refused("is refused for its claim " + wrongClaim(token));
     } catch (BadJOSEException | JOSEException e) {
       throw refused("is not signed by a key that is known, with RS256, ES256 or HS256");
+    }
+  }
+
+  /** Whether a token's claim exp is one of this calendar; what is greater is not kept whole. */
+  private static boolean isTime(String token) {
+    try {
+      Map<String, Object> claims = SignedJWT.parse(token).getPayload().toJSONObject();
+      return claims.get(JWTClaimNames.EXPIRATION_TIME) instanceof Number seconds
+          && Math.abs(seconds.doubleValue()) < LATEST_SECONDS;
+    } catch (ParseException e) {
+      return false;
     }
   }
 

@@ -6,17 +6,19 @@ import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A value that is read from a file, and again when the file changes. A file that has become wrong,
- * or is missing for a moment, changes nothing. It is tried again until it is right: what keeps it
- * from being read may go without its time changing. The value may be read by any thread.
+ * or is missing, changes nothing, and is warned of. It is tried again until it is right: what keeps
+ * it from being read may go without its time changing. The value may be read by any thread.
  */
 public final class WatchedFile<T> implements Watched<T> {
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
+
+  /** Stands for the time of a file that is missing, or cannot be asked for it. */
+  private static final FileTime MISSING = FileTime.fromMillis(Long.MIN_VALUE);
 
   private final String what;
   private final Path file;
@@ -46,19 +48,22 @@ public final class WatchedFile<T> implements Watched<T> {
   @Override
   public synchronized void look() {
     FileTime modified = modified();
-    if (modified != null && !modified.equals(seen)) {
+    if (modified.equals(MISSING)) {
+      return;
+    }
+    if (!modified.equals(seen)) {
       value = reader.apply(value);
       seen = modified;
-      warnedOf = null;
       LOG.log(Level.INFO, "{0} are in force as {1} has them", what, file);
     }
+    warnedOf = null;
   }
 
-  private @Nullable FileTime modified() {
+  private FileTime modified() {
     try {
       return Files.getLastModifiedTime(file);
     } catch (IOException e) {
-      return null;
+      return MISSING;
     }
   }
 
@@ -66,6 +71,13 @@ public final class WatchedFile<T> implements Watched<T> {
   public synchronized void lookAgain() {
     try {
       look();
+      if (modified().equals(MISSING) && isNews()) {
+        LOG.log(
+            Level.WARNING,
+            "{0} stay as they were: {1} is missing, or cannot be reached",
+            what,
+            file);
+      }
     } catch (StatusException e) {
       if (isNews()) {
         LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, e.getMessage());
@@ -80,7 +92,7 @@ public final class WatchedFile<T> implements Watched<T> {
   /** Whether the file, which cannot be used, has changed since that was last said. */
   private boolean isNews() {
     FileTime modified = modified();
-    boolean isNews = !Objects.equals(modified, warnedOf);
+    boolean isNews = !modified.equals(warnedOf);
     warnedOf = modified;
     return isNews;
   }

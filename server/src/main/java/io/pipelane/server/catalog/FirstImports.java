@@ -136,8 +136,9 @@ final class FirstImports {
     if (count > 0 && !threads.isStopping()) {
       LOG.log(
           Level.INFO,
-          "{0} of {1} versions are not in the cache: they are imported {2} at a time"
-              + " (import.concurrency), those that are asked for first",
+          "{0} of {1} versions are not recognised yet: they are read, and imported unless the cache"
+              + " has their content, {2} at a time (import.concurrency), those that are asked for"
+              + " first",
           count,
           all.size(),
           threads.concurrency());

@@ -38,7 +38,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
       OptionsCommand.class,
       KeyCommand.class,
       JobsCommand.class,
-      VersionCommand.class
+      VersionCommand.class,
+      CommandLine.HelpCommand.class
     })
 public final class Pipelane implements Runnable {
   private static final int EXIT_FAILED = 1;
@@ -96,7 +97,7 @@ public final class Pipelane implements Runnable {
 
   private static void withHelp(CommandLine subcommand) {
     CommandSpec spec = subcommand.getCommandSpec();
-    if (!spec.mixinStandardHelpOptions()) {
+    if (!spec.mixinStandardHelpOptions() && !spec.helpCommand()) {
       spec.addOption(
           CommandLine.Model.OptionSpec.builder("-h", "--help")
               .usageHelp(true)

@@ -2,6 +2,8 @@ package io.pipelane.server.cli;
 
 import io.pipelane.config.ConfigException;
 import io.pipelane.config.EffectiveConfig;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.observability.JsonLogFormatter;
 import io.pipelane.server.observability.TextLogFormatter;
@@ -31,7 +33,18 @@ final class ServeCommand implements Subcommand {
     }
     spec.commandLine().getOut().print(effective.toYaml());
     spec.commandLine().getOut().flush();
-    PipelaneServer.run(effective.config(), System.out);
+    try {
+      PipelaneServer.run(effective.config(), System.out);
+    } catch (StatusException e) {
+      throw asWrongConfiguration(e);
+    }
     return 0;
+  }
+
+  /** What is invalid at a start is what the configuration says, or a file that it names. */
+  private static RuntimeException asWrongConfiguration(StatusException error) {
+    return error.status() == Status.INVALID_ARGUMENT && error.getMessage() != null
+        ? new ConfigException(error.getMessage(), error)
+        : error;
   }
 }

@@ -31,6 +31,7 @@ import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** A client that asks a running server over the Open Inference Protocol, in JSON. */
@@ -182,11 +183,22 @@ final class ServerClient implements AutoCloseable {
               .formatted(request.uri(), timeout.toMinutes()),
           e);
     } catch (IOException e) {
-      throw new StatusException(Status.UNAVAILABLE, request.uri() + " failed: " + e, e);
+      throw new StatusException(
+          Status.UNAVAILABLE, request.uri() + " failed: " + e + hint(request.uri(), e), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StatusException(Status.CANCELLED, "interrupted", e);
     }
+  }
+
+  /** What a connection that just ends may mean; where TLS fails, its message says why. */
+  private static String hint(URI uri, IOException error) {
+    if (error instanceof SSLException) {
+      return "";
+    }
+    return uri.getScheme().equals("https")
+        ? "; the server may want a certificate (--cert and --key), or not speak TLS (http://)"
+        : "; the server may speak TLS (https://), or another protocol at this port";
   }
 
   private static StatusException refused(HttpResponse<byte[]> response) {

@@ -1,9 +1,11 @@
 package io.pipelane.server.grpc;
 
 import io.grpc.Metadata;
+import io.netty.channel.EventLoop;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferRequest;
+import io.pipelane.server.access.Caller;
 import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.hosts.Hosts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
@@ -11,7 +13,10 @@ import io.pipelane.server.net.Backend;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The decision which inferences another host is to answer. Safe for any thread. */
+/**
+ * The decision which inferences, and questions about models, another host is to answer. Safe for
+ * any thread.
+ */
 final class CallForwarding {
   private static final Metadata.Key<String> MARK =
       Metadata.Key.of(ForwardedHeaders.MARK, Metadata.ASCII_STRING_MARSHALLER);
@@ -42,7 +47,9 @@ final class CallForwarding {
    */
   @Nullable ForwardedCall begin(
       ModelInferRequest message, Metadata metadata, CallOrigin origin, ForwardedCall.End end) {
-    Optional<Elsewhere> elsewhere = elsewhere(message, metadata, origin);
+    Optional<Elsewhere> elsewhere =
+        elsewhere(message.getModelName(), message.getModelVersion(), metadata, origin.caller())
+            .filter(_ -> !namesMemoryOfThisHost(message));
     if (elsewhere.isEmpty()) {
       return null;
     }
@@ -66,19 +73,44 @@ final class CallForwarding {
         : message.toBuilder().setModelVersion(where.version()).build();
   }
 
+  /**
+   * Puts a question about a model that is not here to another host; on the call's event loop.
+   *
+   * @param version as the client named it; empty where he named none
+   * @param what of the model is asked for, as the end of a path
+   * @return false where this host is to answer
+   */
+  boolean ask(
+      String model,
+      String version,
+      String what,
+      Metadata metadata,
+      Caller caller,
+      ForwardedQuestion<?> question) {
+    if (parts.backend().find(model, version) != null) {
+      return false;
+    }
+    Optional<Elsewhere> elsewhere = elsewhere(model, version, metadata, caller);
+    String ofVersion = version.isEmpty() ? "" : "/versions/" + ForwardedCall.segment(version);
+    elsewhere.ifPresent(
+        where ->
+            question.begin(
+                where,
+                (EventLoop) parts.loop(),
+                "/v2/models/" + ForwardedCall.segment(model) + ofVersion + what,
+                ForwardedCall.headers(metadata)));
+    return elsewhere.isPresent();
+  }
+
   private Optional<Elsewhere> elsewhere(
-      ModelInferRequest message, Metadata metadata, CallOrigin origin) {
-    String model = message.getModelName();
-    String version = message.getModelVersion();
-    boolean isForbidden = !origin.caller().sees(model); // This host says so.
+      String model, String version, Metadata metadata, Caller caller) {
+    boolean isForbidden = !caller.sees(model); // This host says so.
     if (isForbidden || metadata.containsKey(MARK)) {
       return Optional.empty();
     }
     Backend backend = parts.backend();
-    return hosts
-        .elsewhere(
-            model, version, backend.find(model, version), () -> backend.refusal(model, version))
-        .filter(_ -> !namesMemoryOfThisHost(message));
+    return hosts.elsewhere(
+        model, version, backend.find(model, version), () -> backend.refusal(model, version));
   }
 
   /** Whether inputs or outputs lie in shared memory, which other hosts do not see. */

@@ -81,7 +81,8 @@ final class ForwardedCall implements ForwardingAttempts.End {
       End end) {
     this.elsewhere = elsewhere;
     this.model = message.getModelName();
-    this.headers = headers(metadata);
+    this.headers =
+        headers(metadata).set(HttpHeaderNames.CONTENT_TYPE, MessageInferences.MEDIA_TYPE);
     this.patience = new Forward.Patience(System.nanoTime(), timeoutMicros(message));
     this.parts = parts;
     this.loop = (EventLoop) parts.loop();
@@ -149,8 +150,12 @@ final class ForwardedCall implements ForwardingAttempts.End {
   }
 
   private static String target(String model) {
-    String name = URLEncoder.encode(model, StandardCharsets.UTF_8).replace("+", "%20");
-    return "/v2/models/" + name + "/infer";
+    return "/v2/models/" + segment(model) + "/infer";
+  }
+
+  /** A name as a part of a path. */
+  static String segment(String name) {
+    return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
   private static long timeoutMicros(ModelInferRequest message) {
@@ -161,9 +166,9 @@ final class ForwardedCall implements ForwardingAttempts.End {
     }
   }
 
-  private static HttpHeaders headers(Metadata metadata) {
+  /** What the other host is told of the client. */
+  static HttpHeaders headers(Metadata metadata) {
     HttpHeaders headers = DefaultHttpHeadersFactory.headersFactory().newHeaders();
-    headers.set(HttpHeaderNames.CONTENT_TYPE, MessageInferences.MEDIA_TYPE);
     for (String name : PASSED) {
       String value = metadata.get(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER));
       if (value != null && value.chars().allMatch(c -> c >= ' ' && c <= '~')) {
@@ -256,7 +261,8 @@ final class ForwardedCall implements ForwardingAttempts.End {
     }
   }
 
-  private static StatusException error(Forward.Answer answer, ByteBuf bytes) {
+  /** Why another host has not answered. */
+  static StatusException error(Forward.Answer answer, ByteBuf bytes) {
     String said = Answers.errorIn(bytes);
     String message = said.isEmpty() ? "another host has answered " + answer.status() : said;
     Status status = HttpStatusMapping.from(answer.status());

@@ -1,6 +1,13 @@
 package io.pipelane.server.grpc;
 
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerInterceptors;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
@@ -45,6 +52,7 @@ import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ServedModel;
@@ -61,6 +69,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -70,24 +79,28 @@ import org.jspecify.annotations.Nullable;
  * UNIMPLEMENTED. Methods return at once.
  */
 final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
+  private static final Context.Key<Metadata> METADATA = Context.key("metadata");
+
   private final InferenceParts parts;
   private final Backend backend;
+  private final @Nullable CallForwarding forwarding;
 
-  private InferenceGrpcService(InferenceParts parts) {
+  private InferenceGrpcService(InferenceParts parts, @Nullable CallForwarding forwarding) {
     this.parts = parts;
     this.backend = parts.backend();
+    this.forwarding = forwarding;
   }
 
   /**
    * The service with all its calls.
    *
-   * @param forwarding says which inferences others answer; null where there are no others
+   * @param forwarding says which calls others answer; null where there are no others
    * @param lasting tells streams that the server stops
    */
   static ServerServiceDefinition of(
       InferenceParts parts, @Nullable CallForwarding forwarding, LastingCalls lasting) {
     ServerServiceDefinition generated =
-        UnreadableMessages.refusedBy(new InferenceGrpcService(parts).bindService());
+        UnreadableMessages.refusedBy(bound(new InferenceGrpcService(parts, forwarding)));
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
       String name = method.getMethodDescriptor().getFullMethodName();
@@ -107,6 +120,22 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     ServerServiceDefinition.Builder service = ServerServiceDefinition.builder(descriptor.build());
     methods.forEach(service::addMethod);
     return service.build();
+  }
+
+  /** What a client says of itself goes along with what is forwarded. */
+  private static ServerServiceDefinition bound(InferenceGrpcService service) {
+    return service.forwarding == null
+        ? service.bindService()
+        : ServerInterceptors.intercept(
+            service.bindService(),
+            new ServerInterceptor() {
+              @Override
+              public <Q, A> ServerCall.Listener<Q> interceptCall(
+                  ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+                return Contexts.interceptCall(
+                    Context.current().withValue(METADATA, headers), call, headers, next);
+              }
+            });
   }
 
   private static ServerMethodDefinition<IncomingMessage, ModelInferResponse> modelInfer(
@@ -150,13 +179,19 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void modelReady(ModelReadyRequest request, StreamObserver<ModelReadyResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    answerOrAsk(
         observer,
+        new Asked(request.getName(), request.getVersion(), "/ready"),
         () -> {
           caller.check(Demand.ofAny(request.getName()));
-          boolean ready = backend.find(request.getName(), request.getVersion()) != null;
-          return ModelReadyResponse.newBuilder().setReady(ready).build();
-        });
+          return ready(backend.find(request.getName(), request.getVersion()) != null);
+        },
+        _ -> ready(true),
+        ready(false));
+  }
+
+  private static ModelReadyResponse ready(boolean ready) {
+    return ModelReadyResponse.newBuilder().setReady(ready).build();
   }
 
   @Override
@@ -176,28 +211,38 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   public void modelMetadata(
       ModelMetadataRequest request, StreamObserver<ModelMetadataResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    answerOrAsk(
         observer,
+        new Asked(request.getName(), request.getVersion(), ""),
         () -> {
           caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
           return Messages.metadata(model, backend.catalog().declared(model.version()));
-        });
+        },
+        json -> ForwardedQuestion.merged(json, ModelMetadataResponse.newBuilder()).build(),
+        null);
   }
 
   @Override
   public void modelConfig(
       ModelConfigRequest request, StreamObserver<ModelConfigResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    answerOrAsk(
         observer,
+        new Asked(request.getName(), request.getVersion(), "/config"),
         () -> {
           caller.check(Demand.ofAny(request.getName()));
           ServedModel model = backend.resolve(request.getName(), request.getVersion());
           return ModelConfigResponse.newBuilder()
               .setConfig(ModelConfigs.of(model, backend.catalog().declared(model.version())))
               .build();
-        });
+        },
+        json -> {
+          ModelConfigResponse.Builder answer = ModelConfigResponse.newBuilder();
+          ForwardedQuestion.merged(json, answer.getConfigBuilder());
+          return answer.build();
+        },
+        null);
   }
 
   @Override
@@ -242,7 +287,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
           RepositoryParameters.requireUnnamed(request.getRepositoryName());
           LoadOptions options = new RepositoryParameters(request.getParametersMap()).load();
-          return backend.catalog().load(request.getModelName(), options, caller::checkManages);
+          return ManagementLog.tellWhenDone(
+              backend.catalog().load(request.getModelName(), options, caller::checkManages),
+              caller,
+              request.getModelName() + " is loaded");
         },
         RepositoryModelLoadResponse.getDefaultInstance());
   }
@@ -257,9 +305,15 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
           RepositoryParameters.requireUnnamed(request.getRepositoryName());
-          return new RepositoryParameters(request.getParametersMap()).unloadsDependents()
-              ? backend.catalog().unloadWithDependents(request.getModelName(), caller::checkManages)
-              : backend.catalog().unload(request.getModelName());
+          String name = request.getModelName();
+          boolean dependents =
+              new RepositoryParameters(request.getParametersMap()).unloadsDependents();
+          return ManagementLog.tellWhenDone(
+              dependents
+                  ? backend.catalog().unloadWithDependents(name, caller::checkManages)
+                  : backend.catalog().unload(name),
+              caller,
+              ManagementLog.unloaded(name, dependents));
         },
         RepositoryModelUnloadResponse.getDefaultInstance());
   }
@@ -267,6 +321,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void traceSetting(
       TraceSettingRequest request, StreamObserver<TraceSettingResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     Consumer<Demand> access = GrpcAccess.ofMessage();
     answer(
         observer,
@@ -276,20 +331,31 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           String about = name.isEmpty() && changes ? Demand.ALL_MODELS : name;
           access.accept(GrpcAccess.ofSetting(changes, about));
           String model = name.isEmpty() ? null : backend.resolve(name, "").version().model();
-          return SettingMessages.trace(backend.observation().tracing(), model, request);
+          TraceSettingResponse answer =
+              SettingMessages.trace(backend.observation().tracing(), model, request);
+          if (changes) {
+            ManagementLog.tell(caller, ManagementLog.traceSettings(model));
+          }
+          return answer;
         });
   }
 
   @Override
   public void logSettings(
       LogSettingsRequest request, StreamObserver<LogSettingsResponse> observer) {
+    Caller caller = GrpcAccess.caller();
     Consumer<Demand> access = GrpcAccess.ofMessage();
     answer(
         observer,
         () -> {
           boolean changes = request.getSettingsCount() > 0;
           access.accept(GrpcAccess.ofSetting(changes, changes ? Demand.ALL_MODELS : ""));
-          return SettingMessages.log(backend.observation().logging(), request);
+          LogSettingsResponse answer =
+              SettingMessages.log(backend.observation().logging(), request);
+          if (changes) {
+            ManagementLog.tell(caller, ManagementLog.LOG_SETTINGS);
+          }
+          return answer;
         });
   }
 
@@ -345,7 +411,43 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     }
   }
 
-  private static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {
+  /**
+   * A question about a model.
+   *
+   * @param what the end of its path over HTTP
+   */
+  private record Asked(String model, String version, String what) {}
+
+  /**
+   * Answers, or has another host answer for what is not here.
+   *
+   * @param reader reads the other host's JSON
+   * @param unanswered the answer where nobody has one; null to fail then
+   */
+  private <T> void answerOrAsk(
+      StreamObserver<T> observer,
+      Asked asked,
+      Supplier<T> here,
+      Function<String, T> reader,
+      @Nullable T unanswered) {
+    Metadata metadata = METADATA.get();
+    Runnable answering = () -> answer(observer, here);
+    boolean isAsked =
+        forwarding != null
+            && metadata != null
+            && forwarding.ask(
+                asked.model,
+                asked.version,
+                asked.what,
+                metadata,
+                GrpcAccess.caller(),
+                new ForwardedQuestion<>(observer, answering, reader, unanswered));
+    if (!isAsked) {
+      answering.run();
+    }
+  }
+
+  static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {
     try {
       observer.onNext(answer.get());
       observer.onCompleted();
@@ -383,7 +485,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     return cause instanceof StatusException status ? status : GrpcInferRun.internal(cause);
   }
 
-  private static void fail(StreamObserver<?> observer, StatusException error) {
+  static void fail(StreamObserver<?> observer, StatusException error) {
     observer.onError(
         GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
   }

@@ -46,9 +46,7 @@ final class EtcdRegistry implements HostRegistry {
           listener.all(session.listen());
           listener.reached(true);
           LOG.log(
-              warned ? Level.WARNING : Level.INFO,
-              "other hosts are heard of, and hear of this one as {0}",
-              settings.own());
+              Level.INFO, "other hosts are heard of, and hear of this one as {0}", settings.own());
           warned = false;
           serve(session, said, word, listener);
         } finally {

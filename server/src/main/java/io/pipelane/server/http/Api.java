@@ -13,6 +13,7 @@ import io.pipelane.protocol.grpc.ModelConfig;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.Demand;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
@@ -309,17 +310,25 @@ final class Api {
         answer(exchange, target -> Answers.index(target, entries));
       }
       case Route.Load(String name) ->
-          LaterAnswer.whenDone(exchange, load(name, body, exchange.caller()::checkManages));
-      case Route.Unload(String name) ->
-          LaterAnswer.whenDone(
-              exchange,
-              RepositoryRequests.unloadsDependents(body)
-                  ? catalog.unloadWithDependents(name, exchange.caller()::checkManages)
-                  : catalog.unload(name));
+          whenChanged(
+              exchange, load(name, body, exchange.caller()::checkManages), name + " is loaded");
+      case Route.Unload(String name) -> {
+        boolean dependents = RepositoryRequests.unloadsDependents(body);
+        whenChanged(
+            exchange,
+            dependents
+                ? catalog.unloadWithDependents(name, exchange.caller()::checkManages)
+                : catalog.unload(name),
+            ManagementLog.unloaded(name, dependents));
+      }
       case Route.Versions(String name) -> answerVersions(exchange, name);
       case Route.ChooseVersions(String name) -> {
         CompletableFuture<Void> chosen = catalog.choose(name, VersionChoiceForm.read(body));
-        LaterAnswer.whenDone(exchange, chosen, () -> answerVersions(exchange, name));
+        LaterAnswer.whenDone(
+            exchange,
+            ManagementLog.tellWhenDone(
+                chosen, exchange.caller(), "the versions and labels of " + name + " are chosen"),
+            () -> answerVersions(exchange, name));
       }
       case Route.Options(String name) -> {
         CompletableFuture<byte[]> options = catalog.options(name);
@@ -327,16 +336,19 @@ final class Api {
             exchange, options.thenAccept(_ -> {}), () -> answerOptions(exchange, options.join()));
       }
       case Route.ChangeOptions(String name) ->
-          LaterAnswer.whenDone(
+          whenChanged(
               exchange,
               catalog.changeOptions(
-                  name, ByteBufUtil.getBytes(body), exchange.caller()::checkManages));
+                  name, ByteBufUtil.getBytes(body), exchange.caller()::checkManages),
+              "the options of " + name + " are changed");
       case Route.StoredVersion(String name, String version) ->
           answerProgress(exchange, name, version);
       case Route.Upload _ -> throw new IllegalStateException(route + " is not answered here");
       case Route.Delete(String name, String version) ->
-          LaterAnswer.whenDone(
-              exchange, catalog.delete(name, version).thenRun(() -> uploads.forget(name, version)));
+          whenChanged(
+              exchange,
+              catalog.delete(name, version).thenRun(() -> uploads.forget(name, version)),
+              name + "/" + version + " is deleted");
       case Route.OfSettings ofSettings -> settings.answer(exchange, ofSettings, body);
       case Route.OfSharedMemory ofMemory -> sharedMemory.answer(exchange, ofMemory, body);
       case Route.Workers _ -> {
@@ -347,9 +359,15 @@ final class Api {
         HostsOverview overview = hosts == null ? HostsOverview.ALONE : hosts.overview();
         answer(exchange, target -> Answers.hosts(target, overview));
       }
-      case Route.Recycle(int worker) -> LaterAnswer.whenDone(exchange, service.recycle(worker));
+      case Route.Recycle(int worker) ->
+          whenChanged(exchange, service.recycle(worker), "worker " + worker + " is recycled");
       case Route.OfJobs ofJobs -> jobs.answer(exchange, ofJobs, body);
     }
+  }
+
+  /** Answers, and logs, once something is changed. */
+  private static void whenChanged(Exchange exchange, CompletableFuture<Void> change, String what) {
+    LaterAnswer.whenDone(exchange, ManagementLog.tellWhenDone(change, exchange.caller(), what));
   }
 
   private List<Entry> index(boolean onlyReady, Caller caller) {

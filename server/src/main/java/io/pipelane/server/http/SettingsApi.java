@@ -2,6 +2,7 @@ package io.pipelane.server.http;
 
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.Backend;
@@ -32,11 +33,13 @@ public final class SettingsApi {
       case Route.TraceSettings(String model) -> answerTracing(exchange, tracing, known(model));
       case Route.ChangeTraceSettings(String model) -> {
         TraceSettingForm.change(tracing, known(model), SettingsJson.texts(body));
+        ManagementLog.tell(exchange.caller(), ManagementLog.traceSettings(model));
         answerTracing(exchange, tracing, model);
       }
       case Route.LogSettings _ -> answerLogging(exchange, logging);
       case Route.ChangeLogSettings _ -> {
         logging.set(LogSettingForm.change(logging.setting(), SettingsJson.values(body)));
+        ManagementLog.tell(exchange.caller(), ManagementLog.LOG_SETTINGS);
         answerLogging(exchange, logging);
       }
     }

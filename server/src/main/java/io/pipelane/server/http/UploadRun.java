@@ -7,6 +7,8 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.IncomingVersion;
 import io.pipelane.modelstore.repository.IncomingVersion.Stored;
+import io.pipelane.server.access.Caller;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.protocol.Answers;
@@ -35,6 +37,7 @@ final class UploadRun {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(10);
 
   private final Exchange exchange;
+  private final Caller caller;
   private final Route.Upload route;
   private final Uploads all;
   private final Optional<byte[]> digest;
@@ -50,6 +53,7 @@ final class UploadRun {
   private UploadRun(
       Exchange exchange, Route.Upload route, Uploads all, Optional<byte[]> digest, long announced) {
     this.exchange = exchange;
+    this.caller = exchange.caller();
     this.route = route;
     this.all = all;
     this.digest = digest;
@@ -139,6 +143,7 @@ final class UploadRun {
         progress.set(progress.get().storing());
         Stored stored = version.finish(digest);
         progress.set(progress.get().stored(stored));
+        ManagementLog.tell(caller, stored.version() + " has been uploaded");
         answer(
             Response.of(
                 HttpResponseStatus.CREATED,

@@ -194,9 +194,16 @@ public final class Tls implements AutoCloseable {
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT,
-          "TLS cannot be had of %s: %s; server.tls-certificate and server.tls-client-authorities"
-                  .formatted(files, e.getMessage())
-              + " are certificates in PEM, server.tls-key is a key in PEM (PKCS #8, not encrypted)",
+          "TLS cannot be had of server.tls-certificate %s, server.tls-key %s%s: %s; the certificates"
+                  .formatted(
+                      files.certificate,
+                      files.key,
+                      files
+                          .clientAuthorities
+                          .map(file -> ", server.tls-client-authorities " + file)
+                          .orElse(""),
+                      e.getMessage())
+              + " must be in PEM, the key too (PKCS #8, not encrypted)",
           e);
     }
   }

@@ -21,6 +21,9 @@ public record RegionSpec(String name, String key, long offset, long byteSize) {
     if (name.isEmpty() || name.length() > LONGEST_NAME) {
       throw invalid("the region's name must have 1 to " + LONGEST_NAME + " characters");
     }
+    if (key.isEmpty()) {
+      throw invalid("key is missing: the name of the POSIX shared memory, such as \"/inputs\"");
+    }
     if (!KEY.matcher(key).matches()) {
       throw invalid(
           "key \"%.64s\" is no name of POSIX shared memory that is served: letters, digits, . _ -,"

@@ -135,6 +135,19 @@ class AccessControlTest {
     }
   }
 
+  /** The parser's own message quotes the line. */
+  @Test
+  void fileThatIsNoYaml_isToldWhere() throws IOException {
+    StatusException error =
+        assertThrows(
+            StatusException.class,
+            () -> Keys.of(folder, Keys.entry("a", "roles: [infer]") + "  - {name: \"secret}\n"));
+    assertTrue(
+        String.valueOf(error.getMessage())
+            .matches(".* cannot be read as YAML at line [34], column \\d+"),
+        error::getMessage);
+  }
+
   private static void replace(Path file, String entries, long seconds) throws IOException {
     Files.writeString(file, "keys:\n" + entries);
     Files.setLastModifiedTime(file, FileTime.fromMillis(1000 * seconds));

@@ -19,6 +19,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -250,6 +251,9 @@ class TokensTest {
         Arguments.of("iss", rsa(c -> c.issuer("https://other.example/"))),
         Arguments.of("aud", rsa(c -> c.audience("other"))),
         Arguments.of("exp", rsa(c -> c.expirationTime(null))),
+        Arguments.of(
+            "exp, which is no time",
+            rsa(c -> c.claim("exp", new BigInteger("1" + "0".repeat(30))))),
         Arguments.of("nbf", rsa(c -> c.notBeforeTime(Date.from(TestTokens.NOW.plusSeconds(6))))));
   }
 

@@ -71,6 +71,42 @@ class WatchedFileTest {
     watched.look();
     readable.set(false);
     replace("second", 2);
+    List<LogRecord> records =
+        warnings(
+            () -> {
+              watched.lookAgain();
+              watched.lookAgain();
+              replace("third", 3);
+              watched.lookAgain();
+              watched.lookAgain();
+            });
+    assertEquals(2, records.size());
+  }
+
+  @Test
+  void fileThatIsMissing_isWarnedOfOnceEachTime() throws IOException {
+    WatchedFile<String> watched = watched();
+    watched.look();
+    List<LogRecord> records =
+        warnings(
+            () -> {
+              Files.delete(file);
+              watched.lookAgain();
+              watched.lookAgain();
+              replace("first", 1);
+              watched.lookAgain();
+              Files.delete(file);
+              watched.lookAgain();
+            });
+    assertEquals(2, records.size());
+    assertEquals("first", watched.value());
+  }
+
+  private interface Steps {
+    void run() throws IOException;
+  }
+
+  private static List<LogRecord> warnings(Steps steps) throws IOException {
     List<LogRecord> records = new ArrayList<>();
     Handler handler =
         new Handler() {
@@ -90,15 +126,10 @@ class WatchedFileTest {
     Logger logger = Logger.getLogger(WatchedFile.class.getName());
     logger.addHandler(handler);
     try {
-      watched.lookAgain();
-      watched.lookAgain();
-      assertEquals(1, records.size());
-      replace("third", 3);
-      watched.lookAgain();
-      watched.lookAgain();
-      assertEquals(2, records.size());
+      steps.run();
     } finally {
       logger.removeHandler(handler);
     }
+    return records;
   }
 }

@@ -10,6 +10,8 @@ import io.pipelane.server.cli.CommandLineFixture.Outcome;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -434,6 +436,28 @@ class ClientCommandsTest {
     assertEquals(
         "pipelane infer: the server answered 404: no such thing: GET /v2/models/absent\n",
         outcome.err());
+  }
+
+  /** As mutual TLS ends one where the client shows no certificate. */
+  @Test
+  void models_connectionThatJustEnds_saysWhatThatMayMean() throws IOException {
+    try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Thread _ =
+          Thread.startVirtualThread(
+              () -> {
+                while (!other.isClosed()) {
+                  try (Socket connection = other.accept()) {
+                    connection.getInputStream().read();
+                  } catch (IOException e) {
+                    return;
+                  }
+                }
+              });
+      String url = "http://127.0.0.1:" + other.getLocalPort();
+      Outcome outcome = CommandLineFixture.run("models", "--url", url);
+      assertEquals(1, outcome.exitCode());
+      assertTrue(outcome.err().contains("the server may speak TLS (https://)"), outcome::err);
+    }
   }
 
   @Test

@@ -131,6 +131,14 @@ class PipelaneTest {
   }
 
   @Test
+  void help_asACommand_isTheUsage() {
+    Outcome outcome = CommandLineFixture.run("help");
+    assertEquals(0, outcome.exitCode(), outcome::err);
+    assertEquals(CommandLineFixture.run("--help").out(), outcome.out());
+    assertTrue(CommandLineFixture.run("help", "key").out().startsWith("Usage: pipelane key"));
+  }
+
+  @Test
   void devices_measuresOnceAndKeepsIt(@TempDir Path cache) {
     String[] line = {"devices", "--repository.cache", cache.toString(), "--device.memory", "64MiB"};
     Outcome first = CommandLineFixture.run(line);

@@ -1,6 +1,7 @@
 package io.pipelane.server.grpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,10 +12,15 @@ import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
+import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import io.pipelane.protocol.grpc.InferParameter;
+import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest;
 import io.pipelane.protocol.grpc.ModelInferRequest.InferRequestedOutputTensor;
 import io.pipelane.protocol.grpc.ModelInferResponse;
+import io.pipelane.protocol.grpc.ModelMetadataRequest;
+import io.pipelane.protocol.grpc.ModelMetadataResponse;
+import io.pipelane.protocol.grpc.ModelReadyRequest;
 import io.pipelane.server.hosts.BareHost;
 import io.pipelane.server.hosts.BareHost.Received;
 import io.pipelane.server.net.OutgoingTls;
@@ -74,6 +80,53 @@ class ForwardedCallTest extends ForwardedCallsFixture {
     assertEquals("127.0.0.1:1", received.fields().get("pipelane-forwarded"));
     assertNull(received.fields().get("user-agent-of-mine"));
     assertEquals(1, counted(first, "answered"));
+  }
+
+  /** As HTTP answers them, so that a client that asks before it infers does not give up. */
+  @Test
+  void questionsAboutAModelOfOthers_areTheirs() {
+    bothHave("far", false);
+    first
+        .then("200 OK", "{\"name\":\"far\",\"ready\":true}")
+        .then(
+            "200 OK",
+            "{\"name\":\"far\",\"versions\":[\"1\"],\"platform\":\"p\",\"later\":1,\"outputs\":[],"
+                + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,4]}]}")
+        .then("200 OK", "{\"name\":\"far\",\"max_batch_size\":8}");
+    GRPCInferenceServiceBlockingStub client = conversation.client("key");
+    ModelReadyRequest ready = ModelReadyRequest.newBuilder().setName("far").build();
+    assertTrue(client.modelReady(ready).getReady());
+    ModelMetadataResponse metadata =
+        client.modelMetadata(
+            ModelMetadataRequest.newBuilder().setName("far").setVersion("1").build());
+    assertEquals(List.of(-1L, 4L), metadata.getInputs(0).getShapeList());
+    ModelConfigRequest config = ModelConfigRequest.newBuilder().setName("far").build();
+    assertEquals(8, client.modelConfig(config).getConfig().getMaxBatchSize());
+    assertEquals(
+        List.of(
+            "GET /v2/models/far/ready HTTP/1.1",
+            "GET /v2/models/far/versions/1 HTTP/1.1",
+            "GET /v2/models/far/config HTTP/1.1"),
+        first.received.stream().map(BareHost.Received::line).toList());
+    assertEquals("Bearer key", first.received.getFirst().fields().get("authorization"));
+  }
+
+  @Test
+  void questionsThatNobodyAnswers_areRefusedAsHttpRefusesThem() {
+    bothHave("far", false);
+    for (int i = 0; i < 2; i++) {
+      first.then("404 Not Found", "{\"error\":\"one\"}");
+      second.then("404 Not Found", "{\"error\":\"two\"}");
+    }
+    ModelReadyRequest ready = ModelReadyRequest.newBuilder().setName("far").build();
+    assertFalse(conversation.client().modelReady(ready).getReady());
+    ModelMetadataRequest metadata = ModelMetadataRequest.newBuilder().setName("far").build();
+    StatusRuntimeException refusal =
+        assertThrows(
+            StatusRuntimeException.class, () -> conversation.client().modelMetadata(metadata));
+    assertEquals(Code.NOT_FOUND, refusal.getStatus().getCode());
+    ModelReadyRequest unknown = ModelReadyRequest.newBuilder().setName("nobodys").build();
+    assertFalse(conversation.client().modelReady(unknown).getReady());
   }
 
   @Test

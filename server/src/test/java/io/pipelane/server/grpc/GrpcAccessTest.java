@@ -28,8 +28,10 @@ import io.pipelane.protocol.grpc.SystemSharedMemoryStatusRequest;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.access.TestTokens;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.net.CapturedLog;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -210,6 +212,26 @@ class GrpcAccessTest {
         boolean isRead = !List.of("traces", "logs", "load").contains(name);
         assertEquals(isRead, code != Code.PERMISSION_DENIED, name + code);
       }
+    }
+  }
+
+  @Test
+  void changes_areLoggedWithWhoAskedForThem() throws IOException {
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        CapturedLog log = new CapturedLog();
+        GrpcConversation conversation = new GrpcConversation(EchoService.inline(), access)) {
+      conversation.catalog.loading.complete(null);
+      conversation.catalog.unloads = true;
+      for (String name : List.of("load", "unload", "trace", "traces", "log", "logs")) {
+        call("echo", name).made.accept(conversation.client("manage"));
+      }
+      assertEquals(
+          List.of(
+              "echo is loaded, by key \"manage\"",
+              "echo has left service, by key \"manage\"",
+              "the trace settings of all models are changed, by key \"manage\"",
+              "the log settings are changed, by key \"manage\""),
+          log.texts(ManagementLog.class));
     }
   }
 

@@ -13,8 +13,10 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.RepositoryWriter;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.access.Keys;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.access.TestTokens;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.CapturedLog;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -168,6 +170,38 @@ class AccessMatrixTest {
       assertEquals(open, roleless.status() != 403, "without a role: " + roleless.status());
       Reply broken = ask(access, parts[0], parts[1], bearer(TestTokens.of("manage") + "x"));
       assertEquals(open, broken.status() != 401, "wrongly signed: " + broken.status());
+    }
+  }
+
+  @Test
+  void changes_areLoggedWithWhoAskedForThem() throws IOException {
+    FakeCatalog catalog = FakeCatalog.usual();
+    catalog.unloads = true;
+    catalog.loading.complete(null);
+    try (AccessControl access = Keys.of(folder, Keys.usual());
+        CapturedLog log = new CapturedLog();
+        Conversation conversation =
+            new Conversation(Backends.of(catalog, EchoService.inline(), access), Runnable::run)) {
+      for (String path :
+          List.of(
+              "/v2/repository/models/pair/load",
+              "/v2/repository/models/pair/unload",
+              "/v2/repository/models/pair/versions",
+              "/v2/models/pair/trace/setting")) {
+        for (String key : List.of("tenant", "observe")) {
+          conversation.send(
+              "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n%s\r\n{}"
+                  .formatted(path, bearer(key)));
+          int _ = conversation.replies().size();
+        }
+      }
+      assertEquals(
+          List.of(
+              "pair is loaded, by key \"tenant\"",
+              "pair has left service, by key \"tenant\"",
+              "the versions and labels of pair are chosen, by key \"tenant\"",
+              "the trace settings of pair are changed, by key \"tenant\""),
+          log.texts(ManagementLog.class));
     }
   }
 

@@ -54,6 +54,13 @@ class SharedMemoryTest {
     return replies.getLast();
   }
 
+  @Test
+  void register_withoutAKey_isToldSo() {
+    Reply reply = post("/v2/systemsharedmemory/region/r/register", "{\"byte_size\":8}");
+    assertEquals(400, reply.status());
+    assertTrue(reply.text().contains("key is missing"), reply::text);
+  }
+
   private Reply register(String name, String key, long offset, long bytes) {
     return post(
         "/v2/systemsharedmemory/region/" + name + "/register",

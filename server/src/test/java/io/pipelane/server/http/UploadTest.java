@@ -8,9 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.allocation.TransferMemory;
 import io.pipelane.modelstore.repository.RepositoryWriter;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.catalog.ModelCatalog.Entry;
 import io.pipelane.server.catalog.ModelCatalog.State;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.CapturedLog;
 import io.pipelane.server.net.Transport;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -115,6 +117,19 @@ class UploadTest {
     HttpRequest deleting = HttpRequest.newBuilder(version).DELETE().build();
     assertEquals(200, client.send(deleting, BodyHandlers.ofString()).statusCode());
     assertEquals(404, client.send(asking, BodyHandlers.ofString()).statusCode());
+  }
+
+  @Test
+  void uploadAndDeletion_areLogged() throws Exception {
+    URI version = URI.create(server.url() + "/v2/repository/models/m/versions/1");
+    try (CapturedLog log = new CapturedLog()) {
+      assertEquals(201, put("m/versions/1", new byte[9]).statusCode());
+      HttpRequest deleting = HttpRequest.newBuilder(version).DELETE().build();
+      assertEquals(200, client.send(deleting, BodyHandlers.ofString()).statusCode());
+      assertEquals(
+          List.of("m/1 has been uploaded, by anybody", "m/1 is deleted, by anybody"),
+          log.texts(ManagementLog.class));
+    }
   }
 
   @Test

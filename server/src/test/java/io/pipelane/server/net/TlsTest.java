@@ -194,6 +194,9 @@ class TlsTest extends TlsFixture {
                         folder.resolve("server.pem"),
                         folder.resolve("client.key"),
                         Optional.empty())));
-    assertTrue(String.valueOf(error.getMessage()).contains("is not that of the certificate"));
+    String message = String.valueOf(error.getMessage());
+    assertTrue(message.contains("is not that of the certificate"), message);
+    assertTrue(
+        message.startsWith("TLS cannot be had of server.tls-certificate " + folder), message);
   }
 }
