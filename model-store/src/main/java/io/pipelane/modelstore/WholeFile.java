@@ -25,7 +25,7 @@ public final class WholeFile {
     void writeTo(FileChannel channel) throws IOException;
   }
 
-  /** Writes a file, in place of an earlier one. */
+  /** Writes a file, in place of an earlier one; a draft that cannot be finished goes. */
   public static void write(Path file, byte[] content) throws IOException {
     write(
         file,
@@ -40,17 +40,31 @@ public final class WholeFile {
   /** The same of a content that need not be in memory as a whole. */
   public static void write(Path file, Content content) throws IOException {
     Path draft = file.resolveSibling(file.getFileName() + DRAFT);
-    try (FileChannel channel =
-        FileChannel.open(
-            draft,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE)) {
-      content.writeTo(channel);
-      channel.force(true);
+    try {
+      try (FileChannel channel =
+          FileChannel.open(
+              draft,
+              StandardOpenOption.CREATE,
+              StandardOpenOption.TRUNCATE_EXISTING,
+              StandardOpenOption.WRITE)) {
+        content.writeTo(channel);
+        channel.force(true);
+      }
+      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException | RuntimeException e) {
+      giveUp(draft, e);
+      throw e;
     }
-    Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
     flush(folderOf(file));
+  }
+
+  /** It may hold the room that somebody else waits for. */
+  private static void giveUp(Path draft, Exception cause) {
+    try {
+      Files.deleteIfExists(draft);
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+    }
   }
 
   /**

@@ -50,8 +50,11 @@ public interface ModelCatalog {
    * before those of what nobody has asked for.
    *
    * @param version as for {@link #resolve}
+   * @return whether it is being imported
    */
-  default void want(String name, String version) {}
+  default boolean want(String name, String version) {
+    return false;
+  }
 
   /**
    * The version that answers for a name to somebody who {@link #want waits} for it.
@@ -63,7 +66,7 @@ public interface ModelCatalog {
       return resolve(name, version);
     } catch (StatusException e) {
       if (e.status() == Status.UNAVAILABLE) {
-        want(name, version);
+        boolean _ = want(name, version);
       }
       throw e;
     }

@@ -199,12 +199,11 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public void want(String name, String version) {
-    models
-        .find(name)
-        .map(model -> model.importing(version))
-        .orElse(List.of())
-        .forEach(threads::ask);
+  public boolean want(String name, String version) {
+    List<ModelVersion> importing =
+        models.find(name).map(model -> model.importing(version)).orElse(List.of());
+    importing.forEach(threads::ask);
+    return !importing.isEmpty();
   }
 
   @Override

@@ -181,13 +181,16 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
-  public void want(String name, String version) {
+  public boolean want(String name, String version) {
     Entered entered = ensembles.get(name);
     if (entered == null) {
-      models.want(name, version);
-    } else {
-      entered.ensemble().steps().forEach(step -> models.want(step.model(), version(step)));
+      return models.want(name, version);
     }
+    boolean isImported = false;
+    for (Step step : entered.ensemble().steps()) {
+      isImported |= models.want(step.model(), version(step));
+    }
+    return isImported;
   }
 
   @Override

@@ -199,16 +199,23 @@ final class JobFiles implements AutoCloseable {
   }
 
   /**
-   * Gives the rows of a job that is done their name.
+   * Gives the rows of a job that is done their name. That may be gone after a loss of power where
+   * it cannot be brought to disk; the next start gives it again.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} when something else has it, or as
    *     {@link #requireRows}
    */
-  void publishOutput(JobSpec spec, Progress written) throws IOException {
+  void publishOutput(JobSpec spec, Progress written, JobStep.Hook hook) throws IOException {
+    hook.before(JobStep.PUBLISH_OUTPUT);
     requireRows(spec, written);
     Path rows = partial(spec);
     Files.move(rows, newOutput(spec.outputFile()), StandardCopyOption.ATOMIC_MOVE);
-    WholeFile.flush(WholeFile.folderOf(rows));
+    try {
+      hook.before(JobStep.FLUSH_OUTPUT);
+      WholeFile.flush(WholeFile.folderOf(rows));
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "the name of {0} is not brought to disk: {1}", output(spec), e);
+    }
   }
 
   /**

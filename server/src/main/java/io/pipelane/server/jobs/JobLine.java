@@ -1,7 +1,5 @@
 package io.pipelane.server.jobs;
 
-import io.pipelane.config.Status;
-import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.placement.JobPlacement;
@@ -36,7 +34,8 @@ final class JobLine {
 
   /** What a job waits for that has not begun, while a model is imported. */
   static final String BEGUN_GO_FIRST =
-      "jobs that had begun before the restart go first, and the model of one is not in service yet";
+      "what is free is kept for a job that had begun before the restart, and whose model is being"
+          + " imported";
 
   private static final System.Logger LOG = System.getLogger(JobLine.class.getName());
 
@@ -46,10 +45,10 @@ final class JobLine {
   private final Optional<JobPlacement> placement;
   private final Set<Job> ofModelsAway = new HashSet<>();
 
-  /** Those of them that had begun before a restart, and whose model is on its way since. */
+  /** Those of them that had begun before a restart, and whose model has been coming since. */
   private final Set<Job> goingOn = new HashSet<>();
 
-  private final Function<JobSpec, Optional<StatusException>> modelAway;
+  private final Function<JobSpec, Optional<JobModel.Away>> modelAway;
   private final Duration pause;
   private final JobOrder order;
   private final Map<Priority, Integer> idleThreads = new EnumMap<>(Priority.class);
@@ -66,7 +65,7 @@ final class JobLine {
    */
   JobLine(
       Optional<JobPlacement> placement,
-      Function<JobSpec, Optional<StatusException>> modelAway,
+      Function<JobSpec, Optional<JobModel.Away>> modelAway,
       Duration pause,
       JobOrder order) {
     this.placement = placement;
@@ -77,7 +76,7 @@ final class JobLine {
 
   /**
    * A job that has come, or has been there before a restart. One that had begun goes on before any
-   * begins, for which those wait while its model is on its way.
+   * begins: while its model is coming, a thread stays free for it, and a device where it needs one.
    */
   void add(Job job) {
     lock.lock();
@@ -190,10 +189,12 @@ final class JobLine {
       return null;
     }
     askForModelsAway();
+    boolean isKept = false;
     for (Priority wanted : classes) {
+      isKept |= goingOnOf(wanted) > othersThatAreFree(wanted);
       for (Job job : order.of(waitingOf(wanted))) {
         if (job.isStopped()
-            || (!ofModelsAway.contains(job) && !letsOthersGoFirst(job) && hasPlace(job))) {
+            || (!ofModelsAway.contains(job) && mayGo(job, isKept) && hasPlace(job))) {
           waiting.remove(job);
           forgetModel(job);
           return job;
@@ -203,15 +204,29 @@ final class JobLine {
     return null;
   }
 
-  /** Whether a job has not begun, and another one of its class had before a restart. */
-  private boolean letsOthersGoFirst(Job job) {
-    Priority wanted = job.spec().priority();
-    boolean lets =
-        !job.hasBegun() && goingOn.stream().anyMatch(other -> other.spec().priority() == wanted);
-    if (lets) {
+  private long goingOnOf(Priority wanted) {
+    return goingOn.stream().filter(job -> job.spec().priority() == wanted).count();
+  }
+
+  /** How many more jobs of a class can go once the thread that looks has one. */
+  private int othersThatAreFree(Priority wanted) {
+    int threads = idleThreads.getOrDefault(wanted, 0);
+    return placement.isEmpty() || wanted == Priority.ONLINE
+        ? threads
+        : Math.max(0, Math.min(threads, placement.get().freeDevices() - 1));
+  }
+
+  /**
+   * Whether it may have the thread that looks.
+   *
+   * @param isKept for jobs that had begun before a restart
+   */
+  private static boolean mayGo(Job job, boolean isKept) {
+    boolean may = !isKept || job.hasBegun();
+    if (!may) {
       job.running(JobState.QUEUED, BEGUN_GO_FIRST);
     }
-    return lets;
+    return may;
   }
 
   private void forgetModel(Job job) {
@@ -228,20 +243,20 @@ final class JobLine {
    * asked for once, lest it come back between two of its jobs and the later one go first.
    */
   private void askForModelsAway() {
-    Map<ModelVersion, Optional<StatusException>> reasons = new HashMap<>();
+    Map<ModelVersion, Optional<JobModel.Away>> known = new HashMap<>();
     for (Job job : List.copyOf(ofModelsAway)) {
-      Optional<StatusException> reason =
-          reasons.computeIfAbsent(job.spec().model(), _ -> away(job.spec()));
-      job.running(JobState.QUEUED, reason.map(StatusException::getMessage).orElse(""));
-      if (reason.isEmpty()) {
+      Optional<JobModel.Away> away =
+          known.computeIfAbsent(job.spec().model(), _ -> away(job.spec()));
+      job.running(JobState.QUEUED, away.map(JobModel.Away::reason).orElse(""));
+      if (away.isEmpty()) {
         forgetModel(job);
-      } else if (reason.get().status() != Status.UNAVAILABLE) { // It may never come.
+      } else if (!away.get().isComing()) { // It may never be in service again.
         goingOn.remove(job);
       }
     }
   }
 
-  private Optional<StatusException> away(JobSpec spec) {
+  private Optional<JobModel.Away> away(JobSpec spec) {
     try {
       return modelAway.apply(spec);
     } catch (RuntimeException | Error e) { // A job's run meets the same, and ends it.

@@ -18,13 +18,26 @@ record JobModel(ModelCatalog catalog, JobSpec spec) {
     return catalog.resolve(spec.model().model(), Long.toString(spec.model().version()));
   }
 
-  /** Why it is not in service, if it is not. */
-  Optional<StatusException> away() {
+  /**
+   * What there is to say of a version that is not in service.
+   *
+   * @param isComing whether it is being imported, or may still be found by the scan
+   */
+  record Away(String reason, boolean isComing) {}
+
+  /**
+   * Why it is not in service, if it is not. If it is being imported, that goes before the import of
+   * what nobody waits for.
+   */
+  Optional<Away> away() {
+    boolean isComing = // Asked first, as it may come into service meanwhile.
+        !catalog.isReady()
+            || catalog.want(spec.model().model(), Long.toString(spec.model().version()));
     try {
       ServedModel _ = served();
       return Optional.empty();
     } catch (StatusException e) {
-      return Optional.of(e);
+      return Optional.of(new Away(String.valueOf(e.getMessage()), isComing));
     }
   }
 

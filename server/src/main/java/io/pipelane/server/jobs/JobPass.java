@@ -49,6 +49,7 @@ final class JobPass implements AutoCloseable {
   private final JobStep.Hook hook;
   private final LongSupplier nanoClock;
   private final Map<Long, JobItem.Row> wrong;
+  private final String trouble;
   private final Journal journal;
   private final Progress begin;
   private final ItemFile items;
@@ -83,12 +84,14 @@ final class JobPass implements AutoCloseable {
    * @param items from the first one without a row that counts
    * @param wrong items behind the last checkpoint that are wrong, of a job with several models'
    *     state: as earlier passes have found, and as this one does
+   * @param trouble what the job is said to have until rows count that it writes; empty for nothing
    */
   JobPass(
       Job job,
       Journal journal,
       ItemFile items,
       Map<Long, JobItem.Row> wrong,
+      String trouble,
       JobFiles files,
       JobParts parts,
       JobStep.Hook hook,
@@ -103,6 +106,7 @@ final class JobPass implements AutoCloseable {
     this.hook = hook;
     this.nanoClock = nanoClock;
     this.wrong = wrong;
+    this.trouble = trouble;
     this.journal = journal;
     this.items = items;
     this.begin = journal.committed();
@@ -214,7 +218,8 @@ final class JobPass implements AutoCloseable {
         outOfService = End.OTHER_CONTENT;
         return Optional.empty();
       }
-      job.running(JobState.RUNNING, "");
+      boolean hasWritten = journal.committed().number() > begin.number();
+      job.running(JobState.RUNNING, hasWritten ? "" : trouble);
       return Optional.of(served);
     } catch (StatusException e) {
       job.running(JobState.QUEUED, String.valueOf(e.getMessage()));
@@ -317,9 +322,12 @@ final class JobPass implements AutoCloseable {
   /** Cancels what is under way, and gives the state back. */
   @Override
   public void close() {
-    window.forEach(JobItem::abandon);
-    if (sequence != null) {
-      sequence.end();
+    try {
+      window.forEach(JobItem::abandon);
+    } finally {
+      if (sequence != null) {
+        sequence.end();
+      }
     }
   }
 }

@@ -97,7 +97,7 @@ final class JobRecords {
       throws IOException {
     try {
       if (Files.exists(files.partial(spec), LinkOption.NOFOLLOW_LINKS)) {
-        files.publishOutput(spec, progress);
+        files.publishOutput(spec, progress, JobStep.Hook.NONE);
       }
       return done;
     } catch (StatusException e) {

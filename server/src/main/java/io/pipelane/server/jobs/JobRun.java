@@ -27,9 +27,10 @@ final class JobRun {
    *   its device meanwhile. One whose model has another content by then ends, as its rows could not
    *   be told apart, and no content may take another's state.
    * - A job whose state is lost goes back to its last checkpoint.
-   * - So it does when the disk is full, again and again, after longer and longer pauses. To write
-   *   the same row once more would do for a write, but not for a flush that has failed: what it was
-   *   to bring to disk may be lost though the next one succeeds.
+   * - So it does when the disk is full, again and again, after longer and longer pauses, in which it
+   *   holds no room but for what counts. To write the same row once more would do for a write, but
+   *   not for a flush that has failed: what it was to bring to disk may be lost though the next one
+   *   succeeds.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
 
@@ -55,6 +56,9 @@ final class JobRun {
   /** Items behind the last checkpoint that are wrong, of a job with several models' state. */
   private final Map<Long, JobItem.Row> wrong = new HashMap<>();
 
+  /** What it waits for since it has found no room, until rows count again; empty otherwise. */
+  private String fullDisk = "";
+
   private Duration fullDiskPause;
 
   JobRun(Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
@@ -77,9 +81,7 @@ final class JobRun {
    */
   boolean run() {
     try {
-      Path input = input();
-      requireNewOutput();
-      JobPass.End last = lastPass(input);
+      JobPass.End last = lastPass();
       if (last == JobPass.End.COMPLETE) {
         return false;
       }
@@ -105,10 +107,11 @@ final class JobRun {
   }
 
   /** Goes over the items until there is no point in going over them again; how that ended. */
-  private JobPass.End lastPass(Path input) throws IOException {
+  private JobPass.End lastPass() throws IOException {
     while (isSettled()) {
-      long committed = job.progress().number();
       try {
+        Path input = input();
+        requireNewOutput();
         JobPass.End end = pass(input);
         switch (end) {
           case COMPLETE -> {
@@ -125,16 +128,39 @@ final class JobRun {
         if (!FullDisk.isBehind(e)) {
           throw e;
         }
-        if (job.progress().number() > committed) {
-          fullDiskPause = settings.retryPause();
-        }
-        rest(trouble(e, "the job goes on by itself within a minute"), fullDiskPause);
-        Duration next = fullDiskPause.multipliedBy(2);
-        fullDiskPause =
-            next.compareTo(LONGEST_FULL_DISK_PAUSE) < 0 ? next : LONGEST_FULL_DISK_PAUSE;
+        awaitRoom(e);
       }
     }
     return JobPass.End.LEFT;
+  }
+
+  private void awaitRoom(IOException cause) {
+    boolean isFirst = fullDisk.isEmpty();
+    fullDisk = trouble(cause, "the job goes on by itself within a minute");
+    if (isFirst) {
+      LOG.log(System.Logger.Level.WARNING, "job {0} waits for room: {1}", spec.id(), fullDisk);
+    }
+    giveRoomBack();
+    rest(fullDisk, fullDiskPause);
+    Duration next = fullDiskPause.multipliedBy(2);
+    fullDiskPause = next.compareTo(LONGEST_FULL_DISK_PAUSE) < 0 ? next : LONGEST_FULL_DISK_PAUSE;
+  }
+
+  /** Two jobs might wait for what the other one holds. */
+  private void giveRoomBack() {
+    try (Journal journal = journal()) {
+      journal.goOn();
+    } catch (IOException e) {
+      LOG.log(System.Logger.Level.DEBUG, "job " + spec.id() + " keeps rows that do not count", e);
+    }
+  }
+
+  private Journal journal() throws IOException {
+    return new Journal(
+        files.partial(spec),
+        files.of(spec.id()).resolve(JobRecords.PROGRESS),
+        job.progress(),
+        hook);
   }
 
   private void rest(String waitsFor, Duration time) {
@@ -143,9 +169,8 @@ final class JobRun {
   }
 
   private JobPass.End pass(Path input) throws IOException {
-    try (Journal journal =
-            new Journal(
-                files.partial(spec), files.of(spec.id()).resolve(JobRecords.PROGRESS), hook);
+    long committed = job.progress().number();
+    try (Journal journal = journal();
         ItemFile items =
             new ItemFile(
                 input,
@@ -153,8 +178,15 @@ final class JobRun {
                 journal.committed().inputBytes(),
                 settings.maxItemBytes(),
                 spec.repeat());
-        JobPass pass = new JobPass(job, journal, items, wrong, files, parts, hook, nanoClock)) {
+        JobPass pass =
+            new JobPass(job, journal, items, wrong, fullDisk, files, parts, hook, nanoClock)) {
+      journal.goOn();
       return pass.run();
+    } finally {
+      if (job.progress().number() > committed) {
+        fullDisk = "";
+        fullDiskPause = settings.retryPause();
+      }
     }
   }
 
@@ -227,8 +259,7 @@ final class JobRun {
     JobEnd end = new JobEnd(state, reason);
     if (state == JobState.DONE) {
       WholeFile.write(files.of(spec.id()).resolve(JobEnd.FILE), end.encoded());
-      hook.before(JobStep.PUBLISH_OUTPUT);
-      files.publishOutput(spec, job.progress());
+      files.publishOutput(spec, job.progress(), hook);
     } else {
       files.keepEnd(spec, end);
     }

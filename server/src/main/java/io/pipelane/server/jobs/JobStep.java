@@ -14,6 +14,7 @@ enum JobStep {
   FLUSH_PROGRESS,
   WRITE_END,
   PUBLISH_OUTPUT,
+  FLUSH_OUTPUT,
   /** The job is there until then. */
   FORGET,
   /** One of its files, which nobody reads any more. */

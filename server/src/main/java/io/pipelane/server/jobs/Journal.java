@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -18,30 +19,38 @@ import java.util.stream.Stream;
  * goes on. So no row is lost that was counted, and none is there twice.
  */
 final class Journal implements AutoCloseable {
+  /*
+   * What a file is read to hold need not be on disk, nor what it holds on disk be what was
+   * committed: a flush that has failed may have brought all of it there, or nothing, and the next
+   * one says nothing of it. So who goes on says from what, and that is brought to both places before
+   * a row is cut off: first to its own one, as the other may have all that is on disk.
+   */
   /** Far enough apart that damage to one leaves the other alone. */
   private static final int PLACE_BYTES = 4096;
 
+  private final Path rowFile;
+  private final Path progressFile;
   private final FileChannel rows;
   private final FileChannel places;
   private final JobStep.Hook hook;
   private Progress committed;
   private Progress written;
 
-  /** Opens or creates both files, and goes on behind the last row that counts. */
-  Journal(Path rowFile, Path progressFile, JobStep.Hook hook) throws IOException {
+  /**
+   * Opens or creates both files.
+   *
+   * @param committed last, or read when the job was found
+   */
+  Journal(Path rowFile, Path progressFile, Progress committed, JobStep.Hook hook)
+      throws IOException {
+    this.rowFile = rowFile;
+    this.progressFile = progressFile;
     this.hook = hook;
-    this.committed = read(progressFile);
+    this.committed = committed;
     this.written = committed;
     rows = FileChannel.open(rowFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     boolean opened = false;
     try {
-      if (rows.size() < committed.outputBytes()) {
-        throw new IOException(
-            "%s has %d bytes, and %d were written"
-                .formatted(rowFile, rows.size(), committed.outputBytes()));
-      }
-      rows.truncate(committed.outputBytes());
-      rows.position(committed.outputBytes());
       places = FileChannel.open(progressFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
       opened = true;
     } finally {
@@ -49,6 +58,21 @@ final class Journal implements AutoCloseable {
         rows.close();
       }
     }
+  }
+
+  /** Goes on behind the last row that counts; before anything is added. */
+  void goOn() throws IOException {
+    if (rows.size() < committed.outputBytes()) {
+      throw new IOException(
+          "%s has %d bytes, and %d were written"
+              .formatted(rowFile, rows.size(), committed.outputBytes()));
+    }
+    for (long place : List.of(committed.number(), committed.number() + 1)) {
+      write(places, committed.encoded(), place % 2 * PLACE_BYTES);
+      places.force(true);
+    }
+    rows.truncate(committed.outputBytes());
+    rows.position(committed.outputBytes());
     WholeFile.flush(WholeFile.folderOf(rowFile));
     WholeFile.flush(WholeFile.folderOf(progressFile));
   }

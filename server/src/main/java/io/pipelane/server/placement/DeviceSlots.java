@@ -83,6 +83,11 @@ final class DeviceSlots {
     return Optional.ofNullable(best);
   }
 
+  /** How many healthy devices have no job. */
+  int free() {
+    return (int) slots.values().stream().filter(DeviceSlot::isFree).count();
+  }
+
   /** The jobs on the healthy devices that are not barred. */
   List<PlacedJob> holders(Set<String> barred) {
     return slots.values().stream()

@@ -282,6 +282,16 @@ public final class JobPlacement implements AutoCloseable {
     }
   }
 
+  /** How many devices are healthy and without a job. */
+  public int freeDevices() {
+    lock.lock();
+    try {
+      return slots.free();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private JobPlace place(DeviceSlot slot, Optional<WorkloadProfile> profile) {
     return new JobPlace(
         slot.name, experience.by(profile), experience.predicted(slot.online, profile), 0);

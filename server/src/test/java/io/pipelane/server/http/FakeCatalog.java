@@ -50,6 +50,12 @@ public final class FakeCatalog implements ModelCatalog {
   /** Models that are still being imported. */
   public final Set<String> importing = ConcurrentHashMap.newKeySet();
 
+  /** Models that are not served though nobody imports them. */
+  public final Set<String> quarantined = ConcurrentHashMap.newKeySet();
+
+  /** Models that somebody waits for. */
+  public final Set<String> wanted = ConcurrentHashMap.newKeySet();
+
   @Nullable RepositoryWriter writer;
 
   /** Reads and writes models' options. */
@@ -204,6 +210,9 @@ public final class FakeCatalog implements ModelCatalog {
       throw StatusException.unavailable(
           "model " + name + " is being imported", Duration.ofMillis(1500));
     }
+    if (quarantined.contains(name)) {
+      throw StatusException.unavailable("model " + name + " is in quarantine", Duration.ofDays(1));
+    }
     if (name.equals("faulty")) {
       throw new IllegalStateException("a bug");
     }
@@ -219,6 +228,12 @@ public final class FakeCatalog implements ModelCatalog {
       throw new StatusException(Status.NOT_FOUND, "version " + version + " is unknown");
     }
     return model;
+  }
+
+  @Override
+  public boolean want(String name, String version) {
+    wanted.add(name);
+    return importing.contains(name);
   }
 
   /** Has versions be put into a repository. */

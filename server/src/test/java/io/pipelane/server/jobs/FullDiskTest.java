@@ -2,6 +2,7 @@ package io.pipelane.server.jobs;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -13,22 +14,29 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Jobs whose folder has no room for what they write. */
 class FullDiskTest extends JobsInAFolder {
   private static final Path FULL = Path.of("/dev/full");
   private static final int ITEMS = 600;
+  private static final String NO_ROOM = "No space left on device";
+  private static final String SUM_REQUEST =
+      "{\"model\":\"sum\",\"input_file\":\"many.jsonl\",\"output_file\":\"o\"}";
 
   @BeforeEach
   void assumeThatDisksCanBeFull() {
@@ -126,10 +134,146 @@ class FullDiskTest extends JobsInAFolder {
 
   /** The reason of a job that waits for room. */
   private static String waitsForRoom(Jobs jobs, String id) {
-    JobsFixture.await(() -> jobs.show(id).reason().contains("No space left on device"));
-    JobStatus waits = jobs.show(id);
-    assertEquals(JobState.QUEUED, waits.state());
-    return waits.reason();
+    return findsNoRoom(jobs, id, JobState.QUEUED).reason();
+  }
+
+  /** A job as it is when it has found no room, and is in some state. */
+  private static JobStatus findsNoRoom(Jobs jobs, String id, JobState state) {
+    while (true) {
+      JobStatus now = jobs.show(id);
+      if (now.state() == state && now.reason().contains(NO_ROOM)) {
+        return now;
+      }
+      JobsFixture.await(() -> !jobs.show(id).equals(now));
+    }
+  }
+
+  /** A disk has room again once a step has found none. */
+  private static JobStep.Hook fullOnce(JobStep step) {
+    AtomicBoolean isFull = new AtomicBoolean(true);
+    return reached -> {
+      if (reached == step && isFull.compareAndSet(true, false)) {
+        throw new IOException(NO_ROOM);
+      }
+    };
+  }
+
+  /** Two jobs would wait for each other's room else. */
+  @Test
+  void jobThatWaitsForRoom_holdsNoRowsThatDoNotCount() throws IOException {
+    fixture.retryPause = Duration.ofDays(1);
+    try (Jobs jobs = fixture.open(EchoService.inline(), fullOnce(JobStep.FLUSH_ROWS))) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String _ = waitsForRoom(jobs, id);
+      assertEquals(0, Files.size(folder.resolve("o." + id + JobFiles.PARTIAL)));
+    }
+  }
+
+  @Test
+  void jobThatTriesAgain_saysWhatItFound_untilRowsCount() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service, fullOnce(JobStep.FLUSH_PROGRESS));
+        service) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobsFixture.await(
+          () -> {
+            boolean isFull = jobs.show(id).reason().contains(NO_ROOM);
+            if (!isFull) {
+              JobsFixture.completeAll(service);
+            }
+            return isFull;
+          });
+      JobStatus _ = findsNoRoom(jobs, id, JobState.RUNNING);
+      JobsFixture.completeUntilEnded(service, jobs, id);
+      assertEquals(JobState.DONE, jobs.show(id).state());
+      assertEquals("", jobs.show(id).reason());
+    }
+  }
+
+  @Test
+  void inputThatChangesWhileItsJobWaitsForRoom_endsTheJob() throws IOException {
+    JobStep.Hook hook = full(JobStep.PUBLISH, "../../o.%s" + JobFiles.PARTIAL);
+    try (Jobs jobs = fixture.open(EchoService.inline(), hook)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      String _ = waitsForRoom(jobs, id);
+      fixture.writeInput("in.jsonl", JobsFixture.ITEMS + 1);
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+    }
+  }
+
+  /**
+   * A flush that finds no room for progress may have brought it to disk, or not; then the power
+   * fails, before the next row or when other progress is half written.
+   */
+  @ParameterizedTest
+  @CsvSource({"true, WRITE_ROW", "true, FLUSH_PROGRESS", "false, FLUSH_PROGRESS"})
+  void crashAfterProgressFoundNoRoom_costsNoRowAndRepeatsNone(boolean isThere, JobStep crash)
+      throws IOException {
+    String sums = output("sum", JobStep.WRITE_INPUT, new SummingService(), 0);
+    Files.delete(folder.resolve("o"));
+    byte[] request = SUM_REQUEST.getBytes(UTF_8);
+    FullThenCrashing hook = new FullThenCrashing(crash);
+    String id;
+    try (Jobs jobs = fixture.open(new SummingService(), hook)) {
+      id = jobs.submit(request, Caller.ANYBODY).spec().id();
+      JobsFixture.await(() -> hook.hasCrashed.get());
+    }
+    if (!isThere) {
+      long halfWritten = Journal.read(hook.progress).number();
+      hook.onDisk[(int) (halfWritten % 2 * 4096)] ^= 1;
+      Files.write(hook.progress, hook.onDisk);
+    }
+    try (Jobs again = fixture.open(new SummingService())) {
+      JobStatus ended = JobsFixture.ended(again, id);
+      assertEquals(JobState.DONE, ended.state(), ended.reason());
+    }
+    assertEquals(sums, Files.readString(folder.resolve("o")));
+  }
+
+  /** The third flush of progress finds no room, and the step after that is the last one. */
+  private final class FullThenCrashing implements JobStep.Hook {
+    final AtomicBoolean hasCrashed = new AtomicBoolean();
+    volatile Path progress = Path.of("");
+
+    /** What is on disk of the progress before it is written the third time. */
+    volatile byte[] onDisk = {};
+
+    private final JobStep crash;
+    private int writes;
+    private boolean isFull;
+
+    FullThenCrashing(JobStep crash) {
+      this.crash = crash;
+    }
+
+    @Override
+    public void before(JobStep reached) throws IOException {
+      if (hasCrashed.get() || (isFull && reached == crash)) {
+        hasCrashed.set(true);
+        throw new IllegalStateException("crash");
+      }
+      if (reached == JobStep.WRITE_PROGRESS && ++writes == 3) {
+        progress = remembered().getFirst().resolve(JobRecords.PROGRESS);
+        onDisk = Files.readAllBytes(progress);
+      }
+      if (reached == JobStep.FLUSH_PROGRESS && writes == 3) {
+        isFull = true;
+        throw new IOException(NO_ROOM);
+      }
+    }
+  }
+
+  @Test
+  void isBehind_saysSoOfTheSystemsReasonAlone() {
+    assertTrue(FullDisk.isBehind(new IOException(NO_ROOM)));
+    assertTrue(FullDisk.isBehind(new IOException("Disk quota exceeded")));
+    assertTrue(FullDisk.isBehind(new FileSystemException("o", "p", NO_ROOM)));
+    assertFalse(FullDisk.isBehind(new FileSystemException(NO_ROOM, null, "Permission denied")));
+    assertFalse(FullDisk.isBehind(new NoSuchFileException(NO_ROOM)));
+    assertFalse(FullDisk.isBehind(new IOException(NO_ROOM + ".1.partial has 0 bytes")));
+    assertFalse(FullDisk.isBehind(new IOException()));
   }
 
   /** Each step that needs room may find none, at any row, and find some later. */
@@ -143,11 +287,15 @@ class FullDiskTest extends JobsInAFolder {
         "WRITE_PROGRESS",
         "FLUSH_PROGRESS",
         "WRITE_END",
-        "PUBLISH_OUTPUT"
+        "PUBLISH_OUTPUT",
+        "FLUSH_OUTPUT"
       })
   void diskThatIsFullNowAndThen_costsNoRowAndRepeatsNone(JobStep step) throws IOException {
     long seed = new Random().nextLong();
-    assertEquals(JobsFixture.rows(ITEMS), output("echo", step, EchoService.inline(), seed));
+    assertEquals(
+        JobsFixture.rows(ITEMS),
+        output("echo", step, EchoService.inline(), seed),
+        () -> "seed " + seed);
     assertEquals(
         output("sum", JobStep.WRITE_INPUT, new SummingService(), seed),
         output("sum", step, new SummingService(), seed),
@@ -164,7 +312,7 @@ class FullDiskTest extends JobsInAFolder {
         reached -> {
           if (reached == step
               && (passages.getAndIncrement() == 0 || random.nextDouble() < probability)) {
-            throw new IOException("No space left on device");
+            throw new IOException(NO_ROOM);
           }
         };
     fixture.writeInput("many.jsonl", ITEMS);
@@ -184,7 +332,7 @@ class FullDiskTest extends JobsInAFolder {
 
   private void assertTold(String beginning, String message) {
     assertTrue(message.startsWith(beginning), message);
-    assertTrue(message.contains("No space left on device"), message);
+    assertTrue(message.contains(NO_ROOM), message);
     assertTrue(message.contains("jobs.folder, " + folder.toAbsolutePath()), message);
     assertTrue(message.contains("room"), message);
   }

@@ -2,9 +2,9 @@ package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.JobWork;
@@ -12,10 +12,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JobLineTest {
+  private static final ModelVersion ECHO = new ModelVersion("echo", 1);
+
   /** Of jobs of a model that is away the first time that somebody asks. */
   private static JobLine line() {
     AtomicInteger asked = new AtomicInteger();
@@ -23,14 +29,14 @@ class JobLineTest {
         Optional.empty(),
         spec ->
             asked.getAndIncrement() == 0
-                ? Optional.of(StatusException.unavailable("away"))
+                ? Optional.of(new JobModel.Away("away", false))
                 : Optional.empty(),
         Duration.ofMillis(1),
         new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
   }
 
   private static Job job(String id, long cameNanos) {
-    return JobsFixture.waiting(id, new ModelVersion("echo", 1), new JobWork(cameNanos));
+    return JobsFixture.waiting(id, ECHO, new JobWork(cameNanos));
   }
 
   @Test
@@ -53,6 +59,31 @@ class JobLineTest {
     line.awaitModel(second);
     assertNotNull(line.next(List.of(Priority.OFFLINE)));
     assertEquals("", second.status().reason());
+  }
+
+  /** The thread that takes online ones alone may be its own. */
+  @Test
+  void onlineOneThatHadBegun_keepsTheOnlyThreadForItself_untilThereIsAnother() throws Exception {
+    JobLine line =
+        new JobLine(
+            Optional.empty(),
+            spec -> Optional.of(new JobModel.Away("away", true)),
+            Duration.ofMillis(1),
+            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    Job begun = JobsFixture.waiting("begun", ECHO, Priority.ONLINE, new JobWork(1));
+    begun.progressed(new Progress(1, 1, 0, 1, 1));
+    line.add(begun);
+    Job offline = job("offline", 2);
+    line.add(offline);
+    FutureTask<@Nullable Job> taken =
+        new FutureTask<>(() -> line.next(List.of(Priority.ONLINE, Priority.OFFLINE)));
+    Thread.startVirtualThread(taken);
+    JobsFixture.await(() -> offline.status().reason().equals(JobLine.BEGUN_GO_FIRST));
+    FutureTask<@Nullable Job> online = new FutureTask<>(() -> line.next(List.of(Priority.ONLINE)));
+    Thread.startVirtualThread(online);
+    assertSame(offline, taken.get());
+    line.close();
+    assertNull(online.get());
   }
 
   /** No thread looks for a job: all that there are run one. */

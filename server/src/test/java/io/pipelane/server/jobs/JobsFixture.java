@@ -94,20 +94,14 @@ final class JobsFixture {
 
   /** A job of class offline that waits, of which nothing else matters. */
   static Job waiting(String id, ModelVersion model, JobWork work) {
+    return waiting(id, model, Priority.OFFLINE, work);
+  }
+
+  /** The same of a class. */
+  static Job waiting(String id, ModelVersion model, Priority priority, JobWork work) {
     JobSpec spec =
         new JobSpec(
-            id,
-            model,
-            "",
-            Optional.empty(),
-            0,
-            0,
-            "out",
-            Priority.OFFLINE,
-            OptionalLong.empty(),
-            1,
-            "",
-            0);
+            id, model, "", Optional.empty(), 0, 0, "out", priority, OptionalLong.empty(), 1, "", 0);
     return new Job(spec, JobState.QUEUED, Progress.NONE, work);
   }
 

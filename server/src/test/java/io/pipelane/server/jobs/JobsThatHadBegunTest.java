@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.server.access.Caller;
 import io.pipelane.server.http.EchoService;
+import io.pipelane.server.placement.FakeDevices;
+import io.pipelane.server.placement.JobPlacement;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.OptionalDouble;
@@ -61,14 +63,62 @@ class JobsThatHadBegunTest extends JobsInAFolder {
     EchoService service = EchoService.holding();
     try (Jobs jobs = fixture.open(service);
         service) {
-      JobsFixture.await(
-          () -> {
-            assertEquals(JobState.QUEUED, jobs.show(other).state());
-            return jobs.show(begun).reason().contains("is being imported")
-                && jobs.show(other).reason().equals(JobLine.BEGUN_GO_FIRST);
-          });
+      awaitThatItIsImportedAndTheOtherWaits(jobs);
+      assertTrue(fixture.catalog.wanted.contains("echo"), "nobody asks for its import");
       fixture.catalog.importing.clear();
       awaitTheOther(jobs, service);
+    }
+  }
+
+  /** Others would have it for days. */
+  @Test
+  void whileItsModelIsImported_theOnlyDeviceIsKeptForIt() throws IOException {
+    fixture.catalog.importing.add("echo");
+    EchoService service = EchoService.holding();
+    FakeDevices devices = new FakeDevices("a");
+    try (JobPlacement placement = devices.open(folder.resolve("placement"))) {
+      devices.look(placement);
+      try (Jobs jobs = fixture.open(service, placement, 2);
+          service) {
+        awaitThatItIsImportedAndTheOtherWaits(jobs);
+        fixture.catalog.importing.clear();
+        awaitTheOther(jobs, service);
+      }
+    }
+  }
+
+  private void awaitThatItIsImportedAndTheOtherWaits(Jobs jobs) {
+    JobsFixture.await(
+        () -> {
+          assertEquals(JobState.QUEUED, jobs.show(other).state());
+          return jobs.show(begun).reason().contains("is being imported")
+              && jobs.show(other).reason().equals(JobLine.BEGUN_GO_FIRST);
+        });
+  }
+
+  /** As many threads are kept as there are such jobs. */
+  @Test
+  void whileItsModelIsImported_othersBeginOnTheOtherThreads() throws IOException {
+    fixture.catalog.importing.add("echo");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service, 2);
+        service) {
+      JobsFixture.completeUntilEnded(service, jobs, other);
+      assertEquals(JobState.DONE, jobs.show(other).state());
+      assertEquals(JobState.QUEUED, jobs.show(begun).state());
+    }
+  }
+
+  /** Until its owner does something about it. */
+  @Test
+  void whoseModelIsInQuarantine_keepsNobodyWaiting() throws IOException {
+    fixture.catalog.quarantined.add("echo");
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service);
+        service) {
+      JobsFixture.completeUntilEnded(service, jobs, other);
+      assertEquals(JobState.DONE, jobs.show(other).state());
+      assertEquals(JobState.QUEUED, jobs.show(begun).state());
     }
   }
 
