@@ -7,13 +7,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.System.Logger.Level;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.time.Clock;
@@ -154,15 +151,12 @@ public final class ContentHashes {
   /** One process at a time, and one thread of it. */
   private void saveInTurn() {
     synchronized (ContentHashes.class) {
-      Path turns = index.resolveSibling(index.getFileName() + ".lock");
-      try (FileChannel channel =
-              FileChannel.open(turns, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-          FileLock _ = channel.lock()) {
-        Map<String, Entry> own = Map.copyOf(unsaved);
-        own.forEach(unsaved::remove);
+      Map<String, Entry> own = Map.copyOf(unsaved);
+      try (Turn _ = Turn.take(index.resolveSibling(index.getFileName() + ".lock"))) {
         addWritten();
         known.putAll(own);
         write();
+        own.forEach(unsaved::remove);
       } catch (IOException e) {
         LOG.log(
             Level.WARNING,

@@ -37,7 +37,7 @@ final class ForwardedQuestion<T> implements ForwardingAttempts.End {
    *
    * @param here answers on this host after all
    * @param reader reads the answer's JSON; may throw a StatusException
-   * @param unanswered the answer where nobody has a better one; null to fail with the reason then
+   * @param unanswered the answer where nobody has it in service; null to fail with the reason then
    */
   ForwardedQuestion(
       StreamObserver<T> observer,
@@ -81,10 +81,11 @@ final class ForwardedQuestion<T> implements ForwardingAttempts.End {
   public void failed(StatusException error) {
     ended = true;
     T otherwise = unanswered;
-    if (otherwise == null) {
-      InferenceGrpcService.fail(observer, error);
-    } else {
+    boolean hasNobody = error.status() == Status.NOT_FOUND || error.status() == Status.UNAVAILABLE;
+    if (otherwise != null && hasNobody) {
       InferenceGrpcService.answer(observer, () -> otherwise);
+    } else {
+      InferenceGrpcService.fail(observer, error);
     }
   }
 

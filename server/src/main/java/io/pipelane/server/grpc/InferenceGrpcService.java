@@ -350,12 +350,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           boolean changes = request.getSettingsCount() > 0;
           access.accept(GrpcAccess.ofSetting(changes, changes ? Demand.ALL_MODELS : ""));
-          LogSettingsResponse answer =
-              SettingMessages.log(backend.observation().logging(), request);
-          if (changes) {
-            ManagementLog.tell(caller, ManagementLog.LOG_SETTINGS);
-          }
-          return answer;
+          return SettingMessages.log(
+              backend.observation().logging(),
+              request,
+              () -> ManagementLog.tell(caller, ManagementLog.LOG_SETTINGS));
         });
   }
 

@@ -6,6 +6,7 @@ import io.pipelane.protocol.grpc.LogSettingsRequest;
 import io.pipelane.protocol.grpc.LogSettingsResponse;
 import io.pipelane.protocol.grpc.TraceSettingRequest;
 import io.pipelane.protocol.grpc.TraceSettingResponse;
+import io.pipelane.server.observability.LogSetting;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.protocol.LogSettingForm;
@@ -47,11 +48,14 @@ final class SettingMessages {
    *
    * @throws StatusException when something cannot be set
    */
-  static LogSettingsResponse log(LogSettings settings, LogSettingsRequest request) {
+  static LogSettingsResponse log(
+      LogSettings settings, LogSettingsRequest request, Runnable beforeChange) {
     Map<String, Object> values = new HashMap<>();
     request.getSettingsMap().forEach((name, value) -> values.put(name, value(name, value)));
     if (!values.isEmpty()) {
-      settings.set(LogSettingForm.change(settings.setting(), values));
+      LogSetting changed = LogSettingForm.change(settings.setting(), values);
+      beforeChange.run();
+      settings.set(changed);
     }
     LogSettingsResponse.Builder answer = LogSettingsResponse.newBuilder();
     LogSettingForm.describe(settings.setting())

@@ -6,6 +6,7 @@ import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.Backend;
+import io.pipelane.server.observability.LogSetting;
 import io.pipelane.server.observability.LogSettings;
 import io.pipelane.server.observability.TraceSettings;
 import io.pipelane.server.protocol.LogSettingForm;
@@ -38,8 +39,9 @@ public final class SettingsApi {
       }
       case Route.LogSettings _ -> answerLogging(exchange, logging);
       case Route.ChangeLogSettings _ -> {
-        logging.set(LogSettingForm.change(logging.setting(), SettingsJson.values(body)));
-        ManagementLog.tell(exchange.caller(), ManagementLog.LOG_SETTINGS);
+        LogSetting changed = LogSettingForm.change(logging.setting(), SettingsJson.values(body));
+        ManagementLog.tell(exchange.caller(), ManagementLog.LOG_SETTINGS); // While it is heard.
+        logging.set(changed);
         answerLogging(exchange, logging);
       }
     }

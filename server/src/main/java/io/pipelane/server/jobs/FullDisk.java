@@ -3,6 +3,7 @@ package io.pipelane.server.jobs;
 import io.pipelane.runtime.NativeFunction;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.Charset;
 import java.nio.file.FileSystemException;
 import java.util.Set;
@@ -24,9 +25,14 @@ final class FullDisk {
   /** What the system says of an error. */
   private static String text(int errno) {
     long address = NativeFunction.of("strerror").call(errno, 0, 0);
-    return MemorySegment.ofAddress(address)
-        .reinterpret(LONGEST_TEXT)
-        .getString(0, Charset.forName(System.getProperty("sun.jnu.encoding")));
+    MemorySegment text = MemorySegment.ofAddress(address).reinterpret(LONGEST_TEXT);
+    int length = 0;
+    while (text.get(ValueLayout.JAVA_BYTE, length) != 0) {
+      length++;
+    }
+    return new String(
+        text.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE),
+        Charset.forName(System.getProperty("sun.jnu.encoding")));
   }
 
   /** Whether that is why something could not be written. */

@@ -59,6 +59,8 @@ final class JobRun {
   /** What it waits for since it has found no room, until rows count again; empty otherwise. */
   private String fullDisk = "";
 
+  private boolean hasToldOfFullDisk;
+
   private Duration fullDiskPause;
 
   JobRun(Job job, JobFiles files, JobParts parts, JobStep.Hook hook, LongSupplier nanoClock) {
@@ -135,9 +137,9 @@ final class JobRun {
   }
 
   private void awaitRoom(IOException cause) {
-    boolean isFirst = fullDisk.isEmpty();
     fullDisk = trouble(cause, "the job goes on by itself within a minute");
-    if (isFirst) {
+    if (!hasToldOfFullDisk) {
+      hasToldOfFullDisk = true;
       LOG.log(System.Logger.Level.WARNING, "job {0} waits for room: {1}", spec.id(), fullDisk);
     }
     giveRoomBack();
