@@ -203,7 +203,6 @@ final class SwitcherParts implements AutoCloseable {
       if (hasShareFor(bytes, 0, inFavourOf)) {
         boolean _ = kept.giveIdleBack();
         worker.evictIdleBeside(bytes);
-        working.lanes().parkNothing();
       }
     }
 

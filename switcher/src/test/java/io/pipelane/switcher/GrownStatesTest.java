@@ -100,11 +100,16 @@ class GrownStatesTest {
     }
   }
 
-  /** Has a state grow until that is refused for good, and asks again where that is said. */
   private int stepsOf(String sequence, Priority priority) {
+    return stepsOf(sequence, priority, () -> {});
+  }
+
+  /** Has a state grow until that is refused for good, and asks again where that is said. */
+  private int stepsOf(String sequence, Priority priority, Runnable beforeEach) {
     int steps = 0;
     int refusals = 0;
     while (refusals < MOST_REFUSALS) {
+      beforeEach.run();
       try {
         run(mean, 1, priority, Optional.of(new SequenceStep(sequence, steps == 0, false)));
         steps++;
@@ -129,6 +134,23 @@ class GrownStatesTest {
     run(mean, 1, Priority.ONLINE, Optional.of(new SequenceStep("own", true, true)));
     run(wide, 20, Priority.ONLINE, Optional.empty());
     assertEquals(steps, stepsOf("left", Priority.ONLINE));
+  }
+
+  /** Its lane has what it needs. Its session, which has left, takes more while it is built anew. */
+  @Test
+  void aLargerRunBeforeEveryStep_takesNothingFromTheState() {
+    int steps = stepsOf("own", Priority.ONLINE);
+    run(mean, 1, Priority.ONLINE, Optional.of(new SequenceStep("own", true, true)));
+    int between = stepsOf("between", Priority.ONLINE, this::runLargerWhereItHasRoom);
+    assertTrue(between >= steps - 1, "%d steps, %d by itself".formatted(between, steps));
+  }
+
+  private void runLargerWhereItHasRoom() {
+    try {
+      run(wide, 20, Priority.ONLINE, Optional.empty());
+    } catch (StatusException e) {
+      assertEquals(Status.UNAVAILABLE, e.status(), e.getMessage());
+    }
   }
 
   @Test

@@ -37,8 +37,7 @@ class KeptStateTest {
     BoundedReservations room = new BoundedReservations(4 * TENSOR);
     assertTrue(room.tryReservePersistent((4 - fitting) * TENSOR));
     List<Long> askedFor = new ArrayList<>();
-    StateMemory memory =
-        memory(DeviceStates.ON_HOST, room, new HostStates(0), askedFor::add);
+    StateMemory memory = memory(DeviceStates.ON_HOST, room, new HostStates(0), askedFor::add);
     StatusException refusal =
         assertThrows(StatusException.class, () -> new KeptState(memory, PAIRS, 1, List.of()));
     assertEquals(Status.UNAVAILABLE, refusal.status(), refusal.getMessage());
