@@ -225,8 +225,8 @@ final class SwitcherParts implements AutoCloseable {
     }
 
     @Override
-    public long most(Priority of, long laneBytes, long sessionBytes) {
-      return working.mostOfState(of, laneBytes, sessionBytes);
+    public long most(Priority of, Priority step, long laneBytes, long sessionBytes) {
+      return working.mostOfState(of, step, laneBytes, sessionBytes);
     }
   }
 

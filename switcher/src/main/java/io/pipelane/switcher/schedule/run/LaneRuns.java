@@ -214,7 +214,7 @@ final class LaneRuns {
                 .map(only -> enterOnly(only, request, needed))
                 .orElseGet(() -> enterAny(request, needed, lease, turn));
     return request.priority() == Priority.OFFLINE
-        ? offline.enter(needed, request.place().stateBytes().getAsLong(), turn::leave, lane)
+        ? offline.enter(needed, request.place().offlineStateBytes().getAsLong(), turn::leave, lane)
         : lane.get();
   }
 
