@@ -148,7 +148,8 @@ public final class Lanes implements Reservations, AutoCloseable {
    * mapped and given back.
    *
    * @param exactly see {@link #enter}
-   * @param beside leaves the lane, where somebody has the lock when the lease is closed
+   * @param beside leaves the lane, where somebody has the lock when the lease is closed, or waits
+   *     for a lane
    * @return null also when somebody has the lock, when parked lanes would have to give memory back
    *     for it, or when it cannot have its memory: who waits for a lane is told why
    */
@@ -288,9 +289,11 @@ public final class Lanes implements Reservations, AutoCloseable {
     boolean hasSpare = false;
     if (lock.tryLock()) {
       try {
-        left(lane, iteration);
-        hasLeft = true;
-        hasSpare = borrowed.spareBytes() > 0;
+        hasLeft = !space.hasPending(); // Who waits has parked lanes give memory back, perhaps.
+        if (hasLeft) {
+          left(lane, iteration);
+          hasSpare = borrowed.spareBytes() > 0;
+        }
       } finally {
         lock.unlock();
       }

@@ -218,6 +218,28 @@ class LanesTest extends LanesFixture {
     some.close();
   }
 
+  /** A lane for who waits may have others give memory back. */
+  @Test
+  void enterAtOnce_somebodyWaitsForALane_anotherThreadLeaves() throws Exception {
+    List<Runnable> beside = new ArrayList<>();
+    LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(2 * MIB, true, beside::add));
+    LaneLease second = lanes.enter(4 * MIB);
+    CountDownLatch waits = new CountDownLatch(1);
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> other =
+          threads.submit(() -> lanes.enter(9 * MIB, false, Set.of(), waits::countDown).close());
+      waits.await();
+      long free = lanes.freeBytes(); // Under the lock, which it waits without.
+      lane.close();
+      int left = beside.size();
+      beside.forEach(Runnable::run);
+      second.close();
+      other.get();
+      assertEquals(4 * MIB, free);
+      assertEquals(1, left);
+    }
+  }
+
   /** Says that it waits; whether that is in vain. */
   private static boolean waitsFor(CountDownLatch latch, CountDownLatch waiting) {
     waiting.countDown();
