@@ -2,6 +2,7 @@ package io.pipelane.switcher;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.io.Serial;
 
 /**
@@ -13,11 +14,13 @@ public final class StateHasNoRoom extends RuntimeException {
 
   private final long bytes;
   private final long ownBytes;
+  private final Priority of;
 
-  private StateHasNoRoom(long bytes, long ownBytes) {
+  private StateHasNoRoom(long bytes, long ownBytes, Priority of) {
     super("a state lacks room");
     this.bytes = bytes;
     this.ownBytes = ownBytes;
+    this.of = of;
   }
 
   /**
@@ -25,12 +28,13 @@ public final class StateHasNoRoom extends RuntimeException {
    *
    * @param bytes what the state lacks
    * @param ownBytes what it has
+   * @param of the class that it is charged to
    */
-  public static StatusException refusal(long bytes, long ownBytes) {
+  public static StatusException refusal(long bytes, long ownBytes, Priority of) {
     return StatusException.unavailable(
         "a sequence's state, of which there are two copies, needs another %s of device.working-memory, which other states, sessions and runs hold at present; try again, end sequences, or raise that or host-tier.states"
             .formatted(new ByteSize(bytes)),
-        new StateHasNoRoom(bytes, ownBytes));
+        new StateHasNoRoom(bytes, ownBytes, of));
   }
 
   /** What the state lacks. */
@@ -41,5 +45,10 @@ public final class StateHasNoRoom extends RuntimeException {
   /** What it has. */
   public long ownBytes() {
     return ownBytes;
+  }
+
+  /** The class that it is charged to, which may be another than its step's. */
+  public Priority of() {
+    return of;
   }
 }

@@ -203,7 +203,6 @@ final class SwitcherParts implements AutoCloseable {
       if (hasShareFor(bytes, 0, inFavourOf)) {
         boolean _ = kept.giveIdleBack();
         worker.evictIdleBeside(bytes);
-        working.lanes().parkNothing();
       }
     }
 
@@ -226,8 +225,8 @@ final class SwitcherParts implements AutoCloseable {
     }
 
     @Override
-    public long most(Priority of, long laneBytes, long sessionBytes) {
-      return working.mostOfState(of, laneBytes, sessionBytes);
+    public long most(Priority of, Priority step, long laneBytes, long sessionBytes) {
+      return working.mostOfState(of, step, laneBytes, sessionBytes);
     }
   }
 

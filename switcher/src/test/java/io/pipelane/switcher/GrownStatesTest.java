@@ -100,12 +100,18 @@ class GrownStatesTest {
     }
   }
 
-  /** Has a state grow until that is refused for good, and asks again where that is said. */
   private int stepsOf(String sequence, Priority priority) {
+    return stepsOf(sequence, priority, priority, () -> {});
+  }
+
+  /** Has a state grow until that is refused for good, and asks again where that is said. */
+  private int stepsOf(String sequence, Priority first, Priority others, Runnable beforeEach) {
     int steps = 0;
     int refusals = 0;
     while (refusals < MOST_REFUSALS) {
+      beforeEach.run();
       try {
+        Priority priority = steps == 0 ? first : others;
         run(mean, 1, priority, Optional.of(new SequenceStep(sequence, steps == 0, false)));
         steps++;
         refusals = 0;
@@ -131,9 +137,46 @@ class GrownStatesTest {
     assertEquals(steps, stepsOf("left", Priority.ONLINE));
   }
 
+  /** Its lane has what it needs. Its session, which has left, takes more while it is built anew. */
+  @Test
+  void aLargerRunBeforeEveryStep_takesNothingFromTheState() {
+    int steps = stepsOf("own", Priority.ONLINE);
+    run(mean, 1, Priority.ONLINE, Optional.of(new SequenceStep("own", true, true)));
+    int between =
+        stepsOf("between", Priority.ONLINE, Priority.ONLINE, this::runLargerWhereItHasRoom);
+    assertTrue(between >= steps - 1, "%d steps, %d by itself".formatted(between, steps));
+  }
+
+  private void runLargerWhereItHasRoom() {
+    try {
+      run(wide, 20, Priority.ONLINE, Optional.empty());
+    } catch (StatusException e) {
+      assertEquals(Status.UNAVAILABLE, e.status(), e.getMessage());
+    }
+  }
+
   @Test
   void offlineState_isRefusedForGood_whereOnlyItsStepsLaneIsInTheWayOfIt() {
     int steps = stepsOf("offline", Priority.OFFLINE);
     assertTrue(steps > 1, steps + " steps");
+  }
+
+  /** What offline work may hold has no part in it: that is said by the first step. */
+  @Test
+  void stateOfAnOnlineSequence_growsInOfflineStepsBeyondWhatOfflineWorkMayHold() {
+    int offline = stepsOf("offline", Priority.OFFLINE);
+    run(mean, 1, Priority.OFFLINE, Optional.of(new SequenceStep("offline", true, true)));
+    int begunOnline = stepsOf("begun online", Priority.ONLINE, Priority.OFFLINE, () -> {});
+    assertTrue(2L * begunOnline > WORKING / 2 / MIB, begunOnline + " steps, not " + offline);
+  }
+
+  /** Of its steps' lanes nothing is charged to offline work. */
+  @Test
+  void stateOfAnOfflineSequence_growsFurtherInOnlineSteps() {
+    int offline = stepsOf("offline", Priority.OFFLINE);
+    run(mean, 1, Priority.OFFLINE, Optional.of(new SequenceStep("offline", true, true)));
+    int online = stepsOf("begun offline", Priority.OFFLINE, Priority.ONLINE, () -> {});
+    assertTrue(online > offline, online + " steps, not " + offline);
+    assertTrue(2L * online <= WORKING / 2 / MIB, online + " steps");
   }
 }

@@ -358,7 +358,7 @@ class ShortRunsTest {
 
   /** Waits for a lane that somebody is in; does something before that, under the lanes' lock. */
   private static void awaitLane(Lanes lanes, Runnable withTheLock) {
-    lanes.enter(lanes.largestLaneBytes(), Set.of(), withTheLock).close();
+    lanes.enter(lanes.largestLaneBytes(), false, Set.of(), withTheLock).close();
   }
 
   @Test

@@ -59,7 +59,6 @@ final class LaneSpace implements AutoCloseable {
     private final LaneId id;
     boolean busy;
     private String stuck = ""; // Why, while it is.
-    private boolean leavesNothing;
 
     private Lane(LaneId id, EphemeralRegion region) {
       this.id = id;
@@ -69,11 +68,6 @@ final class LaneSpace implements AutoCloseable {
     /** Whether nobody knows when the iteration that is there will leave it. */
     boolean isStuck() {
       return !stuck.isEmpty();
-    }
-
-    /** Whether memory goes back to the system as it is left. */
-    boolean leavesNothing() {
-      return leavesNothing;
     }
 
     /** The iteration that was there is there no longer. */
@@ -148,13 +142,14 @@ final class LaneSpace implements AutoCloseable {
     return !table.hasPending() && !parked.isEmpty() && ephemeralBytes <= table.headroomBytes();
   }
 
-  /** Whether a lane of so many bytes, for which there is room, has parked ones be trimmed. */
-  boolean takesOfParked(long ephemeralBytes) {
+  /** Whether a lane of so many bytes, for which there is room, has parked memory be given back. */
+  boolean takesOfParked(long ephemeralBytes, boolean exactly) {
     if (parked.isEmpty()) {
       return false;
     }
-    long own = parked.best(ephemeralBytes, Set.of()).limitBytes();
-    return parked.bytes() - own > table.headroomBytes() - Math.max(ephemeralBytes, own);
+    long lane = exactly ? ephemeralBytes : roomFor(ephemeralBytes, Set.of());
+    long own = parked.within(lane, Set.of()).limitBytes();
+    return own > lane || parked.bytes() - own > table.headroomBytes() - lane;
   }
 
   /** Whether nobody has a region, nor waits for it. */
@@ -196,10 +191,15 @@ final class LaneSpace implements AutoCloseable {
   /**
    * Finds a lane for an iteration, or has it wait for one.
    *
+   * @param exactly whether a new lane has no more than that, though a parked region has
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when it could not even run alone
    */
-  void arrive(String iteration, long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
-    long room = roomFor(ephemeralBytes, preferredRegions);
+  void arrive(
+      String iteration,
+      long ephemeralBytes,
+      boolean exactly,
+      Set<EphemeralRegion> preferredRegions) {
+    long room = exactly ? ephemeralBytes : roomFor(ephemeralBytes, preferredRegions);
     if (!preferredRegions.isEmpty()) {
       preferred.put(iteration, preferredRegions);
     }
@@ -263,14 +263,6 @@ final class LaneSpace implements AutoCloseable {
   private void close(LaneId id) {
     Lane closed = Objects.requireNonNull(open.remove(id));
     parked.add(closed.region);
-    if (closed.leavesNothing) {
-      parked.trimTo(0);
-    }
-  }
-
-  /** The lanes that are open now leave no memory for the next, nor do those before them. */
-  void parkNothing() {
-    open.values().forEach(lane -> lane.leavesNothing = true);
   }
 
   private void act(Decision decision) {

@@ -41,6 +41,7 @@ final class LaneWaits {
   /**
    * Waits until an iteration has a lane to itself, or its turn in one.
    *
+   * @param exactly whether a new lane has no more than that
    * @param beforeWaiting called, perhaps several times, before it waits
    * @return the lane, which is busy now
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when the iteration could not even
@@ -50,19 +51,21 @@ final class LaneWaits {
   LaneSpace.Lane enter(
       String iteration,
       long ephemeralBytes,
+      boolean exactly,
       Set<EphemeralRegion> preferredRegions,
       Runnable beforeWaiting) {
     while (reserving > 0 || space.hasPending()) {
       beforeWaiting.run();
       changed.awaitUninterruptibly();
     }
-    space.arrive(iteration, ephemeralBytes, preferredRegions);
-    return awaitTurn(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
+    space.arrive(iteration, ephemeralBytes, exactly, preferredRegions);
+    return awaitTurn(iteration, ephemeralBytes, exactly, preferredRegions, beforeWaiting);
   }
 
   private LaneSpace.Lane awaitTurn(
       String iteration,
       long ephemeralBytes,
+      boolean exactly,
       Set<EphemeralRegion> preferredRegions,
       Runnable beforeWaiting) {
     while (true) {
@@ -70,7 +73,7 @@ final class LaneWaits {
       if (lane != null && lane.isStuck()) {
         space.finish(iteration);
         changed.signalAll();
-        space.arrive(iteration, ephemeralBytes, preferredRegions);
+        space.arrive(iteration, ephemeralBytes, exactly, preferredRegions);
         lane = space.laneOf(iteration);
       }
       if (lane == null && ephemeralBytes > space.largestLaneBytes()) {

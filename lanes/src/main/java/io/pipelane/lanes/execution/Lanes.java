@@ -75,6 +75,8 @@ public final class Lanes implements Reservations, AutoCloseable {
    * Enters a lane with room for an iteration: a new one, or one that is shared in turns.
    *
    * @param ephemeralBytes what the iteration is known to need; it may grow beyond it
+   * @param exactly whether a new lane begins with no more, for an iteration that takes memory
+   *     beside its lane; it has what another has left beyond that otherwise
    * @param preferredRegions one of which a new lane gets when it is free, such as those that a
    *     session of the model is bound to
    * @param beforeWaiting called, perhaps several times, before the caller waits; under this
@@ -83,13 +85,16 @@ public final class Lanes implements Reservations, AutoCloseable {
    *     {@link Status#UNAVAILABLE} when it would wait for processes that do not end
    */
   public LaneLease enter(
-      long ephemeralBytes, Set<EphemeralRegion> preferredRegions, Runnable beforeWaiting) {
+      long ephemeralBytes,
+      boolean exactly,
+      Set<EphemeralRegion> preferredRegions,
+      Runnable beforeWaiting) {
     String iteration;
     LaneSpace.Lane lane;
     lock.lock();
     try {
       iteration = "iteration " + iterations++;
-      lane = waits.enter(iteration, ephemeralBytes, preferredRegions, beforeWaiting);
+      lane = waits.enter(iteration, ephemeralBytes, exactly, preferredRegions, beforeWaiting);
     } finally {
       lock.unlock();
     }
@@ -98,7 +103,7 @@ public final class Lanes implements Reservations, AutoCloseable {
 
   /** The same without a preference, for a caller that nobody waits for. */
   public LaneLease enter(long ephemeralBytes) {
-    return enter(ephemeralBytes, Set.of(), () -> {});
+    return enter(ephemeralBytes, false, Set.of(), () -> {});
   }
 
   /**
@@ -112,7 +117,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     @Nullable Entry entry;
     lock.lock();
     try {
-      entry = open(ephemeralBytes, Set.of());
+      entry = open(ephemeralBytes, false, Set.of());
     } finally {
       lock.unlock();
     }
@@ -125,12 +130,13 @@ public final class Lanes implements Reservations, AutoCloseable {
   private record Entry(String iteration, LaneSpace.Lane lane) {}
 
   /** Gives an iteration a lane if there is room for one now, and null otherwise; under the lock. */
-  private @Nullable Entry open(long ephemeralBytes, Set<EphemeralRegion> preferredRegions) {
+  private @Nullable Entry open(
+      long ephemeralBytes, boolean exactly, Set<EphemeralRegion> preferredRegions) {
     if (!hasRoom(ephemeralBytes)) {
       return null;
     }
     String iteration = "iteration " + iterations++;
-    space.arrive(iteration, ephemeralBytes, preferredRegions);
+    space.arrive(iteration, ephemeralBytes, exactly, preferredRegions);
     // Where there is room a lane is opened, so nobody else is in it.
     LaneSpace.Lane lane = Objects.requireNonNull(space.laneOf(iteration));
     lane.busy = true;
@@ -141,17 +147,21 @@ public final class Lanes implements Reservations, AutoCloseable {
    * The same for a thread that must not wait for this object's lock either: under it memory is
    * mapped and given back.
    *
-   * @param beside leaves the lane, where somebody has the lock when the lease is closed
+   * @param exactly see {@link #enter}
+   * @param beside leaves the lane, where somebody has the lock when the lease is closed, or waits
+   *     for a lane
    * @return null also when somebody has the lock, when parked lanes would have to give memory back
    *     for it, or when it cannot have its memory: who waits for a lane is told why
    */
-  public @Nullable LaneLease enterAtOnce(long ephemeralBytes, Executor beside) {
+  public @Nullable LaneLease enterAtOnce(long ephemeralBytes, boolean exactly, Executor beside) {
     if (!lock.tryLock()) {
       return null;
     }
     try {
       @Nullable Entry entry =
-          space.takesOfParked(ephemeralBytes) ? null : open(ephemeralBytes, Set.of());
+          space.takesOfParked(ephemeralBytes, exactly)
+              ? null
+              : open(ephemeralBytes, exactly, Set.of());
       if (entry == null) {
         return null;
       }
@@ -188,7 +198,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     @Nullable Entry entry;
     lock.lock();
     try {
-      entry = space.isParked(region) ? open(ephemeralBytes, Set.of(region)) : null;
+      entry = space.isParked(region) ? open(ephemeralBytes, false, Set.of(region)) : null;
     } finally {
       lock.unlock();
     }
@@ -279,7 +289,7 @@ public final class Lanes implements Reservations, AutoCloseable {
     boolean hasSpare = false;
     if (lock.tryLock()) {
       try {
-        hasLeft = !lane.leavesNothing();
+        hasLeft = !space.hasPending(); // Who waits has parked lanes give memory back, perhaps.
         if (hasLeft) {
           left(lane, iteration);
           hasSpare = borrowed.spareBytes() > 0;
@@ -374,19 +384,6 @@ public final class Lanes implements Reservations, AutoCloseable {
     try {
       space.addPersistent(-bytes);
       changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /**
-   * Has the lanes that are open leave no memory for the next, which may need less of it than they
-   * have: somebody has found no room beside them.
-   */
-  public void parkNothing() {
-    lock.lock();
-    try {
-      space.parkNothing();
     } finally {
       lock.unlock();
     }

@@ -40,9 +40,9 @@ final class ParkedRegions {
     return trimmed;
   }
 
-  /** Takes the {@link #best}, with no more memory than asked for. */
+  /** Takes one as {@link #within} says, with no more memory than asked for. */
   EphemeralRegion take(long bytes, Set<EphemeralRegion> preferred) {
-    EphemeralRegion region = best(bytes, preferred);
+    EphemeralRegion region = within(bytes, preferred);
     parked.remove(region);
     if (region.limitBytes() > bytes) {
       region.limit(bytes);
@@ -50,11 +50,25 @@ final class ParkedRegions {
     return region;
   }
 
-  /**
-   * Of the preferred, or else of all: the smallest that is large enough, or else the largest; of
-   * those that are alike the one parked last, where a session finds its input bound as it was.
-   */
+  /** The smallest that is large enough, or else the largest. */
   EphemeralRegion best(long bytes, Set<EphemeralRegion> preferred) {
+    return choose(preferred, (limit, other) -> isBetter(limit, other, bytes));
+  }
+
+  /** The largest that has no more than that, or else the smallest: it gives back least. */
+  EphemeralRegion within(long bytes, Set<EphemeralRegion> preferred) {
+    return choose(preferred, (limit, other) -> isBetter(-limit, -other, -bytes));
+  }
+
+  private interface Comparison {
+    boolean isBetter(long limit, long other);
+  }
+
+  /**
+   * Of the preferred, or else of all; of those that are alike the one parked last, where a session
+   * finds its input bound as it was.
+   */
+  private EphemeralRegion choose(Set<EphemeralRegion> preferred, Comparison comparison) {
     List<EphemeralRegion> choice = parked;
     if (!preferred.isEmpty() && !Collections.disjoint(parked, preferred)) {
       choice = new ArrayList<>(parked);
@@ -63,7 +77,7 @@ final class ParkedRegions {
     EphemeralRegion best = choice.getLast();
     for (int i = choice.size() - 2; i >= 0; i--) {
       EphemeralRegion region = choice.get(i);
-      if (isBetter(region.limitBytes(), best.limitBytes(), bytes)) {
+      if (comparison.isBetter(region.limitBytes(), best.limitBytes())) {
         best = region;
       }
     }

@@ -128,7 +128,7 @@ class BorrowingLanesTest {
     LaneLease lane;
     try (BorrowedSpace.Borrowing _ = lanes.borrowed().begin()) {
       assertTrue(lanes.borrowed().borrow(9 * MIB));
-      lane = Objects.requireNonNull(lanes.enterAtOnce(9 * MIB, beside::add));
+      lane = Objects.requireNonNull(lanes.enterAtOnce(9 * MIB, false, beside::add));
     }
     assertEquals(3 * MIB, lanes.borrowed().bytes(), "the lane has it");
     lane.close();
@@ -138,7 +138,7 @@ class BorrowingLanesTest {
   }
 
   private void shortRun(List<Runnable> beside) {
-    try (LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(MIB / 2, beside::add))) {
+    try (LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(MIB / 2, false, beside::add))) {
       assertTrue(lane.region().limitBytes() >= MIB / 2);
     }
   }

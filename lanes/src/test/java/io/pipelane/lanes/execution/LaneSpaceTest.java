@@ -15,6 +15,7 @@ import io.pipelane.lanes.Device;
 import io.pipelane.lanes.cpu.CpuDevice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +44,7 @@ class LaneSpaceTest {
   }
 
   private LaneSpace.Lane entered(String iteration, long bytes) {
-    space.arrive(iteration, bytes, Set.of());
+    space.arrive(iteration, bytes, false, Set.of());
     LaneSpace.Lane lane = laneOf(iteration);
     space.limit(lane);
     return lane;
@@ -53,8 +54,8 @@ class LaneSpaceTest {
   void arrive_noLaneIsLargeEnough_waitsUntilOneCanBecomeLarger() {
     LaneSpace.Lane first = entered("first", 4 * MIB);
     entered("second", 6 * MIB);
-    assertThrows(StatusException.class, () -> space.arrive("never", 15 * MIB, Set.of()));
-    space.arrive("third", 7 * MIB, Set.of());
+    assertThrows(StatusException.class, () -> space.arrive("never", 15 * MIB, false, Set.of()));
+    space.arrive("third", 7 * MIB, false, Set.of());
     assertNull(space.laneOf("third"));
     assertTrue(space.hasPending());
     space.finish("second");
@@ -89,6 +90,39 @@ class LaneSpaceTest {
   }
 
   @Test
+  void arrive_exactly_hasNoMoreThanThat_andLeavesLargerRegionsParked() {
+    entered("small", MIB);
+    entered("large", 6 * MIB);
+    space.finish("small");
+    space.finish("large");
+    space.arrive("exact", 2 * MIB, true, Set.of());
+    LaneSpace.Lane exact = laneOf("exact");
+    space.limit(exact);
+    assertEquals(2 * MIB, exact.region.limitBytes());
+    assertEquals(8 * MIB, space.regionBytes(), "the small region has become larger");
+    assertFalse(space.takesOfParked(MIB, true), "the third has nothing");
+    space.arrive("beside", MIB, true, Set.of());
+    assertTrue(space.takesOfParked(MIB, true));
+    assertFalse(space.takesOfParked(MIB, false));
+    space.finish("exact");
+    space.finish("beside");
+  }
+
+  @Test
+  void arrive_exactly_onlyALargerRegionIsParked_givesBackWhatIsNotAskedFor() {
+    try (LaneSpace one =
+        new LaneSpace(device, new DeviceMemory(device.persistent()), CAPACITY, 1, 0)) {
+      one.arrive("large", 6 * MIB, false, Set.of());
+      one.limit(Objects.requireNonNull(one.laneOf("large")));
+      one.finish("large");
+      one.arrive("exact", MIB, true, Set.of());
+      assertEquals(MIB, one.regionBytes());
+      assertEquals(9 * MIB, one.freeBytes());
+      one.finish("exact");
+    }
+  }
+
+  @Test
   void borrowed_isForLanesAlone() {
     space.borrowed(4 * MIB);
     assertEquals(14 * MIB, space.largestLaneBytes());
@@ -106,12 +140,12 @@ class LaneSpaceTest {
   void laneOf_laneOfTheTableWasNotOpened_isAnError() {
     try (LaneSpace broken =
         new LaneSpace(device, new DeviceMemory(device.persistent()), CAPACITY, 1, 0)) {
-      broken.arrive("first", CAPACITY, Set.of());
+      broken.arrive("first", CAPACITY, false, Set.of());
       LaneSpace.@Nullable Lane first = broken.laneOf("first");
       assertNotNull(first);
       broken.limit(first);
       broken.stuck(first, "the test says so");
-      broken.arrive("second", MIB, Set.of());
+      broken.arrive("second", MIB, false, Set.of());
       assertNull(broken.laneOf("second"));
       long forgotten = first.region.allocate(2 * MIB);
 
@@ -133,7 +167,11 @@ class LaneSpaceTest {
         switch (random.nextInt(6)) {
           case 0, 1 -> {
             String iteration = "iteration " + i;
-            space.arrive(iteration, random.nextLong(space.largestLaneBytes() + 1), Set.of());
+            space.arrive(
+                iteration,
+                random.nextLong(space.largestLaneBytes() + 1),
+                random.nextBoolean(),
+                Set.of());
             here.add(iteration);
           }
           case 2 -> {

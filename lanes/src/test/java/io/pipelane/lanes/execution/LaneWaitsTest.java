@@ -64,6 +64,7 @@ class LaneWaitsTest extends LanesFixture {
                   lanes
                       .enter(
                           MIB,
+                          false,
                           Set.of(),
                           () -> {
                             aboutToWait.countDown();
@@ -116,7 +117,7 @@ class LaneWaitsTest extends LanesFixture {
     Future<Long> entering =
         threads.submit(
             () -> {
-              try (LaneLease lane = lanes.enter(bytes, Set.of(), waits::countDown)) {
+              try (LaneLease lane = lanes.enter(bytes, false, Set.of(), waits::countDown)) {
                 return lane.region().address();
               }
             });

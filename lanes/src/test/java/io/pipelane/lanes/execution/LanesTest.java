@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -198,14 +199,14 @@ class LanesTest extends LanesFixture {
     Device slow = limited(() -> blocks.get() && waitsFor(mapped, mapping));
     Lanes some = new Lanes(slow, new DeviceMemory(device.persistent()), CAPACITY, 3, 0);
     List<Runnable> beside = new ArrayList<>();
-    LaneLease lane = Objects.requireNonNull(some.enterAtOnce(MIB, beside::add));
+    LaneLease lane = Objects.requireNonNull(some.enterAtOnce(MIB, false, beside::add));
     assertFalse(lane.grow(2 * MIB));
-    assertNull(some.enterAtOnce(CAPACITY, beside::add), "there is no room for it");
+    assertNull(some.enterAtOnce(CAPACITY, false, beside::add), "there is no room for it");
     blocks.set(true);
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
       Future<LaneLease> other = threads.submit(() -> some.enter(2 * MIB));
       mapping.await();
-      assertNull(some.enterAtOnce(MIB, beside::add));
+      assertNull(some.enterAtOnce(MIB, false, beside::add));
       lane.close();
       mapped.countDown();
       other.get().close();
@@ -215,6 +216,28 @@ class LanesTest extends LanesFixture {
     beside.getFirst().run();
     assertEquals(CAPACITY, some.freeBytes());
     some.close();
+  }
+
+  /** A lane for who waits may have others give memory back. */
+  @Test
+  void enterAtOnce_somebodyWaitsForALane_anotherThreadLeaves() throws Exception {
+    List<Runnable> beside = new ArrayList<>();
+    LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(2 * MIB, true, beside::add));
+    LaneLease second = lanes.enter(4 * MIB);
+    CountDownLatch waits = new CountDownLatch(1);
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> other =
+          threads.submit(() -> lanes.enter(9 * MIB, false, Set.of(), waits::countDown).close());
+      waits.await();
+      long free = lanes.freeBytes(); // Under the lock, which it waits without.
+      lane.close();
+      int left = beside.size();
+      beside.forEach(Runnable::run);
+      second.close();
+      other.get();
+      assertEquals(4 * MIB, free);
+      assertEquals(1, left);
+    }
   }
 
   /** Says that it waits; whether that is in vain. */
@@ -233,31 +256,26 @@ class LanesTest extends LanesFixture {
   void enterAtOnce_parkedLaneWouldHaveToGiveMemoryBack_leavesItWhatItHas() {
     try (LaneLease _ = lanes.enter(4 * MIB);
         LaneLease _ = lanes.enter(6 * MIB)) {}
-    assertNull(lanes.enterAtOnce(7 * MIB, Runnable::run));
+    assertNull(lanes.enterAtOnce(7 * MIB, false, Runnable::run));
     assertEquals(10 * MIB, lanes.laneBytes());
-    try (LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(5 * MIB, Runnable::run))) {
+    try (LaneLease lane =
+        Objects.requireNonNull(lanes.enterAtOnce(5 * MIB, false, Runnable::run))) {
       assertEquals(6 * MIB, lane.region().limitBytes());
     }
   }
 
+  /** What is left beyond a step's need is no reason for its state to have less. */
   @Test
-  void parkNothing_whatIsOpenIsLeftWithoutMemory_andThatByAnotherThread() {
-    lanes.enter(8 * MIB).close();
-    List<Runnable> beside = new ArrayList<>();
-    LaneLease lane = Objects.requireNonNull(lanes.enterAtOnce(MIB, beside::add));
-    assertEquals(8 * MIB, lane.region().limitBytes());
-    assertEquals(MIB, lane.neededBytes());
-    lanes.parkNothing();
-    lane.close();
-    assertEquals(8 * MIB, lanes.laneBytes());
-    beside.forEach(Runnable::run);
-    assertEquals(0, lanes.laneBytes());
-    try (LaneLease next = lanes.enter(MIB)) {
-      assertEquals(MIB, next.region().limitBytes());
-      next.region().free(next.region().allocate(MIB / 2));
-      assertEquals(MIB, next.neededBytes());
+  void enter_exactly_hasNoMoreThanItNeeds() {
+    try (LaneLease _ = lanes.enter(MIB);
+        LaneLease _ = lanes.enter(8 * MIB)) {}
+    try (LaneLease lane = lanes.enter(2 * MIB, true, Set.of(), () -> {})) {
+      assertEquals(2 * MIB, lane.region().limitBytes());
+      assertEquals(2 * MIB, lane.neededBytes());
+      lane.region().free(lane.region().allocate(MIB / 2));
+      assertTrue(lanes.tryReservePersistent(CAPACITY - 2 * MIB));
+      lanes.releasePersistent(CAPACITY - 2 * MIB);
     }
-    assertEquals(MIB, lanes.laneBytes());
   }
 
   /** Who waits for a lane is told why; the caller, an event loop, leaves that to the queue. */
@@ -268,7 +286,7 @@ class LanesTest extends LanesFixture {
         new Lanes(limited(fails::get), new DeviceMemory(device.persistent()), CAPACITY, 2, 0);
     List<Runnable> beside = new ArrayList<>();
     fails.set(true);
-    assertNull(some.enterAtOnce(MIB, beside::add));
+    assertNull(some.enterAtOnce(MIB, false, beside::add));
     assertThrows(StatusException.class, () -> some.enter(MIB));
     fails.set(false);
     beside.forEach(Runnable::run);

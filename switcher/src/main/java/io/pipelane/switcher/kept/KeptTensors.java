@@ -203,17 +203,26 @@ public final class KeptTensors implements AutoCloseable {
 
   private Optional<Block> takeAtOnce(long bytes) {
     Optional<Block> known = takeIdle(bytes);
-    if (known.isEmpty() && bytes <= mostBytes) {
-      besideRuns.execute(() -> take(bytes).ifPresent(this::giveBack));
+    if (known.isEmpty() && hasRoomBesideLent(bytes)) {
+      besideRuns.execute(() -> haveIdle(bytes));
     }
     return known;
   }
 
+  private void haveIdle(long bytes) {
+    if (idleFor(bytes).isEmpty()) {
+      takeNew(bytes).ifPresent(this::giveBack);
+    }
+  }
+
+  private synchronized Optional<Block> idleFor(long bytes) {
+    return idle.stream()
+        .filter(block -> block.bytes() >= bytes && block.bytes() <= MOST_WASTE * bytes)
+        .min(Comparator.comparingLong(Block::bytes));
+  }
+
   private synchronized Optional<Block> takeIdle(long bytes) {
-    Optional<Block> best =
-        idle.stream()
-            .filter(block -> block.bytes() >= bytes && block.bytes() <= MOST_WASTE * bytes)
-            .min(Comparator.comparingLong(Block::bytes));
+    Optional<Block> best = idleFor(bytes);
     best.ifPresent(
         block -> {
           idle.remove(block);
@@ -238,21 +247,27 @@ public final class KeptTensors implements AutoCloseable {
     return taken;
   }
 
-  /** Counts bytes as taken, within the limit; others that nobody uses give way. */
+  /** Whether so much could be taken, were nothing idle: what is lent gives way to nobody. */
+  private synchronized boolean hasRoomBesideLent(long bytes) {
+    return bytes <= mostBytes - (takenBytes - idleBytes());
+  }
+
+  /** Counts bytes as taken, within the limit; others that nobody uses give way, none in vain. */
   private boolean makeRoom(long bytes) {
     List<Block> going = new ArrayList<>();
-    boolean hasRoom;
     synchronized (this) {
-      while (bytes <= mostBytes && takenBytes + bytes > mostBytes && !idle.isEmpty()) {
+      if (!hasRoomBesideLent(bytes)) {
+        return false;
+      }
+      while (takenBytes + bytes > mostBytes) {
         Block eldest = idle.removeFirst();
         takenBytes -= eldest.bytes();
         going.add(eldest);
       }
-      hasRoom = takenBytes + bytes <= mostBytes;
-      takenBytes += hasRoom ? bytes : 0;
+      takenBytes += bytes;
     }
     release(going);
-    return hasRoom;
+    return true;
   }
 
   private Optional<Block> takeReserved(long bytes) {

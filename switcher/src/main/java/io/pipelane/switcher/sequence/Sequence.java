@@ -3,6 +3,7 @@ package io.pipelane.switcher.sequence;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.execution.InputTensor;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -200,8 +201,8 @@ final class Sequence {
     return taken;
   }
 
-  boolean isChargedTo(StateMemory other) {
-    return memory == other;
+  boolean isChargedTo(Priority of) {
+    return memory.of() == of;
   }
 
   /**
@@ -426,7 +427,11 @@ final class Sequence {
           request.priority(),
           Optional.of(of),
           request.job(),
-          request.place().numbering(kept.nextNumber()).holding(kept::chargedBytes));
+          request
+              .place()
+              .numbering(kept.nextNumber())
+              .holding(kept::chargedBytes)
+              .holdingOffline(isChargedTo(Priority.OFFLINE) ? kept::chargedBytes : () -> 0));
     }
 
     private KeptState kept() {

@@ -125,6 +125,7 @@ public final class Sequences implements AutoCloseable {
   private StateMemory memory(
       DeviceStates device, Reservations working, LongPredicate giveUnasked, Priority of) {
     return new StateMemory(
+        of,
         device,
         working,
         host,
@@ -379,7 +380,7 @@ public final class Sequences implements AutoCloseable {
 
   private synchronized Stream<Sequence> idleFirst(Priority inFavourOf) {
     return List.copyOf(sequences.values()).stream()
-        .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(offline));
+        .filter(each -> inFavourOf != Priority.OFFLINE || each.isChargedTo(Priority.OFFLINE));
   }
 
   /** What is kept at present. */

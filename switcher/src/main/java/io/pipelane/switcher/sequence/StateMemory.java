@@ -6,6 +6,7 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.lanes.DeviceStates;
 import io.pipelane.lanes.DeviceStates.State;
 import io.pipelane.lanes.execution.Reservations;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.StateHasNoRoom;
 import java.util.function.LongConsumer;
 import java.util.function.LongPredicate;
@@ -15,6 +16,7 @@ import java.util.function.LongPredicate;
  * are written out. Safe for any thread.
  */
 final class StateMemory {
+  private final Priority of;
   private final DeviceStates device;
   private final Reservations working;
   private final HostStates host;
@@ -26,6 +28,7 @@ final class StateMemory {
   /**
    * Nothing is charged yet.
    *
+   * @param of the class
    * @param giveUnasked has other memory given back that nobody has asked for yet, in favour of so
    *     many bytes; false when that would not be enough. It may take its time
    * @param writeOut has a state written out that nobody needs now, in favour of so many bytes;
@@ -36,6 +39,7 @@ final class StateMemory {
    *     for who asks again, if that would be enough
    */
   StateMemory(
+      Priority of,
       DeviceStates device,
       Reservations working,
       HostStates host,
@@ -43,6 +47,7 @@ final class StateMemory {
       LongPredicate writeOut,
       LongPredicate exchange,
       LongConsumer makeRoom) {
+    this.of = of;
     this.device = device;
     this.working = working;
     this.host = host;
@@ -50,6 +55,11 @@ final class StateMemory {
     this.writeOut = writeOut;
     this.exchange = exchange;
     this.makeRoom = makeRoom;
+  }
+
+  /** The class of the sequences whose first steps were of it, whatever the next are. */
+  Priority of() {
+    return of;
   }
 
   /** Whether states lie where runs alone can touch them. */
@@ -75,12 +85,12 @@ final class StateMemory {
                   new ByteSize(bytes), new ByteSize(ownBytes), new ByteSize(Math.max(0, most))));
     }
     if (host.holdsMoreThanItMay() || !tryReserve(bytes, writeOut)) {
-      throw StateHasNoRoom.refusal(bytes, ownBytes);
+      throw StateHasNoRoom.refusal(bytes, ownBytes, of);
     }
     // Looked at last, too: what leaves in exchange holds host memory before its place here is free.
     if (host.holdsMoreThanItMay()) {
       release(bytes);
-      throw StateHasNoRoom.refusal(bytes, ownBytes);
+      throw StateHasNoRoom.refusal(bytes, ownBytes, of);
     }
   }
 

@@ -15,6 +15,9 @@ public interface HeldBySequences {
   /**
    * What the state of one could have at most beside a step's lane and session, were nothing else
    * held.
+   *
+   * @param of the class that the state is charged to
+   * @param step the step's
    */
-  long most(Priority of, long laneBytes, long sessionBytes);
+  long most(Priority of, Priority step, long laneBytes, long sessionBytes);
 }

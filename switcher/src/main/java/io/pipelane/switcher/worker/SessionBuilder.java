@@ -75,7 +75,7 @@ final class SessionBuilder {
     if (!sessions.boundToLane()) {
       attempts.accept(() -> take(wanted, null));
     } else if (table.lanesOf(wanted.range).isEmpty()) {
-      try (LaneLease lane = lanes.enter(0, Set.of(), wait::begin)) {
+      try (LaneLease lane = lanes.enter(0, false, Set.of(), wait::begin)) {
         wait.end();
         attempts.accept(() -> take(wanted, lane.region()));
       }

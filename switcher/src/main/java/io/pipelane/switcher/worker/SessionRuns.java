@@ -183,8 +183,8 @@ final class SessionRuns {
 
   /** What refuses a state for good that its own step is in the way of: so would be the next. */
   private Optional<StatusException> neverHasRoom(
-      StateHasNoRoom state, PooledSession session, LaneLease lane, Priority of) {
-    long most = states.most(of, lane.neededBytes(), session.bytes);
+      StateHasNoRoom state, PooledSession session, LaneLease lane, Priority step) {
+    long most = states.most(state.of(), step, lane.neededBytes(), session.bytes);
     return state.bytes() <= most - state.ownBytes()
         ? Optional.empty()
         : Optional.of(

@@ -384,17 +384,6 @@ final class SessionTable {
     }
   }
 
-  /** Whether sessions are in use, being built or being closed beside one. */
-  boolean areOthersInUse() {
-    lock.lock();
-    try {
-      return !closing.isEmpty()
-          || sessions.all().stream().filter(each -> each.runs > 0 || !each.isBuilt()).count() > 1;
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /** How often something has become free, for {@link #awaitChange}. */
   long changes() {
     lock.lock();

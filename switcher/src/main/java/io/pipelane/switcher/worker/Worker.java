@@ -340,14 +340,6 @@ public final class Worker implements AutoCloseable {
   }
 
   /**
-   * Whether sessions are in use, being built or being closed beside one: what they hold may come
-   * free. For any thread, and at once.
-   */
-  public boolean areOthersInUse() {
-    return table.areOthersInUse();
-  }
-
-  /**
    * Has idle sessions be closed by another thread, in favour of so many bytes of working memory;
    * none where closing all of them would not be enough.
    */

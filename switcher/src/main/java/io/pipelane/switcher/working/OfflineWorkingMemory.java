@@ -70,7 +70,7 @@ public final class OfflineWorkingMemory implements Reservations {
    * Enters a lane for an offline run, which counts until it is left.
    *
    * @param bytes what the run is known to need
-   * @param ownStateBytes of states that it cannot run without
+   * @param ownStateBytes of a state that this is charged with, and that it cannot run without
    * @param beforeWaiting called, perhaps several times, before the caller waits; under the lock
    * @throws StatusException {@link Status#INSUFFICIENT_MEMORY} when offline work may never hold so
    *     much; {@link Status#UNAVAILABLE} when states that are in use leave too little now, or runs

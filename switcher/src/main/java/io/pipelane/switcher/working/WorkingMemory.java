@@ -110,15 +110,18 @@ public final class WorkingMemory implements AutoCloseable {
   /**
    * What a state could have at most beside a step's lane and session, were nothing else held.
    *
-   * @param of the state's class
+   * @param of the class that the state is charged to
+   * @param step the step's, which its lane is
    * @param laneBytes of {@link #lanes}; what is borrowed takes no room of states
    */
-  public long mostOfState(Priority of, long laneBytes, long sessionBytes) {
+  public long mostOfState(Priority of, Priority step, long laneBytes, long sessionBytes) {
     long most = lanes.capacityBytes() - sessionBytes;
     long besideLane = most - Math.max(0, laneBytes - lanes.borrowed().bytes());
     return switch (of) {
       case ONLINE -> besideLane;
-      case OFFLINE -> Math.min(besideLane, offline.capacityBytes() - laneBytes);
+      case OFFLINE ->
+          Math.min(
+              besideLane, offline.capacityBytes() - (step == Priority.OFFLINE ? laneBytes : 0));
     };
   }
 

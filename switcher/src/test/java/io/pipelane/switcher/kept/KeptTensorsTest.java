@@ -3,6 +3,7 @@ package io.pipelane.switcher.kept;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -22,6 +23,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -232,6 +235,53 @@ class KeptTensorsTest {
     assertTrue(placeAtOnce(MOST + 1).isEmpty());
     kept.close(); // Whoever has been asked has done it then.
     assertEquals(Thread.currentThread(), reservedBy);
+  }
+
+  @Test
+  void place_whatIsLentLeavesTooLittle_hasNothingGiveWayInVain() {
+    assertTrue(place(2 * BYTES).isPresent());
+    assertTrue(place(BYTES).isPresent());
+    tensors.removeLast().close();
+    assertTrue(place(3 * BYTES).isEmpty());
+    assertEquals(BYTES, kept.idleBytes());
+    reservedBy = null;
+    assertTrue(placeAtOnce(3 * BYTES).isEmpty());
+    kept.close();
+    assertNull(reservedBy);
+  }
+
+  /** The second asks while the block is taken that the first has asked for. */
+  @Test
+  void placeAtOnce_twoAskForOneSize_haveOneBlockBecomeIdle() throws Exception {
+    CountDownLatch taking = new CountDownLatch(1);
+    CountDownLatch taken = new CountDownLatch(1);
+    AtomicInteger told = new AtomicInteger();
+    KeptTensors slow =
+        new KeptTensors(
+            "device",
+            bytes -> {
+              taking.countDown();
+              awaitUninterrupted(taken);
+              return DeviceStates.ON_HOST.take(bytes);
+            },
+            working,
+            MOST,
+            waiting::contains);
+    slow.tellWhenIdle(told::incrementAndGet);
+    assertTrue(slow.placeAtOnce(keeper, "y", TensorType.UINT8, Shape.of(BYTES), BYTES).isEmpty());
+    taking.await();
+    assertTrue(slow.placeAtOnce(keeper, "y", TensorType.UINT8, Shape.of(BYTES), BYTES).isEmpty());
+    taken.countDown();
+    slow.close();
+    assertEquals(1, told.get());
+  }
+
+  private static void awaitUninterrupted(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new AssertionError("nobody interrupts it", e);
+    }
   }
 
   @Test

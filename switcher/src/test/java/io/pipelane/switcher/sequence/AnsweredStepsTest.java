@@ -186,7 +186,14 @@ class AnsweredStepsTest extends SequencesOfOneModel {
     HostStates host = new HostStates(0);
     StateMemory memory =
         new StateMemory(
-            DeviceStates.ON_HOST, working, host, _ -> false, _ -> false, _ -> false, _ -> {});
+            Priority.ONLINE,
+            DeviceStates.ON_HOST,
+            working,
+            host,
+            _ -> false,
+            _ -> false,
+            _ -> false,
+            _ -> {});
     CompletableFuture<Void> isIdle = new CompletableFuture<>();
     CompletableFuture<Void> isTold = new CompletableFuture<>();
     Consumer<Sequence> whenIdle =

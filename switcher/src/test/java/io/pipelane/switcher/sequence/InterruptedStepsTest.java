@@ -77,6 +77,7 @@ class InterruptedStepsTest {
       BoundedReservations working = new BoundedReservations(2 * STATE);
       StateMemory memory =
           new StateMemory(
+              Priority.ONLINE,
               DeviceStates.ON_HOST,
               working,
               new HostStates(0),

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.lanes.DeviceStates;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
@@ -230,7 +231,8 @@ class KeptStateTest {
 
   private static StateMemory memory(
       DeviceStates device, BoundedReservations room, HostStates host, LongConsumer makeRoom) {
-    return new StateMemory(device, room, host, _ -> false, _ -> false, _ -> false, makeRoom);
+    return new StateMemory(
+        Priority.ONLINE, device, room, host, _ -> false, _ -> false, _ -> false, makeRoom);
   }
 
   /** Host memory that is said to be a device's, of which one read fails. */

@@ -43,7 +43,7 @@ class SessionBuilderTest extends SessionsFixture {
     }
 
     @Override
-    public long most(Priority of, long laneBytes, long sessionBytes) {
+    public long most(Priority of, Priority step, long laneBytes, long sessionBytes) {
       throw new AssertionError("no step runs here");
     }
   }

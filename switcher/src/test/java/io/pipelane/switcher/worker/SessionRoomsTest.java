@@ -62,7 +62,7 @@ class SessionRoomsTest extends SessionsFixture {
     }
 
     @Override
-    public long most(Priority of, long laneBytes, long sessionBytes) {
+    public long most(Priority of, Priority step, long laneBytes, long sessionBytes) {
       throw new AssertionError("no step runs here");
     }
   }

@@ -97,7 +97,7 @@ public final class PastRuns {
     }
   }
 
-  /** A run that has come to its end has taken so much of its lane. */
+  /** A run has taken so much of its lane, to its end or until its state was refused room. */
   public synchronized void took(long bytes) {
     if (bytes >= peakBytes / 2) {
       peakBytes = Math.max(peakBytes, bytes);

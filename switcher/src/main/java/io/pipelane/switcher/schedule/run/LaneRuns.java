@@ -34,6 +34,8 @@ final class LaneRuns {
    * way. Where it needs those that others compute with, it has to let go of its own weights before
    * it waits; that is its caller's to do.
    *
+   * A step of a sequence may need more for its state: it has no more of a lane than it needs.
+   *
    * A run whose session has to be built where there is no room leaves its lane, waits for the room,
    * and is begun anew with it.
    */
@@ -212,7 +214,7 @@ final class LaneRuns {
                 .map(only -> enterOnly(only, request, needed))
                 .orElseGet(() -> enterAny(request, needed, lease, turn));
     return request.priority() == Priority.OFFLINE
-        ? offline.enter(needed, request.place().stateBytes().getAsLong(), turn::leave, lane)
+        ? offline.enter(needed, request.place().offlineStateBytes().getAsLong(), turn::leave, lane)
         : lane.get();
   }
 
@@ -232,7 +234,8 @@ final class LaneRuns {
       while (true) {
         makeLaneRoom(request, needed, lease, turn);
         try {
-          return lanes.enter(needed, worker.lanesOf(lease), turn::leave);
+          boolean exactly = request.sequence().isPresent();
+          return lanes.enter(needed, exactly, worker.lanesOf(lease), turn::leave);
         } catch (StatusException e) {
           if (e.status() != Status.INSUFFICIENT_MEMORY || lanes.largestLaneBytes() >= needed) {
             throw e;

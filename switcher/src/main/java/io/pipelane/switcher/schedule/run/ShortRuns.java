@@ -108,7 +108,8 @@ final class ShortRuns {
       if (lease == null) {
         return false;
       }
-      try (@Nullable LaneLease lane = lanes.enterAtOnce(past.peakBytes(), this::beside)) {
+      boolean exactly = request.sequence().isPresent();
+      try (@Nullable LaneLease lane = lanes.enterAtOnce(past.peakBytes(), exactly, this::beside)) {
         return lane != null && runInLane(request, past, expected, lease, lane, handler, begin);
       }
     }
