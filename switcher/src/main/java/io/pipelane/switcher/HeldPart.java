@@ -10,7 +10,6 @@ import io.pipelane.switcher.schedule.run.Execution;
 import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /** A device's part of a model over several, weights and all, until it is closed. */
@@ -18,20 +17,14 @@ final class HeldPart implements Hold {
   private final Map<ModelVersion, Lease> leases;
   private final Execution execution;
   private final OnlineWork online;
-  private final BiFunction<InferenceRequest, ResultHandler, ResultHandler> judging;
   private final LongSupplier clock;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   HeldPart(
-      Map<ModelVersion, Lease> leases,
-      Execution execution,
-      OnlineWork online,
-      BiFunction<InferenceRequest, ResultHandler, ResultHandler> judging,
-      LongSupplier clock) {
+      Map<ModelVersion, Lease> leases, Execution execution, OnlineWork online, LongSupplier clock) {
     this.leases = Map.copyOf(leases);
     this.execution = execution;
     this.online = online;
-    this.judging = judging;
     this.clock = clock;
   }
 
@@ -43,7 +36,7 @@ final class HeldPart implements Hold {
       throw new StatusException(Status.NOT_FOUND, "model " + request.model() + " is not held");
     }
     online.arrived(clock.getAsLong());
-    ResultHandler told = online.begin(judging.apply(request, handler));
+    ResultHandler told = online.begin(handler);
     try {
       execution.runHeld(request, told, lease);
     } catch (RuntimeException | Error e) {

@@ -11,7 +11,6 @@ import io.pipelane.switcher.sharing.gate.OnlineWork;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /**
@@ -23,24 +22,13 @@ public final class SpanParts {
   private final UnitParts parts;
   private final Execution execution;
   private final OnlineWork online;
-  private final BiFunction<InferenceRequest, ResultHandler, ResultHandler> judging;
   private final LongSupplier clock;
 
-  /**
-   * Nothing is held yet.
-   *
-   * @param judging what is told the end of a run instead of whoever asks for it
-   */
-  SpanParts(
-      UnitParts parts,
-      Execution execution,
-      OnlineWork online,
-      BiFunction<InferenceRequest, ResultHandler, ResultHandler> judging,
-      LongSupplier clock) {
+  /** Nothing is held yet. */
+  SpanParts(UnitParts parts, Execution execution, OnlineWork online, LongSupplier clock) {
     this.parts = parts;
     this.execution = execution;
     this.online = online;
-    this.judging = judging;
     this.clock = clock;
   }
 
@@ -68,7 +56,7 @@ public final class SpanParts {
     for (int i = 0; i < part.size(); i++) {
       byModel.put(part.get(i), leases.get(i));
     }
-    return new HeldPart(byModel, execution, online, judging, clock);
+    return new HeldPart(byModel, execution, online, clock);
   }
 
   /** Has models leave as soon as nothing runs on them; see {@link UnitParts#takeOut}. */

@@ -177,8 +177,7 @@ final class SwitcherParts implements AutoCloseable {
             daemon,
             worker,
             execution);
-    spanParts =
-        new SpanParts(daemon.parts(), execution, sharing.gate().online(), admission::judged, clock);
+    spanParts = new SpanParts(daemon.parts(), execution, sharing.gate().online(), clock);
     device.lendLinkWhile(() -> !sharing.gate().online().isInFlight());
     sharing.onError(sessions::reset);
     sharing.onEviction(daemon.evictions());
