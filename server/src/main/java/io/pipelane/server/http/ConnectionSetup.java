@@ -79,7 +79,11 @@ final class ConnectionSetup {
         .tls()
         .ifPresentOrElse(
             tls -> channel.pipeline().addLast(tls.http().newHandler(channel.alloc())),
-            () -> channel.config().setRecvByteBufAllocator(new ReadPlaces()));
+            () ->
+                channel
+                    .config()
+                    .setRecvByteBufAllocator(
+                        new ReadPlaces(channel.metadata().defaultMaxMessagesPerRead())));
     channel
         .pipeline()
         .addLast(

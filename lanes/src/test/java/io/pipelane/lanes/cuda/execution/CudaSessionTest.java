@@ -180,7 +180,7 @@ class CudaSessionTest {
         run(loaded.session(), random(3, 1), weights);
       }
       assertEquals(2, weights.told.size(), "of the second run, and of its capture");
-      for (int captured = 0; captured < 64; captured++) {
+      for (int captured = 0; captured < 60; captured++) {
         run(loaded.session(), random(3, 1), weights);
       }
       assertEquals(4, weights.told.size());

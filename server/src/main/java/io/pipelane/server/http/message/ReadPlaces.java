@@ -19,6 +19,16 @@ public final class ReadPlaces extends AdaptiveRecvByteBufAllocator {
   private Supplier<@Nullable ByteBuf> bodyPlace = () -> null;
 
   /**
+   * Places for one connection.
+   *
+   * @param reads how many in a row its event loop makes at most; Netty's own choice holds for its
+   *     own allocators alone
+   */
+  public ReadPlaces(int reads) {
+    maxMessagesPerRead(reads);
+  }
+
+  /**
    * Reads bodies to where their owner wants them from the next read on.
    *
    * @param bodyPlace answers an empty buffer to read into, to be released by the reader; null where
