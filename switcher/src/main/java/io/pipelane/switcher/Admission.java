@@ -130,7 +130,8 @@ final class Admission implements AutoCloseable {
     }
     long now = clock.getAsLong();
     online.arrived(now);
-    ResultHandler judged = cost.comparing(request, judged(request, handler), now);
+    ResultHandler judged =
+        cost.comparing(request, objectives.judging(request, handler, clock), now);
     if (!keepsState && execution.runAtOnce(request, judged, now)) {
       return Ticket.ENDED;
     }
@@ -143,11 +144,6 @@ final class Admission implements AutoCloseable {
           }
           return taken(request, keepsState, told);
         });
-  }
-
-  /** What is to be told the end of an online request. */
-  ResultHandler judged(InferenceRequest request, ResultHandler handler) {
-    return objectives.judging(request, handler, clock);
   }
 
   /**
