@@ -6,6 +6,7 @@ import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.server.PipelaneServer;
 import io.pipelane.server.observability.JsonLogFormatter;
+import io.pipelane.server.observability.LogWriter;
 import io.pipelane.server.observability.TextLogFormatter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,6 +32,7 @@ final class ServeCommand implements Subcommand {
       case TEXT -> TextLogFormatter.install();
       case JSON -> JsonLogFormatter.install();
     }
+    LogWriter.install();
     spec.commandLine().getOut().print(effective.toYaml());
     spec.commandLine().getOut().flush();
     try {

@@ -36,6 +36,7 @@ import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.net.LoopWatch;
 import io.pipelane.server.net.Transport;
+import io.pipelane.server.observability.LogWriter;
 import io.pipelane.server.shared.SharedMemory;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
@@ -58,6 +59,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -74,6 +76,12 @@ class EventLoopsTest {
           + "\"shared_memory_offset\":16,\"shared_memory_byte_size\":16}}]}";
 
   @TempDir private Path folder;
+
+  /** As {@code pipelane serve} does. */
+  @BeforeAll
+  static void writeTheLogAside() {
+    LogWriter.install();
+  }
 
   private static HttpServer start(Backend backend) {
     HttpSettings settings =

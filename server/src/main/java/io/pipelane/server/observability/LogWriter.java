@@ -1,0 +1,180 @@
+package io.pipelane.server.observability;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.logging.ConsoleHandler;
+import java.util.logging.ErrorManager;
+import java.util.logging.Formatter;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the log by a thread of its own. Whoever logs forms the line and goes on: a console that is
+ * a slow file, or a pipe that nobody reads, holds up no event loop and no request. What is more
+ * than may wait is left out, and how much that was is told. Safe for any thread.
+ */
+public final class LogWriter extends Handler {
+  /** Of all lines that wait, in characters. */
+  static final int LONGEST_QUEUE = 4 << 20;
+
+  /** How long {@link #flush} and {@link #close} wait for a console. */
+  static final Duration LONGEST_WAIT = Duration.ofMillis(500);
+
+  private final Handler console;
+  private final int longestQueue;
+  private final Thread thread;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final Queue<LogRecord> lines = new ArrayDeque<>(); // guarded by the lock, as the next
+  private int queued;
+  private long leftOut;
+  private boolean writing;
+  private boolean closed;
+
+  /**
+   * @param console writes lines, and only those that it is given from now on
+   * @param longestQueue see {@link #LONGEST_QUEUE}
+   */
+  LogWriter(Handler console, int longestQueue) {
+    this.console = console;
+    this.longestQueue = longestQueue;
+    setLevel(console.getLevel());
+    setFilter(console.getFilter());
+    setFormatter(console.getFormatter());
+    console.setLevel(Level.ALL);
+    console.setFilter(null);
+    console.setFormatter(new Verbatim());
+    this.thread = Thread.ofPlatform().daemon().name("log-writer").start(this::write);
+  }
+
+  /** Has what is logged to the console from now on written so. */
+  public static void install() {
+    Logger root = Logger.getLogger("");
+    for (Handler handler : root.getHandlers()) {
+      if (handler instanceof ConsoleHandler) {
+        root.removeHandler(handler);
+        root.addHandler(new LogWriter(handler, LONGEST_QUEUE));
+      }
+    }
+  }
+
+  @Override
+  public void publish(LogRecord logged) {
+    if (!isLoggable(logged)) {
+      return;
+    }
+    LogRecord line;
+    try {
+      line = new LogRecord(logged.getLevel(), getFormatter().format(logged));
+    } catch (RuntimeException e) {
+      reportError(null, e, ErrorManager.FORMAT_FAILURE);
+      return;
+    }
+    lock.lock();
+    try {
+      if (!closed) {
+        add(line);
+        changed.signalAll();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void add(LogRecord line) {
+    int length = line.getMessage().length();
+    if (length > longestQueue - queued) {
+      leftOut++;
+    } else {
+      queued += length;
+      lines.add(line);
+    }
+  }
+
+  private void write() {
+    for (LogRecord line = next(); line != null; line = next()) {
+      console.publish(line);
+    }
+    console.close();
+  }
+
+  /** The next line, once there is one; null once all are written and there will be none. */
+  private @Nullable LogRecord next() {
+    lock.lock();
+    try {
+      writing = false;
+      changed.signalAll();
+      while (lines.isEmpty() && leftOut == 0 && !closed) {
+        changed.awaitUninterruptibly();
+      }
+      LogRecord line = lines.poll();
+      if (line != null) {
+        queued -= line.getMessage().length();
+      } else if (leftOut > 0) {
+        line = left(leftOut);
+        leftOut = 0;
+      }
+      writing = line != null;
+      return line;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private LogRecord left(long records) {
+    LogRecord told =
+        new LogRecord(
+            Level.WARNING,
+            records + " records were left out: they came faster than they could be written");
+    told.setLoggerName(LogWriter.class.getName());
+    return new LogRecord(told.getLevel(), getFormatter().format(told));
+  }
+
+  /** Waits until what has been logged is written, but not for long. */
+  @Override
+  public void flush() {
+    long left = LONGEST_WAIT.toNanos();
+    lock.lock();
+    try {
+      while (left > 0 && (writing || !lines.isEmpty())) {
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Nothing is logged any more; what has been is written, unless that takes long. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    try {
+      boolean _ = thread.join(LONGEST_WAIT);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Lines are formed already. */
+  private static final class Verbatim extends Formatter {
+    @Override
+    public String format(LogRecord line) {
+      return line.getMessage();
+    }
+  }
+}
