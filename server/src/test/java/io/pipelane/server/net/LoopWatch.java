@@ -88,7 +88,14 @@ public final class LoopWatch implements AutoCloseable {
   }
 
   private static boolean isLoading(RecordedEvent event) {
-    return frames(event).stream().anyMatch(type -> type.startsWith("jdk.internal.loader."));
+    return isInitializing(event)
+        || frames(event).stream().anyMatch(type -> type.startsWith("jdk.internal.loader."));
+  }
+
+  /** The virtual machine waits at an array of its own for a class that another thread begins. */
+  private static boolean isInitializing(RecordedEvent event) {
+    return event.getEventType().getName().equals("jdk.JavaMonitorWait")
+        && event.getClass("monitorClass").getName().equals("[I");
   }
 
   private static boolean isShortHeld(RecordedEvent event) {
