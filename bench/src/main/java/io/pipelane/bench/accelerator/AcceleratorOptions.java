@@ -35,6 +35,12 @@ public final class AcceleratorOptions {
   private @Nullable String workingMemory;
 
   @Option(
+      names = "--transfer-memory",
+      paramLabel = "SIZE",
+      description = "A server's server.transfer-memory, where it is not the standard one.")
+  private @Nullable String transferMemory;
+
+  @Option(
       names = "--batch",
       paramLabel = "N",
       description = "Rows a request, but of the demo's cases (${DEFAULT-VALUE}).")
@@ -148,6 +154,9 @@ public final class AcceleratorOptions {
     }
     if (workingMemory != null) {
       settings.put("device.working-memory", workingMemory);
+    }
+    if (transferMemory != null) {
+      settings.put("server.transfer-memory", transferMemory);
     }
     if (!(device() instanceof DeviceSelection.Cpu)) { // The providers lie beside the library.
       Path folder = library(work).toAbsolutePath().resolveSibling("");
