@@ -59,10 +59,10 @@ public record ServerConfig(
             about =
                 "Host memory that large requests and answers pass through; it is pinned where"
                     + " there is a GPU. What does not fit is copied once more",
-            standard = "128MiB",
+            unset = "128MiB on the CPU, 512MiB with GPUs",
             min = "1MiB",
             max = "64GiB")
-        ByteSize transferMemory,
+        Optional<ByteSize> transferMemory,
     @Key(
             about = "Connections that may be open at a time; the server refuses more",
             standard = "10000",
@@ -85,6 +85,21 @@ public record ServerConfig(
         Duration drainTimeout) {
   /** Of TCP. */
   public static final int LARGEST_PORT = Addresses.LARGEST_PORT;
+
+  private static final ByteSize CPU_TRANSFERS = ByteSize.ofMebibytes(128);
+
+  /** For two answers of a language model at a time: 8 × 128 × 50,257 scores are 196 MiB. */
+  private static final ByteSize GPU_TRANSFERS = ByteSize.ofMebibytes(512);
+
+  /** The transfer memory of a server whose devices are processors. */
+  public ByteSize transferMemoryForCpu() {
+    return transferMemory.orElse(CPU_TRANSFERS);
+  }
+
+  /** The transfer memory of a server with GPUs: what it has no room for is copied slowly there. */
+  public ByteSize transferMemoryForGpus() {
+    return transferMemory.orElse(GPU_TRANSFERS);
+  }
 
   /** Where gRPC is listened for; 0 for a free port, -1 for none. */
   public int effectiveGrpcPort() {

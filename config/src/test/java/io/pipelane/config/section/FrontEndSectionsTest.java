@@ -43,11 +43,20 @@ class FrontEndSectionsTest {
             ServerConfig.Transport.AUTO,
             0,
             size("64MiB"),
-            size("128MiB"),
+            Optional.empty(),
             10_000,
             Duration.ofSeconds(60),
             Duration.ofSeconds(30)),
         DEFAULTS.server());
+  }
+
+  @Test
+  void transferMemory_unsetOrSet_followsTheDevice() {
+    assertEquals(size("128MiB"), DEFAULTS.server().transferMemoryForCpu());
+    assertEquals(size("512MiB"), DEFAULTS.server().transferMemoryForGpus());
+    ServerConfig changed = changed(Map.of("server.transfer-memory", "1GiB")).server();
+    assertEquals(size("1GiB"), changed.transferMemoryForCpu());
+    assertEquals(size("1GiB"), changed.transferMemoryForGpus());
   }
 
   @Test
@@ -64,7 +73,7 @@ class FrontEndSectionsTest {
             ServerConfig.Transport.IO_URING,
             4,
             size("1MB"),
-            size("256MB"),
+            Optional.of(size("256MB")),
             7,
             Duration.ofMinutes(5),
             Duration.ZERO),

@@ -97,6 +97,10 @@ public final class DeviceOpening {
     };
   }
 
+  private SharedMemory transfers(ByteSize size) {
+    return opened.add(SharedMemory.allocate("transfers", size.bytes()));
+  }
+
   private OpenDevices open(DeviceChoice choice, Consumer<String> announcements) {
     List<ServingDevice> devices = new ArrayList<>();
     HostTier hostTier;
@@ -104,7 +108,6 @@ public final class DeviceOpening {
     ByteSize hostBytes = config.hostTier().memory();
     String note = "";
     AtomicInteger workerIds = new AtomicInteger();
-    long transferBytes = config.server().transferMemory().bytes();
     switch (choice) {
       case DeviceChoice.Processor(List<String> names, String reason) -> {
         if (!reason.isEmpty()) {
@@ -117,7 +120,7 @@ public final class DeviceOpening {
           devices.add(opened.add(processor.open(name)));
         }
         hostTier = opened.add(HostTier.mapping(hostBytes));
-        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
+        SharedMemory memory = transfers(config.server().transferMemoryForCpu());
         transferMemory = opened.add(new TransferMemory(memory.segment()));
       }
       case DeviceChoice.Gpus(List<Integer> ordinals) -> {
@@ -128,7 +131,7 @@ public final class DeviceOpening {
         for (int ordinal : ordinals) {
           contexts.add(opened.add(CudaContext.open(driver, ordinal)));
         }
-        SharedMemory memory = opened.add(SharedMemory.allocate("transfers", transferBytes));
+        SharedMemory memory = transfers(config.server().transferMemoryForGpus());
         PinnedHostMemory _ =
             opened.add(PinnedHostMemory.register(contexts.getFirst(), memory.segment()));
         transferMemory = opened.add(new TransferMemory(memory.segment()));
