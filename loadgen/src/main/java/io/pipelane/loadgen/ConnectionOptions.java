@@ -29,11 +29,12 @@ final class ConnectionOptions {
 
   @Option(
       names = {"-H", "--header"},
-      paramLabel = "NAME:VALUE",
+      paramLabel = "NAME:VALUE|@FILE",
       converter = Header.Converter.class,
       description = {
         "A header for every request, in gRPC metadata; give it several times for several. Results do "
-            + "not keep the value."
+            + "not keep the value.",
+        "@FILE reads one from each line of a file: others on this machine see a command's arguments."
       })
   List<Header> headers = new ArrayList<>();
 

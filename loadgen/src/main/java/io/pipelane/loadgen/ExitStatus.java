@@ -73,8 +73,14 @@ public enum ExitStatus {
     return of(experiments.stream().flatMap(experiment -> experiment.steps().stream()).toList());
   }
 
-  /** Errors are the server's word, and stay so however late the generator was. */
+  /**
+   * A run without an answer or an error shows nothing. Errors are the server's word, and stay so
+   * however late the generator was.
+   */
   private static ExitStatus of(List<Step> steps) {
+    if (!steps.stream().allMatch(Step::isMeasured)) {
+      return OTHER;
+    }
     if (steps.stream().anyMatch(step -> !step.isClean())) {
       return ERRORS;
     }

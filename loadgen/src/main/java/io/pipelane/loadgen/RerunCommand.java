@@ -43,8 +43,8 @@ public final class RerunCommand implements Subcommand {
 
   @Option(
       names = {"-H", "--header"},
-      paramLabel = "NAME:VALUE",
-      description = "A header for every request; results do not keep them.")
+      paramLabel = "NAME:VALUE|@FILE",
+      description = "A header for every request, or a file of them; results do not keep them.")
   private List<String> headers = new ArrayList<>();
 
   @Mixin private FileOptions files = new FileOptions();

@@ -14,6 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
 class HeadersTest {
@@ -51,6 +53,42 @@ class HeadersTest {
     String json = Files.readString(result);
     assertTrue(json.contains("Authorization: (not kept)"), json);
     assertFalse(json.contains("secret"), json);
+  }
+
+  @Test
+  void header_ofAFile_isSentAndNotKept(@TempDir Path folder) throws Exception {
+    Path secrets = folder.resolve("headers");
+    Files.writeString(secrets, "X-Other: other\n\nAuthorization: Bearer secret\n");
+    Path result = folder.resolve("result.json");
+    try (ScriptedServer server = new ScriptedServer(this::serve)) {
+      Console console = new Console();
+      ExitStatus status =
+          console.loadgen(
+              "-u %s -m m --concurrency 1 --request-count 3 --warmup 0s -H @%s --json %s"
+                  .formatted(server.url(), secrets, result));
+
+      assertTrue(Set.of(ExitStatus.OK, ExitStatus.BOTTLENECK).contains(status), console::toString);
+    }
+    assertEquals(Set.of("Bearer secret"), authorizations);
+    String json = Files.readString(result);
+    assertTrue(json.contains("Authorization: (not kept)"), json);
+    assertTrue(json.contains("X-Other: (not kept)"), json);
+    assertFalse(json.contains("secret"), json);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "\n \n", "Bearer secret\n"})
+  void header_ofAFileWithoutAny_isRefusedAndNotRepeated(String text, @TempDir Path folder)
+      throws Exception {
+    Path file = folder.resolve("headers");
+    Files.writeString(file, text);
+    Console console = new Console();
+
+    ExitStatus status = console.loadgen("-m m --concurrency 1 -H @" + file);
+
+    assertEquals(ExitStatus.WRONG_OPTION, status, console::toString);
+    assertTrue(console.err.toString().contains("write NAME:VALUE"), console::toString);
+    assertFalse(console.err.toString().contains("secret"), console::toString);
   }
 
   @Test

@@ -128,6 +128,44 @@ class UnfinishedRunsTest {
     assertEquals(0, other.inferences.get());
   }
 
+  /** Its only request was meant to leave while the server was warming up. */
+  @Test
+  void run_serverThatNeverAnswers_isNotSaidToHaveAnsweredAll() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    StubModel model = new StubModel();
+    try (ScriptedServer server =
+        new ScriptedServer(
+            request -> {
+              if (request.startLine().contains("/infer")) {
+                await(never);
+              }
+              return model.serve(request);
+            })) {
+      ExitStatus status =
+          console.loadgen(
+              "-m m -u %s --concurrency 1 --warmup 50ms --duration 50ms --timeout 500ms"
+                  .formatted(server.url()));
+
+      assertEquals(ExitStatus.OTHER, status, console::toString);
+    } finally {
+      never.countDown();
+    }
+    assertSaid(console.out.toString(), "no request left within the measured 0.050 s");
+  }
+
+  @Test
+  void run_withoutARequest_isNotSaidToHaveBeenAnswered() throws Exception {
+    try (ScriptedServer server = new ScriptedServer(new StubModel()::serve)) {
+      ExitStatus status =
+          console.loadgen(
+              "-m m -u %s --rate 0.001 --distribution constant --warmup 50ms --duration 50ms"
+                  .formatted(server.url()));
+
+      assertEquals(ExitStatus.OTHER, status, console::toString);
+    }
+    assertSaid(console.out.toString(), "no request left within the measured 0.050 s");
+  }
+
   /** It is asked before and after each run. */
   @ParameterizedTest
   @ValueSource(ints = {2, 3})

@@ -19,11 +19,12 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** What the pages of the repository point at is there. */
+/** What the pages of the repository point at is there, and their tables are whole. */
 class DocumentationTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
   private static final Pattern CODE = Pattern.compile("`[^`]*`");
+  private static final Pattern CELL_END = Pattern.compile("(?<!\\\\)\\|");
   private static final Pattern SCHEME = Pattern.compile("^[a-z]+:.*");
 
   @Test
@@ -56,6 +57,32 @@ class DocumentationTest {
     unnamed.removeAll(links(guide.resolve("README.md")));
 
     assertEquals(Set.of(), unnamed);
+  }
+
+  @Test
+  void pages_everyRowOfATableHasTheColumnsOfItsHeader() throws Exception {
+    List<String> uneven = new ArrayList<>();
+    int rows = 0;
+    for (Path page : pages()) {
+      int columns = 0;
+      for (String line : prose(page)) {
+        if (!line.startsWith("|")) {
+          columns = 0;
+          continue;
+        }
+        rows++;
+        int cells = CELL_END.split(line.strip(), -1).length - 2;
+        columns = columns == 0 ? cells : columns;
+        if (cells != columns || !line.strip().endsWith("|")) {
+          uneven.add(
+              "%s: %d of %d columns: %s"
+                  .formatted(ROOT.relativize(page), cells, columns, line.strip()));
+        }
+      }
+    }
+
+    assertTrue(rows > 0, "no tables found");
+    assertEquals(List.of(), uneven);
   }
 
   private static boolean resolves(Path page, String link) throws IOException {

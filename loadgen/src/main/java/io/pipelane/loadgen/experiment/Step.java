@@ -43,6 +43,11 @@ public record Step(LoadMode mode, List<MeasuredRun> runs) {
     return runs.stream().mapToLong(run -> run.report().total().errorCount()).sum();
   }
 
+  /** Whether every run had an answer or an error to be judged by. */
+  public boolean isMeasured() {
+    return runs.stream().allMatch(run -> run.report().isMeasured());
+  }
+
   /** Whether every run was clean, see {@link LoadReport#isClean}. */
   public boolean isClean() {
     return runs.stream().allMatch(run -> run.report().isClean());

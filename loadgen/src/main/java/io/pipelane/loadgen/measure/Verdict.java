@@ -35,6 +35,13 @@ record Verdict(List<String> bottlenecks, List<String> warnings) {
     }
     judgeLag(window, bottlenecks, warnings);
     judgePauses(window, bottlenecks);
+    if (window.sent == 0 && window.unsent == 0 && window.failedConnects == 0) {
+      warnings.add(
+          text(
+              "no request left within the measured %.3f s, so nothing was measured; measure for"
+                  + " longer (--duration), or ask more often",
+              windowNanos / 1e9));
+    }
     long waited = window.late - window.lateByGenerator;
     if (isOften(waited, window.sent)) {
       warnings.add(

@@ -38,6 +38,11 @@ public record LoadReport(
     warnings = List.copyOf(warnings);
   }
 
+  /** Whether a measured request has come to an end, or a connection failed. */
+  public boolean isMeasured() {
+    return total.answered() > 0 || !isClean();
+  }
+
   /** Whether every measured request was answered well, and could be sent when it was to. */
   public boolean isClean() {
     return total.errorCount() == 0 && sends.failedConnects() == 0;

@@ -179,7 +179,7 @@ public record ModelOptions(
   /** The times of their own that requests may name, in place of {@link Limits#timeout}. */
   public enum OwnTimes {
     ANY,
-    /** Those that are no longer than the model's. */
+    /** Those that are shorter than the model's. */
     SHORTER,
     NONE
   }

@@ -180,9 +180,20 @@ public final class AccessControl implements AutoCloseable {
       return caller;
     }
     if (tokens != null && Tokens.isToken(credential)) {
-      return accepted(tokens).find(credential);
+      return find(credential, tokens, accepted(tokens));
     }
     throw new StatusException(Status.UNAUTHENTICATED, "the API key is not known");
+  }
+
+  private static Caller find(String token, Watched<Tokens> tokens, Tokens accepted) {
+    try {
+      return accepted.find(token);
+    } catch (StatusException e) {
+      if (tokens instanceof WatchedAddress<Tokens> address && accepted.lacksKeyOf(token)) {
+        address.lookSooner();
+      }
+      throw e;
+    }
   }
 
   private static Tokens accepted(Watched<Tokens> tokens) {

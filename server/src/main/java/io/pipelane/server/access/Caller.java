@@ -15,7 +15,7 @@ public final class Caller {
   /** Who asks a server that knows no keys: may do everything. */
   public static final Caller ANYBODY =
       new Caller(
-          "anybody",
+          "somebody without a key",
           "",
           EnumSet.allOf(Role.class),
           List.of("*"),

@@ -60,6 +60,7 @@ final class Tokens {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final TokenSettings settings;
+  private final JWKSet keys;
   private final TokenAllowances allowances;
   private final InstantSource clock;
   private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
@@ -76,6 +77,7 @@ final class Tokens {
    */
   Tokens(TokenSettings settings, JWKSet keys, TokenAllowances allowances, InstantSource clock) {
     this.settings = settings;
+    this.keys = keys;
     this.allowances = allowances;
     this.clock = clock;
     processor.setJWSTypeVerifier(
@@ -140,6 +142,17 @@ final class Tokens {
       known.put(digest, holder);
     }
     return holder.caller;
+  }
+
+  /** Whether a token names a key that is not among these; its issuer may have a new one. */
+  boolean lacksKeyOf(String token) {
+    try {
+      String id =
+          token.length() > MAXIMUM_LENGTH ? null : SignedJWT.parse(token).getHeader().getKeyID();
+      return id != null && keys.getKeyByKeyId(id) == null;
+    } catch (ParseException e) {
+      return false;
+    }
   }
 
   private JWTClaimsSet verify(String token) {

@@ -48,6 +48,7 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
           .build();
   private final AtomicBoolean asking = new AtomicBoolean();
   private volatile long dueNanos;
+  private volatile long soonerNanos; // from when on it may be asked though it is not due
   private volatile @Nullable T value;
   private @Nullable String latest; // guarded by this, as the next
   private @Nullable String trouble;
@@ -64,6 +65,7 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
     this.reader = reader;
     this.nanoClock = nanoClock;
     this.dueNanos = nanoClock.getAsLong();
+    this.soonerNanos = dueNanos;
   }
 
   @Override
@@ -105,8 +107,26 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
 
   @Override
   public void lookAgain() {
-    if (nanoClock.getAsLong() - dueNanos < 0 || !asking.compareAndSet(false, true)) {
-      return;
+    if (nanoClock.getAsLong() - dueNanos >= 0) {
+      boolean _ = begin();
+    }
+  }
+
+  /**
+   * Reads it now though it is not due, as somebody speaks of what it does not hold yet; hardly more
+   * than once in {@link #RETRY}, however many speak of that. Never waits.
+   */
+  void lookSooner() {
+    long now = nanoClock.getAsLong();
+    if (now - soonerNanos >= 0 && begin()) {
+      soonerNanos = now + RETRY.toNanos();
+    }
+  }
+
+  /** Asks on the client's threads; false where that is under way already. */
+  private boolean begin() {
+    if (!asking.compareAndSet(false, true)) {
+      return false;
     }
     CompletableFuture<Void> _ =
         ask()
@@ -115,6 +135,7 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
                   asking.set(false);
                   tell(error);
                 });
+    return true;
   }
 
   private void tell(@Nullable Throwable error) {

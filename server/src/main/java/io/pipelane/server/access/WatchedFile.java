@@ -46,8 +46,11 @@ public final class WatchedFile<T> implements Watched<T> {
   }
 
   @Override
-  public synchronized void look() {
-    FileTime modified = modified();
+  public void look() {
+    look(modified());
+  }
+
+  private synchronized void look(FileTime modified) {
     if (modified.equals(MISSING)) {
       return;
     }
@@ -69,9 +72,10 @@ public final class WatchedFile<T> implements Watched<T> {
 
   @Override
   public synchronized void lookAgain() {
+    FileTime modified = modified();
     try {
-      look();
-      if (modified().equals(MISSING) && isNews()) {
+      look(modified);
+      if (modified.equals(MISSING) && isNews(modified)) {
         LOG.log(
             Level.WARNING,
             "{0} stay as they were: {1} is missing, or cannot be reached",
@@ -79,19 +83,18 @@ public final class WatchedFile<T> implements Watched<T> {
             file);
       }
     } catch (StatusException e) {
-      if (isNews()) {
+      if (isNews(modified)) {
         LOG.log(Level.WARNING, "{0} stay as they were: {1}", what, e.getMessage());
       }
     } catch (RuntimeException e) {
-      if (isNews()) {
+      if (isNews(modified)) {
         LOG.log(Level.ERROR, what + " stay as they were, for a fault", e);
       }
     }
   }
 
   /** Whether the file, which cannot be used, has changed since that was last said. */
-  private boolean isNews() {
-    FileTime modified = modified();
+  private boolean isNews(FileTime modified) {
     boolean isNews = !modified.equals(warnedOf);
     warnedOf = modified;
     return isNews;

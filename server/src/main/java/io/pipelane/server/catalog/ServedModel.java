@@ -111,7 +111,7 @@ public record ServedModel(
     boolean isObjective =
         switch (options.limits().ownTimes()) {
           case ANY -> wanted == 0;
-          case SHORTER -> wanted == 0 || wanted > most;
+          case SHORTER -> wanted == 0 || wanted >= most;
           case NONE -> true;
         };
     long nanos = isObjective ? objective : wanted;

@@ -86,9 +86,17 @@ final class ServerAddress {
             + "\" is no address of a server; write it like http://127.0.0.1:8000");
   }
 
+  /** What is no key never gets into a request, whose complaint would quote it. */
   private static String key(Path file) {
     try {
-      return Files.readString(file).strip();
+      String key = Files.readString(file).strip();
+      if (key.matches("[\\x20-\\x7e]+")) {
+        return key;
+      }
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "--api-key-file: %s is to hold one API key and nothing else, in a line of ASCII"
+              .formatted(file));
     } catch (IOException e) {
       throw new StatusException(
           Status.INVALID_ARGUMENT, "--api-key-file: " + file + " cannot be read: " + e, e);

@@ -204,6 +204,15 @@ final class GrpcInferRun implements ResultHandler {
     }
 
     @Override
+    public void unanswered(Status reason) {
+      Function<String, @Nullable String> headers = origin.headers();
+      if (headers != null) {
+        String model = message.getModelName();
+        traced(parts.backend().statistics().unanswered(model, headers, reason));
+      }
+    }
+
+    @Override
     public void begin(ServedModel model, RequestAccount opened) {
       submit(message, model, opened);
     }
@@ -247,11 +256,14 @@ final class GrpcInferRun implements ResultHandler {
       return statistics.begin(model.version());
     }
     RequestAccount opened = statistics.begin(model.version(), headers);
-    String traceparent = opened.traceparent();
+    traced(opened.traceparent());
+    return opened;
+  }
+
+  private void traced(@Nullable String traceparent) {
     if (traceparent != null) {
       receiver.traced(traceparent);
     }
-    return opened;
   }
 
   private void submit(InferenceRequest request) {

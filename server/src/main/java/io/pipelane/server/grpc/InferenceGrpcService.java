@@ -63,6 +63,7 @@ import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.shared.RegionSpec;
+import io.pipelane.server.shared.SharedMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -380,8 +381,11 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         () -> {
           caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
           RegionSpec region = SharedMemoryMessages.region(request);
-          return CompletableFuture.runAsync(
-              () -> backend.sharedMemory().register(region), parts.codecs());
+          return ManagementLog.tellWhenDone(
+              CompletableFuture.runAsync(
+                  () -> backend.sharedMemory().register(region), parts.codecs()),
+              caller,
+              SharedMemory.registered(region));
         },
         SystemSharedMemoryRegisterResponse.getDefaultInstance());
   }
@@ -395,7 +399,10 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
-          return backend.sharedMemory().unregister(request.getName());
+          return ManagementLog.tellWhenDone(
+              backend.sharedMemory().unregister(request.getName()),
+              caller,
+              SharedMemory.unregistered(request.getName()));
         },
         SystemSharedMemoryUnregisterResponse.getDefaultInstance());
   }

@@ -100,6 +100,11 @@ final class InferStart implements Backend.Answer {
     return account;
   }
 
+  @Override
+  public void unanswered(Status reason) {
+    exchange.setTraceparent(backend.statistics().unanswered(name, exchange.headers()::get, reason));
+  }
+
   private boolean takesLong(ServedModel model, int jsonLength) {
     return jsonLength > CodecThreads.LARGEST_ON_LOOP
         || (body.readableBytes() > CodecThreads.LARGEST_ON_LOOP

@@ -3,6 +3,7 @@ package io.pipelane.server.http;
 import io.netty.buffer.ByteBuf;
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.protocol.SharedMemoryJson;
@@ -41,15 +42,21 @@ public final class SharedMemoryApi {
         exchange.answer(
             Response.ok(exchange.allocator(), target -> SharedMemoryJson.write(target, regions)));
       }
-      case Route.RegisterSharedMemory(String region) ->
-          LaterAnswer.whenDone(exchange, register(SharedMemoryJson.read(body, region)));
+      case Route.RegisterSharedMemory(String region) -> {
+        RegionSpec spec = SharedMemoryJson.read(body, region);
+        whenChanged(exchange, register(spec), SharedMemory.registered(spec));
+      }
       case Route.UnregisterSharedMemory(String region) ->
-          LaterAnswer.whenDone(exchange, memory.unregister(region));
+          whenChanged(exchange, memory.unregister(region), SharedMemory.unregistered(region));
       case Route.CudaSharedMemory _ ->
           throw new StatusException(
               Status.UNIMPLEMENTED,
               "a GPU's memory is not shared here; use system shared memory, or send the data");
     }
+  }
+
+  private static void whenChanged(Exchange exchange, CompletableFuture<Void> change, String what) {
+    LaterAnswer.whenDone(exchange, ManagementLog.tellWhenDone(change, exchange.caller(), what));
   }
 
   private CompletableFuture<Void> register(RegionSpec spec) {

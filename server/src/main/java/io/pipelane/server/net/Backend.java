@@ -75,6 +75,9 @@ public record Backend(
     /** Opens the account of a request that the version is to answer. */
     RequestAccount account(ServedModel model);
 
+    /** Has it traced that no version answers the request. */
+    void unanswered(Status reason);
+
     /**
      * Begins.
      *
@@ -94,7 +97,13 @@ public record Backend(
    * @throws StatusException as {@link ModelCatalog#resolve} and the answer do
    */
   public void answerWith(String name, String version, Answer answer) {
-    ServedModel model = resolve(name, version);
+    ServedModel model;
+    try {
+      model = resolve(name, version);
+    } catch (StatusException e) {
+      answer.unanswered(e.status());
+      throw e;
+    }
     RequestAccount account = answer.account(model);
     try {
       answer.begin(model, account);

@@ -32,6 +32,9 @@ public final class RequestTracing implements AutoCloseable {
   private static final AttributeKey<String> SERVICE = AttributeKey.stringKey("service.name");
   private static final long CLOSING_SECONDS = 2;
 
+  /** Of a model's name that a client has made up, in characters. */
+  private static final int LONGEST_NAME = 256;
+
   private final SdkTracerProvider provider;
   private final Tracer tracer;
   private final TraceSettings settings;
@@ -67,7 +70,20 @@ public final class RequestTracing implements AutoCloseable {
    */
   public @Nullable RequestTrace begin(
       ModelVersion version, Function<String, @Nullable String> headers) {
-    TraceSampling sampling = settings.sampling(version.model());
+    return begin(
+        Attributes.of(RequestTrace.MODEL, version.model(), RequestTrace.VERSION, version.version()),
+        settings.sampling(version.model()),
+        headers);
+  }
+
+  /** The same of a request for what may be no model at all. */
+  public @Nullable RequestTrace begin(String model, Function<String, @Nullable String> headers) {
+    String shown = model.substring(0, Math.min(model.length(), LONGEST_NAME));
+    return begin(Attributes.of(RequestTrace.MODEL, shown), settings.sampling(model), headers);
+  }
+
+  private @Nullable RequestTrace begin(
+      Attributes model, TraceSampling sampling, Function<String, @Nullable String> headers) {
     if (!sampling.isDue()) {
       return null;
     }
@@ -81,8 +97,7 @@ public final class RequestTracing implements AutoCloseable {
             .setSpanKind(SpanKind.SERVER)
             .setParent(parent)
             .setStartTimestamp(epochOffsetNanos + beganNanos, TimeUnit.NANOSECONDS)
-            .setAttribute(RequestTrace.MODEL, version.model())
-            .setAttribute(RequestTrace.VERSION, version.version())
+            .setAllAttributes(model)
             .startSpan();
     return span.isRecording() && sampling.take()
         ? new RequestTrace(tracer, span, epochOffsetNanos)

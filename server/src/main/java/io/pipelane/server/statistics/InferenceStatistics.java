@@ -1,5 +1,6 @@
 package io.pipelane.server.statistics;
 
+import io.pipelane.config.Status;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.server.observability.RequestTrace;
 import io.pipelane.server.observability.RequestTracing;
@@ -68,6 +69,22 @@ public final class InferenceStatistics {
   public RequestAccount begin(ModelVersion version, Function<String, @Nullable String> headers) {
     RequestTrace trace = tracing == null ? null : tracing.begin(version, headers);
     return new RequestAccount(of(version), trace);
+  }
+
+  /**
+   * Traces, where that is wanted, a request that no version answers; it counts nowhere.
+   *
+   * @param headers gives what the request's header of a name says, or null
+   * @return what its answer says of its trace; null where it is not traced
+   */
+  public @Nullable String unanswered(
+      String model, Function<String, @Nullable String> headers, Status reason) {
+    RequestTrace trace = tracing == null ? null : tracing.begin(model, headers);
+    if (trace == null) {
+      return null;
+    }
+    trace.failed(reason);
+    return trace.traceparent();
   }
 
   /** Whether requests may be traced at all. */

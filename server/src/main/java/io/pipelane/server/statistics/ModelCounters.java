@@ -53,9 +53,9 @@ public final class ModelCounters {
     MET,
     /** It was answered, too late. */
     MISSED,
-    /** It was told at once that it would not be answered in time, or not at all. */
+    /** It was told that it would not be answered in time, or not now, before it had run. */
     REFUSED,
-    /** It was admitted and failed. */
+    /** It was admitted and failed, or its caller went when its time had passed. */
     FAILED
   }
 

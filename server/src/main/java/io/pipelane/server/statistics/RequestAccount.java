@@ -121,9 +121,14 @@ public final class RequestAccount {
       if (event != null) {
         event.ended(counters.version(), status.name(), timings);
       }
-      if (deadlineNanos.isPresent() && status != Status.CANCELLED) {
+      if (deadlineNanos.isPresent() && !leftInTime(status)) {
         counters.objective(status == Status.UNAVAILABLE ? Objective.REFUSED : Objective.FAILED);
       }
     }
+  }
+
+  /** Whether its caller has gone while it could still be answered in time. */
+  private boolean leftInTime(Status status) {
+    return status == Status.CANCELLED && deadlineNanos.orElseThrow() - System.nanoTime() >= 0;
   }
 }

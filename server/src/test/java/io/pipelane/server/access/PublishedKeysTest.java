@@ -19,6 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Tokens whose keys are published at an address. */
 class PublishedKeysTest {
@@ -87,11 +88,34 @@ class PublishedKeysTest {
   void keys_thatChange_replaceEarlierOnes() {
     String another = TestTokens.signed(TestTokens.EC, JWSAlgorithm.ES256, claims -> claims);
     try (AccessControl access = TestTokens.access(address())) {
-      assertEquals(Status.UNAUTHENTICATED, refusal(access, another));
       text = set(TestTokens.EC.toPublicJWK());
       access.look();
       access.identify("Bearer " + another, null);
       assertEquals(Status.UNAUTHENTICATED, refusal(access, TOKEN));
+    }
+  }
+
+  /** Long before the address is asked again by itself. */
+  @Test
+  @Timeout(30)
+  void tokenOfAKeyThatIsNew_hasTheKeysAskedFor() {
+    String another = TestTokens.signed(TestTokens.EC, JWSAlgorithm.ES256, claims -> claims);
+    try (AccessControl access = TestTokens.access(address())) {
+      text = set(TestTokens.RSA.toPublicJWK(), TestTokens.EC.toPublicJWK());
+      assertEquals(Status.UNAUTHENTICATED, refusal(access, another));
+      while (!isAccepted(access, another)) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  private static boolean isAccepted(AccessControl access, String token) {
+    try {
+      access.identify("Bearer " + token, null);
+      return true;
+    } catch (StatusException e) {
+      assertEquals(Status.UNAUTHENTICATED, e.status());
+      return false;
     }
   }
 

@@ -76,6 +76,32 @@ class WatchedAddressTest {
   }
 
   @Test
+  void addressThatLacksSomething_isAskedSooner_butNotOverAndOver() {
+    URI address = URI.create("http://127.0.0.1:" + publisher.getAddress().getPort() + "/words");
+    try (WatchedAddress<String> watched =
+        new WatchedAddress<>("words", address, text -> text, nanos::get)) {
+      watched.look();
+      untilAskedSooner(watched, 2);
+      nanos.addAndGet(WatchedAddress.RETRY.toNanos() - 1);
+      for (int i = 0; i < 1000; i++) {
+        watched.lookSooner();
+      }
+      watched.look();
+      assertEquals(3, asked.get());
+      nanos.addAndGet(1);
+      untilAskedSooner(watched, 4);
+    }
+  }
+
+  /** An answer may have come that is still being read, so that it is not asked anew. */
+  private void untilAskedSooner(WatchedAddress<String> watched, int times) {
+    while (asked.get() < times) {
+      watched.lookSooner();
+      Thread.onSpinWait();
+    }
+  }
+
+  @Test
   void addressThatStaysWrong_isWarnedOfOnce_andThatItIsRightAgainIsTold() {
     URI address = URI.create("http://127.0.0.1:" + publisher.getAddress().getPort() + "/words");
     try (WatchedAddress<String> watched =

@@ -25,6 +25,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The commands that ask a server, against one with canned answers. */
 class ClientCommandsTest {
@@ -427,6 +429,19 @@ class ClientCommandsTest {
       String error = CommandLineFixture.run("models", "--url", url).err();
       assertTrue(error.contains("\"http://...@a\" is no address"), error);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "\n", "secret\nsecret", "s\u00e9cret"})
+  void keyFile_withoutOneKey_isRefusedAndNotRepeated(String text, @TempDir Path folder)
+      throws Exception {
+    Path file = Files.writeString(folder.resolve("key"), text);
+    String error = CommandLineFixture.run("models", "--api-key-file", file.toString()).err();
+    assertEquals(
+        "pipelane models: --api-key-file: "
+            + file
+            + " is to hold one API key and nothing else, in a line of ASCII\n",
+        error);
   }
 
   @Test

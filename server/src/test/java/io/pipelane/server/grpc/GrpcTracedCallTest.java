@@ -59,6 +59,19 @@ class GrpcTracedCallTest {
   }
 
   @Test
+  void callForAModelThatIsNotThere_isTracedToo() {
+    try (Tracings traces = new Tracings(1);
+        GrpcConversation conversation = conversation(traces)) {
+      GRPCInferenceServiceBlockingStub client = conversation.client().withInterceptors(ofCaller());
+      StatusRuntimeException error =
+          assertThrows(
+              StatusRuntimeException.class, () -> client.modelInfer(Inferences.raw("none", 1)));
+      assertEquals(
+          span(traces), Objects.requireNonNull(error.getTrailers()).get(GrpcTracing.TRACEPARENT));
+    }
+  }
+
+  @Test
   void error_namesItsSpanToo() {
     try (Tracings traces = new Tracings(1);
         GrpcConversation conversation = conversation(traces)) {

@@ -111,6 +111,7 @@ class RequestTermsTest {
     assertObjective(Duration.ofHours(1), owned(OwnTimes.NONE, "\"timeout\":60000000"));
     assertObjective(Duration.ofHours(1), owned(OwnTimes.SHORTER, ""));
     assertObjective(Duration.ofHours(1), owned(OwnTimes.SHORTER, "\"timeout\":7200000000"));
+    assertObjective(Duration.ofHours(1), owned(OwnTimes.SHORTER, "\"timeout\":3600000000"));
     assertOwnTime(Duration.ofMinutes(1), owned(OwnTimes.SHORTER, "\"timeout\":60000000"));
   }
 

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.net.Backends;
+import io.pipelane.server.net.CapturedLog;
 import io.pipelane.server.shared.SharedMemory;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -59,6 +61,22 @@ class SharedMemoryTest {
     Reply reply = post("/v2/systemsharedmemory/region/r/register", "{\"byte_size\":8}");
     assertEquals(400, reply.status());
     assertTrue(reply.text().contains("key is missing"), reply::text);
+  }
+
+  @Test
+  void changes_areLogged() {
+    try (CapturedLog log = new CapturedLog()) {
+      assertEquals(200, register("r", "tensors", 8, REGION_BYTES).status());
+      assertEquals(400, register("r", "tensors", 8, REGION_BYTES).status());
+      assertEquals(200, unregister("/region/r").status());
+      assertEquals(200, unregister("").status());
+      assertEquals(
+          List.of(
+              "region \"r\" of shared memory, tensors, is registered, by somebody without a key",
+              "region \"r\" of shared memory is unregistered, by somebody without a key",
+              "all regions of shared memory are unregistered, by somebody without a key"),
+          log.texts(ManagementLog.class));
+    }
   }
 
   private Reply register(String name, String key, long offset, long bytes) {

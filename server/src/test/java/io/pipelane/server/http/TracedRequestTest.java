@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.data.StatusData;
 import io.pipelane.server.net.Backends;
 import io.pipelane.server.observability.Tracings;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -47,6 +50,23 @@ class TracedRequestTest {
       assertEquals(400, reply.status());
       assertTrue(String.valueOf(reply.header("traceparent")).startsWith("00-" + TRACE));
       assertEquals(1, traces.spans());
+    }
+  }
+
+  @Test
+  void requestForAModelThatIsNotThere_isTracedAsItsCallersError() {
+    try (Tracings traces = new Tracings(1);
+        Conversation conversation = conversation(new InferenceStatistics(traces.tracing))) {
+      Reply reply =
+          conversation
+              .send(Requests.post("/v2/models/none/infer", new byte[] {'{', '}'}, HEADER))
+              .onlyReply();
+      assertEquals(404, reply.status());
+      SpanData span = traces.span("infer");
+      assertEquals("00-" + TRACE + "-" + span.getSpanId() + "-01", reply.header("traceparent"));
+      assertEquals(StatusData.unset(), span.getStatus());
+      assertEquals("none", span.getAttributes().get(AttributeKey.stringKey("pipelane.model")));
+      assertEquals("NOT_FOUND", span.getAttributes().get(AttributeKey.stringKey("error.type")));
     }
   }
 

@@ -127,7 +127,9 @@ class UploadTest {
       HttpRequest deleting = HttpRequest.newBuilder(version).DELETE().build();
       assertEquals(200, client.send(deleting, BodyHandlers.ofString()).statusCode());
       assertEquals(
-          List.of("m/1 has been uploaded, by anybody", "m/1 is deleted, by anybody"),
+          List.of(
+              "m/1 has been uploaded, by somebody without a key",
+              "m/1 is deleted, by somebody without a key"),
           log.texts(ManagementLog.class));
     }
   }

@@ -8,12 +8,15 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TensorSpec;
 import io.pipelane.runtime.TensorType;
+import io.pipelane.server.statistics.ModelCounters.Objective;
 import io.pipelane.server.statistics.ModelCounters.Total;
 import io.pipelane.switcher.InferenceTimings;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class ModelCountersTest {
@@ -38,6 +41,24 @@ class ModelCountersTest {
     ran(1, 2, 1).answered();
     assertEquals(1, counters().executions());
     assertEquals(1, counters().success().count());
+  }
+
+  /** A caller who gives up on a late answer would otherwise make the server look punctual. */
+  @Test
+  void callerThatGoes_countsAgainstTheObjectiveOnceItsTimeHasPassed() {
+    long now = System.nanoTime();
+    due(now + TimeUnit.HOURS.toNanos(1)).failed(Status.CANCELLED);
+    assertEquals(OptionalDouble.empty(), counters().attainment());
+    due(now - 1).failed(Status.CANCELLED);
+    assertEquals(1, counters().objectives(Objective.FAILED));
+    assertEquals(OptionalDouble.of(0), counters().attainment());
+    assertEquals(0, counters().answeredInTime());
+  }
+
+  private RequestAccount due(long deadlineNanos) {
+    RequestAccount account = statistics.begin(MODEL);
+    account.decoded(OptionalLong.of(deadlineNanos));
+    return account;
   }
 
   @Test
