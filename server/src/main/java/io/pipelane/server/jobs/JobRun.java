@@ -142,16 +142,15 @@ final class JobRun {
       hasToldOfFullDisk = true;
       LOG.log(System.Logger.Level.WARNING, "job {0} waits for room: {1}", spec.id(), fullDisk);
     }
-    giveRoomBack();
     rest(fullDisk, fullDiskPause);
     Duration next = fullDiskPause.multipliedBy(2);
     fullDiskPause = next.compareTo(LONGEST_FULL_DISK_PAUSE) < 0 ? next : LONGEST_FULL_DISK_PAUSE;
   }
 
   /** Two jobs might wait for what the other one holds. */
-  private void giveRoomBack() {
-    try (Journal journal = journal()) {
-      journal.goOn();
+  private void giveRoomBack(Journal journal) {
+    try {
+      journal.giveRoomBack();
     } catch (IOException e) {
       LOG.log(System.Logger.Level.DEBUG, "job " + spec.id() + " keeps rows that do not count", e);
     }
@@ -172,8 +171,18 @@ final class JobRun {
 
   private JobPass.End pass(Path input) throws IOException {
     long committed = job.progress().number();
-    try (Journal journal = journal();
-        ItemFile items =
+    try (Journal journal = journal()) {
+      return pass(input, journal);
+    } finally {
+      if (job.progress().number() > committed) {
+        fullDisk = "";
+        fullDiskPause = settings.retryPause();
+      }
+    }
+  }
+
+  private JobPass.End pass(Path input, Journal journal) throws IOException {
+    try (ItemFile items =
             new ItemFile(
                 input,
                 spec.inputBytes(),
@@ -184,11 +193,11 @@ final class JobRun {
             new JobPass(job, journal, items, wrong, fullDisk, files, parts, hook, nanoClock)) {
       journal.goOn();
       return pass.run();
-    } finally {
-      if (job.progress().number() > committed) {
-        fullDisk = "";
-        fullDiskPause = settings.retryPause();
+    } catch (IOException e) {
+      if (FullDisk.isBehind(e)) {
+        giveRoomBack(journal);
       }
+      throw e;
     }
   }
 
