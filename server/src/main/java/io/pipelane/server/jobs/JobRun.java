@@ -1,12 +1,9 @@
 package io.pipelane.server.jobs;
 
-import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.placement.PlacedJob;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -112,7 +109,7 @@ final class JobRun {
   private JobPass.End lastPass() throws IOException {
     while (isSettled()) {
       try {
-        Path input = input();
+        Path input = files.input(spec);
         requireNewOutput();
         JobPass.End end = pass(input);
         switch (end) {
@@ -203,7 +200,7 @@ final class JobRun {
 
   /** Has the job be done, all of whose rows count. */
   private void complete() throws IOException {
-    Path _ = input(); // It is as it was.
+    Path _ = files.input(spec); // It is as it was.
     if (model.hasOtherContent()) {
       throw model.contentHasChanged();
     }
@@ -232,23 +229,6 @@ final class JobRun {
       job.rest(SETTLING_PAUSE);
     }
     return false;
-  }
-
-  /** Where the items are, which are those that were submitted. */
-  private Path input() throws IOException {
-    if (spec.inputFile().isEmpty()) {
-      return files.of(spec.id()).resolve(JobRecords.ITEMS);
-    }
-    Path file = files.input(spec.inputFile().get());
-    if (Files.size(file) != spec.inputBytes()
-        || Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toMillis()
-            != spec.inputModifiedMillis()) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT,
-          "input_file \"%s\" has changed since the job was submitted"
-              .formatted(spec.inputFile().get()));
-    }
-    return file;
   }
 
   /** Whoever takes the output's name meanwhile has the job end, as its rows could not have it. */
