@@ -2,6 +2,7 @@ package io.pipelane.server.catalog;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -77,8 +78,8 @@ final class CatalogThreads {
   }
 
   /** Somebody waits for a version, whose first import goes before those of others. */
-  void ask(ModelVersion version) {
-    line.ask(version);
+  void ask(ModelVersion version, Priority by) {
+    line.ask(version, by);
   }
 
   /** All first imports have ended, and there are no others. */

@@ -5,6 +5,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
 import java.util.HashMap;
@@ -46,15 +47,22 @@ public interface ModelCatalog {
   ServedModel resolve(String name, String version);
 
   /**
+   * Whether what cannot be resolved is being imported.
+   *
+   * @param version as for {@link #resolve}
+   */
+  default boolean isImporting(String name, String version) {
+    return false;
+  }
+
+  /**
    * Somebody waits for what cannot be resolved as it is being imported: its first import goes
    * before those of what nobody has asked for.
    *
    * @param version as for {@link #resolve}
-   * @return whether it is being imported
+   * @param by what is asked for by online work goes first
    */
-  default boolean want(String name, String version) {
-    return false;
-  }
+  default void want(String name, String version, Priority by) {}
 
   /**
    * The version that answers for a name to somebody who {@link #want waits} for it.
@@ -66,7 +74,7 @@ public interface ModelCatalog {
       return resolve(name, version);
     } catch (StatusException e) {
       if (e.status() == Status.UNAVAILABLE) {
-        boolean _ = want(name, version);
+        want(name, version, Priority.ONLINE);
       }
       throw e;
     }

@@ -6,6 +6,7 @@ import io.pipelane.config.value.ByteSize;
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.importing.Importer;
 import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.RepositoryScan;
 import io.pipelane.modelstore.repository.RepositoryScan.Problem;
@@ -199,11 +200,17 @@ public final class RepositoryCatalog implements ModelCatalog, AutoCloseable {
   }
 
   @Override
-  public boolean want(String name, String version) {
-    List<ModelVersion> importing =
-        models.find(name).map(model -> model.importing(version)).orElse(List.of());
-    importing.forEach(threads::ask);
-    return !importing.isEmpty();
+  public boolean isImporting(String name, String version) {
+    return !importing(name, version).isEmpty();
+  }
+
+  @Override
+  public void want(String name, String version, Priority by) {
+    importing(name, version).forEach(wanted -> threads.ask(wanted, by));
+  }
+
+  private List<ModelVersion> importing(String name, String version) {
+    return models.find(name).map(model -> model.importing(version)).orElse(List.of());
   }
 
   @Override

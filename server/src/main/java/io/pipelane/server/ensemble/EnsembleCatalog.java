@@ -7,6 +7,7 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.Ensemble;
 import io.pipelane.modelstore.repository.Ensemble.Step;
 import io.pipelane.modelstore.repository.IncomingVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.Repository;
 import io.pipelane.modelstore.repository.TritonConfig;
 import io.pipelane.modelstore.repository.VersionChoice;
@@ -181,16 +182,22 @@ public final class EnsembleCatalog implements ModelCatalog {
   }
 
   @Override
-  public boolean want(String name, String version) {
+  public boolean isImporting(String name, String version) {
+    Entered entered = ensembles.get(name);
+    return entered == null
+        ? models.isImporting(name, version)
+        : entered.ensemble().steps().stream()
+            .anyMatch(step -> models.isImporting(step.model(), version(step)));
+  }
+
+  @Override
+  public void want(String name, String version, Priority by) {
     Entered entered = ensembles.get(name);
     if (entered == null) {
-      return models.want(name, version);
+      models.want(name, version, by);
+    } else {
+      entered.ensemble().steps().forEach(step -> models.want(step.model(), version(step), by));
     }
-    boolean isImported = false;
-    for (Step step : entered.ensemble().steps()) {
-      isImported |= models.want(step.model(), version(step));
-    }
-    return isImported;
   }
 
   @Override

@@ -162,6 +162,28 @@ final class JobFiles implements AutoCloseable {
   }
 
   /**
+   * Where a job's items are, which are those that were submitted.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} or {@link Status#INVALID_ARGUMENT} when its
+   *     input file is gone, or has changed
+   */
+  Path input(JobSpec spec) throws IOException {
+    if (spec.inputFile().isEmpty()) {
+      return of(spec.id()).resolve(JobRecords.ITEMS);
+    }
+    String name = spec.inputFile().get();
+    Path file = input(name);
+    if (Files.size(file) != spec.inputBytes()
+        || Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toMillis()
+            != spec.inputModifiedMillis()) {
+      throw new StatusException(
+          Status.INVALID_ARGUMENT,
+          "input_file \"%s\" has changed since the job was submitted".formatted(name));
+    }
+    return file;
+  }
+
+  /**
    * An output file as a client names it.
    *
    * @throws StatusException {@link Status#INVALID_ARGUMENT} for a name that is not allowed, or that

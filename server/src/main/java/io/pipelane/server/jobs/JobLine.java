@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,7 @@ final class JobLine {
   private final Set<Job> goingOn = new HashSet<>();
 
   private final Function<JobSpec, Optional<JobModel.Away>> modelAway;
+  private final Predicate<JobSpec> want;
   private final Duration pause;
   private final JobOrder order;
   private final Map<Priority, Integer> idleThreads = new EnumMap<>(Priority.class);
@@ -60,16 +62,20 @@ final class JobLine {
    * @param placement gives each offline job a device; without it none waits for one
    * @param modelAway why a job's model is not in service, if it is not; quick, and called with the
    *     line's lock
+   * @param want has the import of a job's model go first, as the job could run; whether it is being
+   *     imported; the same
    * @param pause after which it is asked again
    * @param order of the jobs of one class
    */
   JobLine(
       Optional<JobPlacement> placement,
       Function<JobSpec, Optional<JobModel.Away>> modelAway,
+      Predicate<JobSpec> want,
       Duration pause,
       JobOrder order) {
     this.placement = placement;
     this.modelAway = modelAway;
+    this.want = want;
     this.pause = pause;
     this.order = order;
   }
@@ -190,8 +196,12 @@ final class JobLine {
     }
     askForModelsAway();
     boolean isKept = false;
+    long goingOnSoFar = 0;
     for (Priority wanted : classes) {
-      isKept |= goingOnOf(wanted) > othersThatAreFree(wanted);
+      goingOnSoFar += goingOnOf(wanted);
+      isKept |=
+          goingOnOf(wanted) > othersThatAreFree(wanted)
+              || goingOnSoFar > othersThatAreFree(Priority.ONLINE); // Which are all threads.
       for (Job job : order.of(waitingOf(wanted))) {
         if (job.isStopped()
             || (!ofModelsAway.contains(job) && mayGo(job, isKept) && hasPlace(job))) {
@@ -201,7 +211,18 @@ final class JobLine {
         }
       }
     }
+    classes.forEach(this::wantModels);
     return null;
+  }
+
+  /** Asks for the models of the first jobs of a class that could go, one for each free thread. */
+  private void wantModels(Priority wanted) {
+    int free = 1 + othersThatAreFree(wanted);
+    for (Job job : order.of(waitingOf(wanted))) {
+      if (free > 0 && ofModelsAway.contains(job) && want.test(job.spec())) {
+        free--;
+      }
+    }
   }
 
   private long goingOnOf(Priority wanted) {

@@ -25,20 +25,30 @@ record JobModel(ModelCatalog catalog, JobSpec spec) {
    */
   record Away(String reason, boolean isComing) {}
 
-  /**
-   * Why it is not in service, if it is not. If it is being imported, that goes before the import of
-   * what nobody waits for.
-   */
+  /** Why it is not in service, if it is not. */
   Optional<Away> away() {
     boolean isComing = // Asked first, as it may come into service meanwhile.
-        !catalog.isReady()
-            || catalog.want(spec.model().model(), Long.toString(spec.model().version()));
+        !catalog.isReady() || isImporting();
     try {
       ServedModel _ = served();
       return Optional.empty();
     } catch (StatusException e) {
       return Optional.of(new Away(String.valueOf(e.getMessage()), isComing));
     }
+  }
+
+  private boolean isImporting() {
+    return catalog.isImporting(spec.model().model(), Long.toString(spec.model().version()));
+  }
+
+  /**
+   * Has its import go before those for which nobody waits, in the job's class.
+   *
+   * @return whether it is being imported
+   */
+  boolean want() {
+    catalog.want(spec.model().model(), Long.toString(spec.model().version()), spec.priority());
+    return isImporting();
   }
 
   /**

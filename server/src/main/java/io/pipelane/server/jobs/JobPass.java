@@ -272,7 +272,8 @@ final class JobPass implements AutoCloseable {
       return true;
     }
     boolean counts = commit();
-    Path _ = files.newOutput(spec.outputFile()); // Who takes the name has the job end.
+    Path _ = files.input(spec); // Rows of another input, or without a name, are for nobody.
+    Path _ = files.newOutput(spec.outputFile());
     return counts;
   }
 

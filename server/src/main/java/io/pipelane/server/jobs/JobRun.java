@@ -1,12 +1,9 @@
 package io.pipelane.server.jobs;
 
-import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
 import io.pipelane.modelstore.WholeFile;
 import io.pipelane.server.placement.PlacedJob;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -112,7 +109,7 @@ final class JobRun {
   private JobPass.End lastPass() throws IOException {
     while (isSettled()) {
       try {
-        Path input = input();
+        Path input = files.input(spec);
         requireNewOutput();
         JobPass.End end = pass(input);
         switch (end) {
@@ -142,16 +139,15 @@ final class JobRun {
       hasToldOfFullDisk = true;
       LOG.log(System.Logger.Level.WARNING, "job {0} waits for room: {1}", spec.id(), fullDisk);
     }
-    giveRoomBack();
     rest(fullDisk, fullDiskPause);
     Duration next = fullDiskPause.multipliedBy(2);
     fullDiskPause = next.compareTo(LONGEST_FULL_DISK_PAUSE) < 0 ? next : LONGEST_FULL_DISK_PAUSE;
   }
 
   /** Two jobs might wait for what the other one holds. */
-  private void giveRoomBack() {
-    try (Journal journal = journal()) {
-      journal.goOn();
+  private void giveRoomBack(Journal journal) {
+    try {
+      journal.giveRoomBack();
     } catch (IOException e) {
       LOG.log(System.Logger.Level.DEBUG, "job " + spec.id() + " keeps rows that do not count", e);
     }
@@ -172,8 +168,18 @@ final class JobRun {
 
   private JobPass.End pass(Path input) throws IOException {
     long committed = job.progress().number();
-    try (Journal journal = journal();
-        ItemFile items =
+    try (Journal journal = journal()) {
+      return pass(input, journal);
+    } finally {
+      if (job.progress().number() > committed) {
+        fullDisk = "";
+        fullDiskPause = settings.retryPause();
+      }
+    }
+  }
+
+  private JobPass.End pass(Path input, Journal journal) throws IOException {
+    try (ItemFile items =
             new ItemFile(
                 input,
                 spec.inputBytes(),
@@ -184,17 +190,17 @@ final class JobRun {
             new JobPass(job, journal, items, wrong, fullDisk, files, parts, hook, nanoClock)) {
       journal.goOn();
       return pass.run();
-    } finally {
-      if (job.progress().number() > committed) {
-        fullDisk = "";
-        fullDiskPause = settings.retryPause();
+    } catch (IOException e) {
+      if (FullDisk.isBehind(e)) {
+        giveRoomBack(journal);
       }
+      throw e;
     }
   }
 
   /** Has the job be done, all of whose rows count. */
   private void complete() throws IOException {
-    Path _ = input(); // It is as it was.
+    Path _ = files.input(spec); // It is as it was.
     if (model.hasOtherContent()) {
       throw model.contentHasChanged();
     }
@@ -223,23 +229,6 @@ final class JobRun {
       job.rest(SETTLING_PAUSE);
     }
     return false;
-  }
-
-  /** Where the items are, which are those that were submitted. */
-  private Path input() throws IOException {
-    if (spec.inputFile().isEmpty()) {
-      return files.of(spec.id()).resolve(JobRecords.ITEMS);
-    }
-    Path file = files.input(spec.inputFile().get());
-    if (Files.size(file) != spec.inputBytes()
-        || Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toMillis()
-            != spec.inputModifiedMillis()) {
-      throw new StatusException(
-          Status.INVALID_ARGUMENT,
-          "input_file \"%s\" has changed since the job was submitted"
-              .formatted(spec.inputFile().get()));
-    }
-    return file;
   }
 
   /** Whoever takes the output's name meanwhile has the job end, as its rows could not have it. */

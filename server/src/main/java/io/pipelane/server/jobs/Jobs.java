@@ -59,6 +59,7 @@ public final class Jobs implements AutoCloseable {
         new JobLine(
             placement,
             spec -> new JobModel(parts.catalog(), spec).away(),
+            spec -> new JobModel(parts.catalog(), spec).want(),
             settings.retryPause(),
             new JobOrder(
                 settings.ageing(), JobOrder.itemNanos(parts.statistics()), System::nanoTime));

@@ -36,6 +36,9 @@ final class Journal implements AutoCloseable {
   private Progress committed;
   private Progress written;
 
+  /** Whether a place may say something else on disk than what counts, or did. */
+  private boolean isInDoubt = true;
+
   /**
    * Opens or creates both files.
    *
@@ -71,10 +74,23 @@ final class Journal implements AutoCloseable {
       write(places, committed.encoded(), place % 2 * PLACE_BYTES);
       places.force(true);
     }
+    isInDoubt = false;
     rows.truncate(committed.outputBytes());
     rows.position(committed.outputBytes());
     WholeFile.flush(WholeFile.folderOf(rowFile));
     WholeFile.flush(WholeFile.folderOf(progressFile));
+  }
+
+  /**
+   * Cuts off the rows that do not count, where the disk is full. Writes nothing, as an overwrite
+   * takes room on a disk that copies on write, unless it was progress that found none.
+   */
+  void giveRoomBack() throws IOException {
+    if (isInDoubt) {
+      goOn();
+    } else {
+      rows.truncate(committed.outputBytes());
+    }
   }
 
   /** What was committed last; none where there is no file. */
@@ -151,9 +167,11 @@ final class Journal implements AutoCloseable {
       return false;
     }
     hook.before(JobStep.WRITE_PROGRESS);
+    isInDoubt = true;
     write(places, next.encoded(), next.number() % 2 * PLACE_BYTES);
     hook.before(JobStep.FLUSH_PROGRESS);
     places.force(true);
+    isInDoubt = false;
     committed = next;
     written = next;
     return true;

@@ -41,7 +41,10 @@ final class SharingMetrics {
 
   private void addClasses() {
     Counter online = new Counter("pipelane_online_requests", "Online requests submitted");
-    Counter runs = new Counter("pipelane_offline_runs", "Offline runs that have ended");
+    Counter runs =
+        new Counter(
+            "pipelane_offline_runs",
+            "Offline runs that have ended, answered, refused or cancelled");
     Gauge running = new Gauge("pipelane_offline_running", "Offline runs that have begun");
     Counter held =
         new Counter("pipelane_offline_held_seconds", "Time that offline runs were held at gates");

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.modelstore.repository.VersionChoice;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,7 +71,7 @@ class CatalogThreadsTest {
       all.add(importNew("new-" + i));
     }
     CompletableFuture<Void> changed = threads.importChange("changed", () -> work("changed"));
-    threads.ask(version("new-299"));
+    threads.ask(version("new-299"), Priority.ONLINE);
     threads.operate(() -> work("loaded")).join(); // Nothing that runs or waits is in its way.
     goOn.countDown();
     changed.join();

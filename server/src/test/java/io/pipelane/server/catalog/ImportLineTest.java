@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -37,16 +38,29 @@ class ImportLineTest {
     List.of("a", "b", "c", "d").forEach(this::addNew);
     line.addKnown(() -> done.add("known"));
     line.addChange(() -> done.add("changed"));
-    line.ask(version("d"));
-    line.ask(version("c"));
-    line.ask(version("d"));
-    line.ask(version("in service"));
+    line.ask(version("d"), Priority.ONLINE);
+    line.ask(version("c"), Priority.ONLINE);
+    line.ask(version("d"), Priority.ONLINE);
+    line.ask(version("in service"), Priority.ONLINE);
     assertEquals(List.of("changed", "known", "d", "c", "a", "b"), takeAll(6));
+  }
+
+  /** A restart's jobs may ask for any number of models. */
+  @Test
+  void whatOnlineWorkAsksFor_goesBeforeWhatOfflineWorkHasAskedFor() {
+    List.of("a", "b", "c", "d", "e").forEach(this::addNew);
+    for (String model : List.of("e", "d", "c")) {
+      line.ask(version(model), Priority.OFFLINE);
+    }
+    line.ask(version("b"), Priority.ONLINE);
+    line.ask(version("d"), Priority.ONLINE);
+    line.ask(version("b"), Priority.OFFLINE);
+    assertEquals(List.of("b", "d", "e", "c", "a"), takeAll(5));
   }
 
   @Test
   void askedBeforeItIsInLine_goesFirst() {
-    line.ask(version("b"));
+    line.ask(version("b"), Priority.ONLINE);
     List.of("a", "b").forEach(this::addNew);
     assertEquals(List.of("b", "a"), takeAll(2));
   }
@@ -54,10 +68,10 @@ class ImportLineTest {
   /** Clients ask for versions that changes bring in for as long as the server runs. */
   @Test
   void firstImportsHaveEnded_nobodyIsKept() {
-    line.ask(version("a"));
+    line.ask(version("a"), Priority.ONLINE);
     assertEquals(1, line.marks());
     line.endOfNew();
-    line.ask(version("b"));
+    line.ask(version("b"), Priority.ONLINE);
     assertEquals(0, line.marks());
   }
 
@@ -68,12 +82,12 @@ class ImportLineTest {
   void whatComesBack_goesBehindWhatIsAskedFor_andBeforeOthers() {
     List.of("a", "b", "c", "d", "e").forEach(this::addNew);
     IntStream.range(0, 3).forEach(_ -> line.next());
-    line.ask(version("e"));
-    line.ask(version("c"));
+    line.ask(version("e"), Priority.ONLINE);
+    line.ask(version("c"), Priority.ONLINE);
     for (String model : List.of("a", "b", "c")) {
       line.addBack(version(model), () -> done.add(model));
     }
-    line.ask(version("b"));
+    line.ask(version("b"), Priority.ONLINE);
     assertEquals(List.of("e", "c", "b", "a", "d"), takeAll(5));
   }
 
@@ -104,7 +118,7 @@ class ImportLineTest {
         case 1 -> line.addKnown(() -> done.add(name));
         case 2 -> line.addNew(version(name), () -> done.add(name));
         case 3 -> {
-          line.ask(version("m" + random.nextInt(added + 1)));
+          line.ask(version("m" + random.nextInt(added + 1)), Priority.ONLINE);
           continue;
         }
         default -> {

@@ -231,9 +231,13 @@ public final class FakeCatalog implements ModelCatalog {
   }
 
   @Override
-  public boolean want(String name, String version) {
-    wanted.add(name);
+  public boolean isImporting(String name, String version) {
     return importing.contains(name);
+  }
+
+  @Override
+  public void want(String name, String version, Priority by) {
+    wanted.add(name);
   }
 
   /** Has versions be put into a repository. */

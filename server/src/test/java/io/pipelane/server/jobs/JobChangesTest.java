@@ -60,6 +60,37 @@ class JobChangesTest extends JobsInAFolder {
     }
   }
 
+  /** The rest would be computed for nothing. */
+  @Test
+  void inputFile_thatChangesWhileItsJobRuns_endsTheJobAtTheNextCommit() throws IOException {
+    int items = 2000;
+    fixture.writeInput("in.jsonl", items);
+    EchoService echo = EchoService.inline();
+    AtomicInteger asked = new AtomicInteger();
+    InferenceService service =
+        (request, handler) -> {
+          if (asked.incrementAndGet() == 3) {
+            rewriteInput(items + 1);
+          }
+          return echo.submit(request, handler);
+        };
+    try (Jobs jobs = fixture.open(service)) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobStatus ended = JobsFixture.ended(jobs, id);
+      assertEquals(JobState.FAILED, ended.state());
+      assertTrue(ended.reason().contains("has changed"), ended.reason());
+      assertTrue(ended.rows() < items / 2, ended::toString);
+    }
+  }
+
+  private void rewriteInput(int items) {
+    try {
+      fixture.writeInput("in.jsonl", items);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** What was answered by then are its rows; nothing is asked of the other content. */
   @Test
   void content_thatChangesWhileItsJobRuns_endsTheJob() throws IOException {

@@ -1,17 +1,23 @@
 package io.pipelane.server.jobs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.switcher.JobWork;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +37,7 @@ class JobLineTest {
             asked.getAndIncrement() == 0
                 ? Optional.of(new JobModel.Away("away", false))
                 : Optional.empty(),
+        _ -> false,
         Duration.ofMillis(1),
         new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
   }
@@ -68,6 +75,7 @@ class JobLineTest {
         new JobLine(
             Optional.empty(),
             spec -> Optional.of(new JobModel.Away("away", true)),
+            _ -> true,
             Duration.ofMillis(1),
             new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
     Job begun = JobsFixture.waiting("begun", ECHO, Priority.ONLINE, new JobWork(1));
@@ -84,6 +92,79 @@ class JobLineTest {
     assertSame(offline, taken.get());
     line.close();
     assertNull(online.get());
+  }
+
+  /** Those behind it need theirs once it runs, and others ask for models meanwhile. */
+  @Test
+  void threadThatWaits_asksForTheModelOfTheFirstJobThatIsComing() throws Exception {
+    List<ModelVersion> wanted = new CopyOnWriteArrayList<>();
+    JobLine line =
+        new JobLine(
+            Optional.empty(),
+            spec -> Optional.of(new JobModel.Away("away", true)),
+            spec -> wanted.add(spec.model()) && !spec.model().model().equals("refused"),
+            Duration.ofMillis(1),
+            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    List<String> models = List.of("refused", "first", "second");
+    for (int i = 0; i < models.size(); i++) {
+      ModelVersion model = new ModelVersion(models.get(i), 1);
+      line.awaitModel(JobsFixture.waiting("of " + model, model, new JobWork(i)));
+    }
+    line.tellReasons();
+    assertEquals(List.of(), wanted, "no thread is free");
+    FutureTask<@Nullable Job> taken = new FutureTask<>(() -> line.next(List.of(Priority.OFFLINE)));
+    Thread.startVirtualThread(taken);
+    JobsFixture.await(() -> wanted.size() > 5);
+    line.close();
+    assertNull(taken.get());
+    assertEquals(
+        Set.of(new ModelVersion("refused", 1), new ModelVersion("first", 1)), Set.copyOf(wanted));
+  }
+
+  /** All threads take online jobs, and one takes no others. */
+  @Test
+  void onesOfBothClassesThatHadBegun_keepAThreadEach() throws Exception {
+    AtomicInteger asked = new AtomicInteger();
+    JobLine line =
+        new JobLine(
+            Optional.empty(),
+            spec -> {
+              asked.incrementAndGet();
+              return Optional.of(new JobModel.Away("away", true));
+            },
+            _ -> true,
+            Duration.ofMillis(1),
+            new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
+    for (Priority of : List.of(Priority.ONLINE, Priority.ONLINE, Priority.OFFLINE)) {
+      Job begun = JobsFixture.waiting("begun", ECHO, of, new JobWork(1));
+      begun.progressed(new Progress(1, 1, 0, 1, 1));
+      line.add(begun);
+    }
+    Job offline = job("offline", 2);
+    line.add(offline);
+    List<FutureTask<@Nullable Job>> threads = new ArrayList<>();
+    List<Priority> both = List.of(Priority.ONLINE, Priority.OFFLINE);
+    for (List<Priority> classes : List.of(List.of(Priority.ONLINE), both, both)) {
+      FutureTask<@Nullable Job> taken = new FutureTask<>(() -> line.next(classes));
+      Thread thread = Thread.ofPlatform().daemon().start(taken);
+      JobsFixture.await(
+          () ->
+              thread.getState() == Thread.State.TIMED_WAITING || taken.isDone()); // It has looked.
+      threads.add(taken);
+    }
+    int before = asked.get();
+    JobsFixture.await(() -> asked.get() > before + 10);
+    threads.forEach(taken -> assertFalse(taken.isDone(), "a thread too few is kept"));
+    FutureTask<@Nullable Job> fourth = new FutureTask<>(() -> line.next(both));
+    Thread.startVirtualThread(fourth);
+    threads.add(fourth);
+    JobsFixture.await(() -> threads.stream().anyMatch(FutureTask::isDone));
+    line.close();
+    Set<@Nullable Job> given = new HashSet<>();
+    for (FutureTask<@Nullable Job> taken : threads) {
+      given.add(taken.get());
+    }
+    assertTrue(given.contains(offline));
   }
 
   /** No thread looks for a job: all that there are run one. */
