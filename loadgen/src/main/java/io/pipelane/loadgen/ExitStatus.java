@@ -53,7 +53,7 @@ public enum ExitStatus {
    * became of those it tried in vain, unless it is the generator's own.
    */
   static ExitStatus of(Experiment experiment) {
-    if (!experiment.failures().isEmpty()) {
+    if (!experiment.failures().isEmpty() || isUnmeasured(experiment.steps())) {
       return OTHER;
     }
     if (experiment.highest().isEmpty()) {
@@ -63,6 +63,11 @@ public enum ExitStatus {
       return BOTTLENECK;
     }
     return experiment.highest().getAsDouble() > 0 ? FOUND : ERRORS;
+  }
+
+  /** Whether none of the loads that were tried shows anything. */
+  private static boolean isUnmeasured(List<Step> steps) {
+    return !steps.isEmpty() && steps.stream().noneMatch(Step::isMeasured);
   }
 
   /** Several servers under the same loads. */

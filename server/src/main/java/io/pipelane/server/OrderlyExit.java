@@ -100,7 +100,7 @@ final class OrderlyExit {
         });
   }
 
-  /** Whoever writes to a log that nobody reads keeps it locked: it is not waited for then. */
+  /** A log may go where nobody reads: it is not waited for then. */
   private static void inLog(Runnable words) {
     awaitInBackground("pipelane-log", words, LONGEST_LAST_WORDS);
   }

@@ -67,14 +67,15 @@ public interface ModelCatalog {
   /**
    * The version that answers for a name to somebody who {@link #want waits} for it.
    *
+   * @param by as for {@link #want}
    * @throws StatusException as {@link #resolve}
    */
-  default ServedModel resolveForRequest(String name, String version) {
+  default ServedModel resolveForRequest(String name, String version, Priority by) {
     try {
       return resolve(name, version);
     } catch (StatusException e) {
       if (e.status() == Status.UNAVAILABLE) {
-        want(name, version, Priority.ONLINE);
+        want(name, version, by);
       }
       throw e;
     }

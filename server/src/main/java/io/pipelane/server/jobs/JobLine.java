@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,11 +46,14 @@ final class JobLine {
   private final Optional<JobPlacement> placement;
   private final Set<Job> ofModelsAway = new HashSet<>();
 
+  /** Those of them whose model is being imported, or may still be found by the scan. */
+  private final Set<Job> ofModelsComing = new HashSet<>();
+
   /** Those of them that had begun before a restart, and whose model has been coming since. */
   private final Set<Job> goingOn = new HashSet<>();
 
   private final Function<JobSpec, Optional<JobModel.Away>> modelAway;
-  private final Predicate<JobSpec> want;
+  private final Consumer<JobSpec> want;
   private final Duration pause;
   private final JobOrder order;
   private final Map<Priority, Integer> idleThreads = new EnumMap<>(Priority.class);
@@ -62,15 +65,14 @@ final class JobLine {
    * @param placement gives each offline job a device; without it none waits for one
    * @param modelAway why a job's model is not in service, if it is not; quick, and called with the
    *     line's lock
-   * @param want has the import of a job's model go first, as the job could run; whether it is being
-   *     imported; the same
+   * @param want has the import of a job's model go first, as the job could run; the same
    * @param pause after which it is asked again
    * @param order of the jobs of one class
    */
   JobLine(
       Optional<JobPlacement> placement,
       Function<JobSpec, Optional<JobModel.Away>> modelAway,
-      Predicate<JobSpec> want,
+      Consumer<JobSpec> want,
       Duration pause,
       JobOrder order) {
     this.placement = placement;
@@ -177,7 +179,7 @@ final class JobLine {
   void tellReasons() {
     lock.lock();
     try {
-      askForModelsAway();
+      lookForModelsAway();
       for (Job job : waiting) {
         if (idleThreads.getOrDefault(job.spec().priority(), 0) == 0
             && !ofModelsAway.contains(job)) {
@@ -194,14 +196,14 @@ final class JobLine {
     if (closed) {
       return null;
     }
-    askForModelsAway();
+    lookForModelsAway();
     boolean isKept = false;
     long goingOnSoFar = 0;
     for (Priority wanted : classes) {
       goingOnSoFar += goingOnOf(wanted);
       isKept |=
           goingOnOf(wanted) > othersThatAreFree(wanted)
-              || goingOnSoFar > othersThatAreFree(Priority.ONLINE); // Which are all threads.
+              || goingOnSoFar > othersThatAreFree(Priority.ONLINE); // All threads take online jobs.
       for (Job job : order.of(waitingOf(wanted))) {
         if (job.isStopped()
             || (!ofModelsAway.contains(job) && mayGo(job, isKept) && hasPlace(job))) {
@@ -211,17 +213,29 @@ final class JobLine {
         }
       }
     }
-    classes.forEach(this::wantModels);
+    wantModels(classes);
     return null;
   }
 
-  /** Asks for the models of the first jobs of a class that could go, one for each free thread. */
-  private void wantModels(Priority wanted) {
-    int free = 1 + othersThatAreFree(wanted);
-    for (Job job : order.of(waitingOf(wanted))) {
-      if (free > 0 && ofModelsAway.contains(job) && want.test(job.spec())) {
-        free--;
+  /** Asks for the models of the first jobs that could go, one for each free thread and device. */
+  private void wantModels(List<Priority> classes) {
+    int asked = 0;
+    for (Priority wanted : classes) {
+      int most = mostToGo(wanted);
+      for (Job job : order.of(waitingOf(wanted))) {
+        if (asked < most && ofModelsComing.contains(job)) {
+          asked++;
+          want(job.spec());
+        }
       }
+    }
+  }
+
+  private void want(JobSpec spec) {
+    try {
+      want.accept(spec);
+    } catch (RuntimeException e) { // It is imported in its turn.
+      LOG.log(System.Logger.Level.WARNING, "job " + spec.id() + " asked for its model in vain", e);
     }
   }
 
@@ -231,10 +245,15 @@ final class JobLine {
 
   /** How many more jobs of a class can go once the thread that looks has one. */
   private int othersThatAreFree(Priority wanted) {
-    int threads = idleThreads.getOrDefault(wanted, 0);
+    return Math.max(0, mostToGo(wanted) - 1);
+  }
+
+  /** How many jobs of a class could go at a time, with the thread that looks. */
+  private int mostToGo(Priority wanted) {
+    int threads = 1 + idleThreads.getOrDefault(wanted, 0);
     return placement.isEmpty() || wanted == Priority.ONLINE
         ? threads
-        : Math.max(0, Math.min(threads, placement.get().freeDevices() - 1));
+        : Math.min(threads, placement.get().freeDevices());
   }
 
   /**
@@ -252,6 +271,7 @@ final class JobLine {
 
   private void forgetModel(Job job) {
     ofModelsAway.remove(job);
+    ofModelsComing.remove(job);
     goingOn.remove(job);
   }
 
@@ -263,7 +283,7 @@ final class JobLine {
    * Has the jobs say what they wait for whose model was away when they last ran. Each model is
    * asked for once, lest it come back between two of its jobs and the later one go first.
    */
-  private void askForModelsAway() {
+  private void lookForModelsAway() {
     Map<ModelVersion, Optional<JobModel.Away>> known = new HashMap<>();
     for (Job job : List.copyOf(ofModelsAway)) {
       Optional<JobModel.Away> away =
@@ -271,7 +291,10 @@ final class JobLine {
       job.running(JobState.QUEUED, away.map(JobModel.Away::reason).orElse(""));
       if (away.isEmpty()) {
         forgetModel(job);
-      } else if (!away.get().isComing()) { // It may never be in service again.
+      } else if (away.get().isComing()) {
+        ofModelsComing.add(job);
+      } else { // It may never be in service again.
+        ofModelsComing.remove(job);
         goingOn.remove(job);
       }
     }

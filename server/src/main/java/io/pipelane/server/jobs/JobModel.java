@@ -28,7 +28,8 @@ record JobModel(ModelCatalog catalog, JobSpec spec) {
   /** Why it is not in service, if it is not. */
   Optional<Away> away() {
     boolean isComing = // Asked first, as it may come into service meanwhile.
-        !catalog.isReady() || isImporting();
+        !catalog.isReady()
+            || catalog.isImporting(spec.model().model(), Long.toString(spec.model().version()));
     try {
       ServedModel _ = served();
       return Optional.empty();
@@ -37,18 +38,9 @@ record JobModel(ModelCatalog catalog, JobSpec spec) {
     }
   }
 
-  private boolean isImporting() {
-    return catalog.isImporting(spec.model().model(), Long.toString(spec.model().version()));
-  }
-
-  /**
-   * Has its import go before those for which nobody waits, in the job's class.
-   *
-   * @return whether it is being imported
-   */
-  boolean want() {
+  /** Has its import go before those for which nobody waits, in the job's class. */
+  void want() {
     catalog.want(spec.model().model(), Long.toString(spec.model().version()), spec.priority());
-    return isImporting();
   }
 
   /**

@@ -182,7 +182,7 @@ final class JobRecords {
       job.work().left(spec.unread(progress.rows(), progress.inputBytes()));
       return;
     }
-    try (ItemFile items = new ItemFile(input(spec), firstBytes(spec), 0, 0, 1)) {
+    try (ItemFile items = new ItemFile(files.input(spec), firstBytes(spec), 0, 0, 1)) {
       ItemFile.@Nullable Item first = items.next();
       if (first != null) {
         job.work().left(1 + spec.unread(1, first.next()));
@@ -195,13 +195,6 @@ final class JobRecords {
   /** How much is looked at to find the first item, which may be any length. */
   private static long firstBytes(JobSpec spec) {
     return Math.min(spec.inputBytes(), MOST_LOOKED_AT);
-  }
-
-  /** Where a job's items are. */
-  private Path input(JobSpec spec) throws IOException {
-    return spec.inputFile().isPresent()
-        ? files.input(spec.inputFile().get())
-        : files.of(spec.id()).resolve(ITEMS);
   }
 
   /**

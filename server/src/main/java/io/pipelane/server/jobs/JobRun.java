@@ -25,7 +25,7 @@ final class JobRun {
    *   be told apart, and no content may take another's state.
    * - A job whose state is lost goes back to its last checkpoint.
    * - So it does when the disk is full, again and again, after longer and longer pauses, in which it
-   *   holds no room but for what counts. To write the same row once more would do for a write, but
+   *   holds no room but for what counts, unless what counts could not be made sure of. To write the same row once more would do for a write, but
    *   not for a flush that has failed: what it was to bring to disk may be lost though the next one
    *   succeeds.
    */
@@ -179,6 +179,7 @@ final class JobRun {
   }
 
   private JobPass.End pass(Path input, Journal journal) throws IOException {
+    journal.goOn();
     try (ItemFile items =
             new ItemFile(
                 input,
@@ -188,7 +189,6 @@ final class JobRun {
                 spec.repeat());
         JobPass pass =
             new JobPass(job, journal, items, wrong, fullDisk, files, parts, hook, nanoClock)) {
-      journal.goOn();
       return pass.run();
     } catch (IOException e) {
       if (FullDisk.isBehind(e)) {

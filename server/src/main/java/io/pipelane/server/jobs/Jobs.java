@@ -119,7 +119,8 @@ public final class Jobs implements AutoCloseable {
   public JobStatus submit(byte[] request, Caller caller) {
     JobRequest wanted = JobRequest.read(request);
     caller.check(wanted.priority());
-    ServedModel model = parts.catalog().resolveForRequest(wanted.model(), wanted.version());
+    ServedModel model =
+        parts.catalog().resolveForRequest(wanted.model(), wanted.version(), wanted.priority());
     try {
       return submit(wanted, model);
     } catch (IOException e) {

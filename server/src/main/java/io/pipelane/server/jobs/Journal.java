@@ -36,7 +36,7 @@ final class Journal implements AutoCloseable {
   private Progress committed;
   private Progress written;
 
-  /** Whether a place may say something else on disk than what counts, or did. */
+  /** Whether a place on disk may count rows that do not count: then none is cut off. */
   private boolean isInDoubt = true;
 
   /**
@@ -70,6 +70,7 @@ final class Journal implements AutoCloseable {
           "%s has %d bytes, and %d were written"
               .formatted(rowFile, rows.size(), committed.outputBytes()));
     }
+    isInDoubt = true;
     for (long place : List.of(committed.number(), committed.number() + 1)) {
       write(places, committed.encoded(), place % 2 * PLACE_BYTES);
       places.force(true);

@@ -44,7 +44,7 @@ final class SharingMetrics {
     Counter runs =
         new Counter(
             "pipelane_offline_runs",
-            "Offline runs that have ended, answered, refused or cancelled");
+            "Offline runs that have ended, those included that made way and began anew");
     Gauge running = new Gauge("pipelane_offline_running", "Offline runs that have begun");
     Counter held =
         new Counter("pipelane_offline_held_seconds", "Time that offline runs were held at gates");

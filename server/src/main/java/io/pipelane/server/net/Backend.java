@@ -2,6 +2,7 @@ package io.pipelane.server.net;
 
 import io.pipelane.config.Status;
 import io.pipelane.config.StatusException;
+import io.pipelane.modelstore.repository.ModelOptions.Priority;
 import io.pipelane.server.access.AccessControl;
 import io.pipelane.server.catalog.ModelCatalog;
 import io.pipelane.server.catalog.ServedModel;
@@ -38,13 +39,14 @@ public record Backend(
     SharedMemory sharedMemory) {
 
   /**
-   * The version that answers for a name. One that is being imported is waited for.
+   * The version that answers for a name. One that is being imported is waited for, as by an online
+   * request: of which class it is may not be known yet.
    *
    * @param version empty where the client gives none, which lets the catalogue pick
    * @throws StatusException as {@link ModelCatalog#resolveForRequest}
    */
   public ServedModel resolve(String name, String version) {
-    return catalog.resolveForRequest(name, version);
+    return catalog.resolveForRequest(name, version, Priority.ONLINE);
   }
 
   /** The same; null where there is none that answers. */

@@ -28,6 +28,7 @@ public final class LogWriter extends Handler {
 
   private final Handler console;
   private final int longestQueue;
+  private final Duration longestWait;
   private final Thread thread;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -41,10 +42,12 @@ public final class LogWriter extends Handler {
   /**
    * @param console writes lines, and only those that it is given from now on
    * @param longestQueue see {@link #LONGEST_QUEUE}
+   * @param longestWait see {@link #LONGEST_WAIT}
    */
-  LogWriter(Handler console, int longestQueue) {
+  LogWriter(Handler console, int longestQueue, Duration longestWait) {
     this.console = console;
     this.longestQueue = longestQueue;
+    this.longestWait = longestWait;
     setLevel(console.getLevel());
     setFilter(console.getFilter());
     setFormatter(console.getFormatter());
@@ -60,7 +63,7 @@ public final class LogWriter extends Handler {
     for (Handler handler : root.getHandlers()) {
       if (handler instanceof ConsoleHandler) {
         root.removeHandler(handler);
-        root.addHandler(new LogWriter(handler, LONGEST_QUEUE));
+        root.addHandler(new LogWriter(handler, LONGEST_QUEUE, LONGEST_WAIT));
       }
     }
   }
@@ -70,13 +73,11 @@ public final class LogWriter extends Handler {
     if (!isLoggable(logged)) {
       return;
     }
-    LogRecord line;
-    try {
-      line = new LogRecord(logged.getLevel(), getFormatter().format(logged));
-    } catch (RuntimeException e) {
-      reportError(null, e, ErrorManager.FORMAT_FAILURE);
+    String text = form(logged);
+    if (text.isEmpty()) {
       return;
     }
+    LogRecord line = new LogRecord(logged.getLevel(), text);
     lock.lock();
     try {
       if (!closed) {
@@ -88,19 +89,54 @@ public final class LogWriter extends Handler {
     }
   }
 
+  /** What was left out before is told where it would have stood. */
   private void add(LogRecord line) {
-    int length = line.getMessage().length();
-    if (length > longestQueue - queued) {
+    if (!hasRoomFor(line)) {
       leftOut++;
-    } else {
-      queued += length;
-      lines.add(line);
+      return;
+    }
+    if (leftOut > 0) {
+      enqueue(told(leftOut));
+      leftOut = 0;
+    }
+    enqueue(line);
+  }
+
+  private boolean hasRoomFor(LogRecord line) {
+    return line.getMessage().length() <= longestQueue - queued;
+  }
+
+  private void enqueue(LogRecord line) {
+    queued += line.getMessage().length();
+    lines.add(line);
+  }
+
+  private LogRecord told(long records) {
+    LogRecord told =
+        new LogRecord(
+            Level.WARNING,
+            records + " records were left out: they were larger than what may wait to be written");
+    told.setLoggerName(LogWriter.class.getName());
+    return new LogRecord(told.getLevel(), form(told));
+  }
+
+  /** A record as a line; empty where it cannot be formed. */
+  private String form(LogRecord logged) {
+    try {
+      return getFormatter().format(logged);
+    } catch (RuntimeException e) {
+      reportError(null, e, ErrorManager.FORMAT_FAILURE);
+      return "";
     }
   }
 
   private void write() {
     for (LogRecord line = next(); line != null; line = next()) {
-      console.publish(line);
+      try {
+        console.publish(line);
+      } catch (RuntimeException | OutOfMemoryError e) { // There will be memory for later ones.
+        reportError("a record was not written: " + e, null, ErrorManager.WRITE_FAILURE);
+      }
     }
     console.close();
   }
@@ -114,12 +150,13 @@ public final class LogWriter extends Handler {
       while (lines.isEmpty() && leftOut == 0 && !closed) {
         changed.awaitUninterruptibly();
       }
+      if (lines.isEmpty() && leftOut > 0) {
+        enqueue(told(leftOut));
+        leftOut = 0;
+      }
       LogRecord line = lines.poll();
       if (line != null) {
         queued -= line.getMessage().length();
-      } else if (leftOut > 0) {
-        line = left(leftOut);
-        leftOut = 0;
       }
       writing = line != null;
       return line;
@@ -128,22 +165,13 @@ public final class LogWriter extends Handler {
     }
   }
 
-  private LogRecord left(long records) {
-    LogRecord told =
-        new LogRecord(
-            Level.WARNING,
-            records + " records were left out: they came faster than they could be written");
-    told.setLoggerName(LogWriter.class.getName());
-    return new LogRecord(told.getLevel(), getFormatter().format(told));
-  }
-
   /** Waits until what has been logged is written, but not for long. */
   @Override
   public void flush() {
-    long left = LONGEST_WAIT.toNanos();
+    long left = longestWait.toNanos();
     lock.lock();
     try {
-      while (left > 0 && (writing || !lines.isEmpty())) {
+      while (left > 0 && (writing || !lines.isEmpty() || leftOut > 0)) {
         left = changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
@@ -164,7 +192,7 @@ public final class LogWriter extends Handler {
       lock.unlock();
     }
     try {
-      boolean _ = thread.join(LONGEST_WAIT);
+      boolean _ = thread.join(longestWait);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

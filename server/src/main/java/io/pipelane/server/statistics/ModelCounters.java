@@ -53,9 +53,9 @@ public final class ModelCounters {
     MET,
     /** It was answered, too late. */
     MISSED,
-    /** It was told that it would not be answered in time, or not now, before it had run. */
+    /** It was told that it would not be answered in time, or not now. */
     REFUSED,
-    /** It was admitted and failed, or its caller went when its time had passed. */
+    /** It was admitted and failed, or nobody wanted it any more and its time had passed. */
     FAILED
   }
 

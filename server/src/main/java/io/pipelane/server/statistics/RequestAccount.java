@@ -127,7 +127,7 @@ public final class RequestAccount {
     }
   }
 
-  /** Whether its caller has gone while it could still be answered in time. */
+  /** Whether it ended as its caller has gone, while it could still be answered in time. */
   private boolean leftInTime(Status status) {
     return status == Status.CANCELLED && deadlineNanos.orElseThrow() - System.nanoTime() >= 0;
   }

@@ -64,7 +64,7 @@ class JobsThatHadBegunTest extends JobsInAFolder {
     try (Jobs jobs = fixture.open(service);
         service) {
       awaitThatItIsImportedAndTheOtherWaits(jobs);
-      assertTrue(fixture.catalog.wanted.contains("echo"), "nobody asks for its import");
+      JobsFixture.await(() -> fixture.catalog.wanted.contains("echo")); // By a thread that looks.
       fixture.catalog.importing.clear();
       awaitTheOther(jobs, service);
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -12,13 +13,17 @@ import java.util.logging.Formatter;
 import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class LogWriterTest {
   private static final String LEFT_OUT =
-      " records were left out: they came faster than they could be written";
+      " records were left out: they were larger than what may wait to be written";
+
+  /** Longer than a test may take. */
+  private static final Duration PATIENT = Duration.ofMinutes(1);
 
   private final Console console = new Console();
 
@@ -28,7 +33,7 @@ class LogWriterTest {
 
   @Test
   void publish_callersThread_formsAndAnotherWrites() {
-    LogWriter writer = new LogWriter(console, 100);
+    LogWriter writer = new LogWriter(console, 100, PATIENT);
 
     writer.publish(record("one"));
     writer.publish(record("two"));
@@ -43,7 +48,7 @@ class LogWriterTest {
   @Test
   void publish_belowLevelOrUnfiltered_isLeftOut() {
     console.setLevel(Level.WARNING);
-    LogWriter writer = new LogWriter(console, 100);
+    LogWriter writer = new LogWriter(console, 100, PATIENT);
     writer.publish(record("quiet"));
     writer.setLevel(Level.ALL);
     writer.setFilter(record -> !record.getMessage().equals("filtered"));
@@ -59,22 +64,25 @@ class LogWriterTest {
   void publish_consoleThatStands_countsWhatDoesNotFit() throws Exception {
     console.setFormatter(new Plain());
     console.open = new CountDownLatch(1);
-    LogWriter writer = new LogWriter(console, 10);
+    LogWriter writer = new LogWriter(console, 10, PATIENT);
     writer.publish(record("first"));
     console.asked.await(); // It waits no longer: it is being written.
 
-    List.of("1234567890", "lost", "").forEach(text -> writer.publish(record(text)));
-    writer.publish(record("lost too"));
+    List.of("123456789", "lost", "x", "lost too").forEach(text -> writer.publish(record(text)));
     console.open.countDown();
     writer.flush();
+    writer.publish(record("larger than the queue"));
+    writer.flush();
 
-    assertEquals(List.of("first", "1234567890", "", 2 + LEFT_OUT), console.texts());
+    assertEquals(
+        List.of("first", "123456789", 1 + LEFT_OUT, "x", 1 + LEFT_OUT, 1 + LEFT_OUT),
+        console.texts());
   }
 
   @Test
   void close_consoleThatStands_isNotWaitedForLong() throws Exception {
     console.open = new CountDownLatch(1);
-    LogWriter writer = new LogWriter(console, 100);
+    LogWriter writer = new LogWriter(console, 100, Duration.ofMillis(1));
     writer.publish(record("first"));
     console.asked.await();
 
@@ -84,6 +92,23 @@ class LogWriterTest {
 
     assertFalse(console.closed, "what writes to it is not disturbed");
     console.open.countDown();
+    console.done.await();
+    assertEquals(1, console.written.size(), "nothing is logged behind its close");
+  }
+
+  @Test
+  void publish_consoleThatFails_goesOn() {
+    console.failure = new OutOfMemoryError("for this record");
+    LogWriter writer = new LogWriter(console, 100, PATIENT);
+    writer.setErrorManager(new NoErrors());
+    writer.publish(record("one"));
+    writer.flush();
+    console.failure = null;
+
+    writer.publish(record("two"));
+    writer.close();
+
+    assertEquals(1, console.written.size());
   }
 
   @Test
@@ -95,7 +120,7 @@ class LogWriterTest {
             throw new IllegalStateException("no form");
           }
         });
-    LogWriter writer = new LogWriter(console, 100);
+    LogWriter writer = new LogWriter(console, 100, PATIENT);
     List<String> reported = new CopyOnWriteArrayList<>();
     writer.setErrorManager(
         new ErrorManager() {
@@ -112,6 +137,11 @@ class LogWriterTest {
     assertEquals(List.of(), console.written);
   }
 
+  private static final class NoErrors extends ErrorManager {
+    @Override
+    public synchronized void error(String text, Exception error, int code) {}
+  }
+
   private static final class Plain extends Formatter {
     @Override
     public String format(LogRecord record) {
@@ -124,7 +154,9 @@ class LogWriterTest {
     final List<String> written = new CopyOnWriteArrayList<>();
     final CountDownLatch asked = new CountDownLatch(1);
     volatile CountDownLatch open = new CountDownLatch(0);
+    final CountDownLatch done = new CountDownLatch(1);
     volatile boolean closed;
+    volatile @Nullable OutOfMemoryError failure;
 
     Console() {
       setFormatter(
@@ -148,6 +180,10 @@ class LogWriterTest {
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
       }
+      OutOfMemoryError now = failure;
+      if (now != null) {
+        throw now;
+      }
       written.add(getFormatter().format(record) + " by " + Thread.currentThread().getName());
     }
 
@@ -157,6 +193,7 @@ class LogWriterTest {
     @Override
     public void close() {
       closed = true;
+      done.countDown();
     }
   }
 }

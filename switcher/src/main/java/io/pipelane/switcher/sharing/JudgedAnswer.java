@@ -9,8 +9,9 @@ import java.util.function.LongSupplier;
 
 /**
  * A handler that counts a request that has an objective, before its caller is told: whether its
- * device has met that. One that was refused, or rejected for what it asks, or that nobody wants any
- * more, tells nothing of the device.
+ * device has met that. One that was refused, or rejected for what it asks, tells nothing of the
+ * device, nor does one that ended in time as nobody wanted it any more. One that still ran when its
+ * time had passed was late, though its caller has gone.
  */
 record JudgedAnswer(
     ResultHandler handler, ObjectiveCounts counts, long deadlineNanos, LongSupplier nanoClock)
@@ -29,8 +30,9 @@ record JudgedAnswer(
     handler.failed(error);
   }
 
-  private static boolean isOfTheDevice(Status status) {
+  private boolean isOfTheDevice(Status status) {
     return switch (status) {
+      case CANCELLED -> deadlineNanos - nanoClock.getAsLong() < 0;
       case DEADLINE_EXCEEDED, DEVICE_FAILURE, UNIMPLEMENTED, INTERNAL -> true;
       case INVALID_ARGUMENT,
           UNAUTHENTICATED,
@@ -39,8 +41,7 @@ record JudgedAnswer(
           NOT_FOUND,
           TOO_LARGE,
           UNAVAILABLE,
-          INSUFFICIENT_MEMORY,
-          CANCELLED ->
+          INSUFFICIENT_MEMORY ->
           false;
     };
   }

@@ -75,4 +75,16 @@ class ObjectiveCountsTest {
     }
     assertEquals(0, one.soFar().met());
   }
+
+  /** Clients give up on late answers; one that is gone early says nothing of the device. */
+  @Test
+  void judging_callerGone_countsWhatStillRanWhenItsTimeHadPassed() {
+    ResultHandler early = judged(one, 10);
+    ResultHandler late = judged(one, 10);
+    now.set(10);
+    early.failed(new StatusException(Status.CANCELLED, "gone"));
+    now.set(11);
+    late.failed(new StatusException(Status.CANCELLED, "gone"));
+    assertEquals(new Attainment.Objectives(0, 1), one.soFar());
+  }
 }
