@@ -139,6 +139,7 @@ start() {
   local module=$1 main=$2
   shift 2
   require_no_colon "$root"
+  require_open_files
   require_jdk
   if out_of_date "$module"; then
     with_build_lock build_module "$module" || exit 1

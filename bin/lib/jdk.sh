@@ -22,7 +22,7 @@ jdk_candidates() {
   java=$(command -v javac || command -v java) && java=$(readlink -f "$java" 2>/dev/null) \
     && printf '%s\n' "${java%/bin/*}"
   local folder
-  for folder in /usr/lib/jvm/* "$HOME"/.sdkman/candidates/java/* "$HOME"/.jdks/* /opt/*; do
+  for folder in /usr/lib/jvm/* "${HOME:-}"/.sdkman/candidates/java/* "${HOME:-}"/.jdks/* /opt/*; do
     [[ -d $folder ]] && printf '%s\n' "$folder"
   done
   return 0

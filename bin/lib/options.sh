@@ -1,4 +1,5 @@
-# What the Java virtual machine is told by every program, and where none can lie; sourced by POSIX shells and by bash.
+# What the Java virtual machine is told by every program, and what one cannot run without; sourced by POSIX shells and by
+# bash.
 #
 # Tensors and weights live outside the Java heap, which stays small: the collector that the JVM
 # picks for the machine (G1, or Serial on one core) pauses for a few milliseconds at most, and a
@@ -15,6 +16,22 @@
 java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow \
 --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
 -Dio.netty.leakDetection.level=disabled -XX:MetaspaceSize=128m"
+
+# Java reads the names of files in the locale's characters, of which there are but ASCII's where none is set, and writes
+# numbers in its digits. LANGUAGE goes before LC_ALL in what the system says, which programs read.
+export LC_ALL=C.UTF-8 LANGUAGE=C
+
+# Jars that are read from stay open.
+readonly least_open_files=256
+
+# Ends a program that may not open the files that it starts with.
+require_open_files() {
+  open_files=$(ulimit -Hn)
+  if [ "$open_files" != unlimited ] && [ "$open_files" -lt $least_open_files ]; then
+    echo "Pipelane may open $open_files files at a time and needs $least_open_files; raise the hard limit (ulimit -Hn)." >&2
+    exit 1
+  fi
+}
 
 # Ends a program that lies in folder $1 if a class path cannot name that.
 require_no_colon() {

@@ -19,6 +19,7 @@ start() {
   main=$1
   shift
   require_no_colon "$home"
+  require_open_files
   archive=$home/lib/server.jsa
   [ -f "$archive" ] || archive= # Java would leave its own archive aside as well.
   # shellcheck disable=SC2086 # options are lists of words

@@ -104,7 +104,7 @@ public final class DemoCommand implements Subcommand {
     int port = httpPort != null ? httpPort : stay ? STAY_PORT : 0;
 
     report.begin(DemoModel.values().length, DemoModel.totalByteSize(), room, root);
-    DemoRepository.write(root, EnumSet.allOf(DemoModel.class));
+    writeModels(root);
     try (Questions questions = new Questions();
         DemoServer server = servers.get()) {
       long start = System.nanoTime();
@@ -118,6 +118,18 @@ public final class DemoCommand implements Subcommand {
         }
         return equal;
       }
+    }
+  }
+
+  private static void writeModels(Path root) {
+    try {
+      DemoRepository.write(root, EnumSet.allOf(DemoModel.class));
+    } catch (IOException e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "the models cannot be written to %s (%s); name a folder that can be with --repository"
+              .formatted(root, e),
+          e);
     }
   }
 

@@ -7,6 +7,7 @@ import io.pipelane.demo.model.DemoModel;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +54,17 @@ class DemoCommandTest {
     assertTrue(
         err.toString().contains("refused ppocr-cls version 1: operator Foo is unknown"),
         err.toString());
+  }
+
+  @Test
+  void repositoryThatCannotBeWritten_isNamedWithWhatToDo(@TempDir Path folder) throws Exception {
+    Path repository = Files.createFile(folder.resolve("file")).resolve("models");
+
+    int exit = run(new FakeServer(() -> {}), "--repository", repository.toString());
+
+    assertEquals(1, exit);
+    assertTrue(err.toString().contains("cannot be written to " + repository), err.toString());
+    assertTrue(err.toString().contains("name a folder that can be with --repository"));
   }
 
   @Test

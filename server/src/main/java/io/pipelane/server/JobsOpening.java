@@ -123,6 +123,8 @@ final class JobsOpening {
   /** The cause with its class: the message of a refused access is no more than the path. */
   static StatusException unusable(String what, Path folder, IOException e) {
     return new StatusException(
-        Status.UNAVAILABLE, "%s %s cannot be used: %s".formatted(what, folder, e), e);
+        Status.UNAVAILABLE,
+        "%s %s cannot be used: %s; name a folder that can be written".formatted(what, folder, e),
+        e);
   }
 }

@@ -245,7 +245,7 @@ public final class PipelaneServer implements AutoCloseable {
     try {
       return new PipelaneServer(config, announcements, parts);
     } catch (IOException e) {
-      throw JobsOpening.unusable("the cache folder", config.repository().cache(), e);
+      throw JobsOpening.unusable("repository.cache", config.repository().cache(), e);
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.pipelane.config.PipelaneConfig;
 import io.pipelane.config.Status;
@@ -62,6 +63,14 @@ class PipelaneServerTest {
             "server.http-port", Integer.toString(port)));
   }
 
+  private static boolean canListenOn(String host) {
+    try (ServerSocket _ = new ServerSocket(0, 1, InetAddress.getByName(host))) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   private StatusException refusal(String host, int port) {
     return assertThrows(StatusException.class, () -> start(host, port));
   }
@@ -86,7 +95,22 @@ class PipelaneServerTest {
   }
 
   @Test
+  void start_onATakenPortForGrpc_saysWhy() throws IOException {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Map<String, String> settings = new HashMap<>(settings("127.0.0.1", 0));
+      settings.put("server.grpc-port", Integer.toString(taken.getLocalPort()));
+      StatusException refused =
+          assertThrows(
+              StatusException.class, () -> PipelaneServer.start(PipelaneConfig.of(settings)));
+      String message = String.valueOf(refused.getMessage());
+      assertTrue(message.contains(taken.getLocalPort() + " for gRPC: "), message);
+      assertTrue(message.endsWith("Address already in use"), message);
+    }
+  }
+
+  @Test
   void url_ofAnIpv6Address_hasBrackets() {
+    assumeTrue(canListenOn("::1"), "there is IPv6");
     try (PipelaneServer server = start("::1", 0)) {
       assertEquals("http://[::1]:" + server.address().getPort(), server.url());
     }
@@ -183,6 +207,7 @@ class PipelaneServerTest {
             StatusException.class, () -> PipelaneServer.start(PipelaneConfig.of(settings)));
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.startsWith("jobs.folder " + jobs + " cannot be used: "), message);
+    assertTrue(message.endsWith("; name a folder that can be written"), message);
     assertTrue(message.contains("FileAlreadyExistsException"), message);
   }
 

@@ -1,7 +1,10 @@
 package io.pipelane.demo.input;
 
+import ai.djl.engine.EngineException;
 import ai.djl.huggingface.tokenizers.Encoding;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.demo.model.DemoModel;
 import io.pipelane.demo.protocol.Tensor;
 import java.io.IOException;
@@ -30,6 +33,8 @@ public final class SentenceTokenizer implements AutoCloseable {
   private static final String NATIVE_CODE_FOLDER = "ENGINE_CACHE_DIR";
   private static final Logger LIBRARY_LOG = Logger.getLogger("ai.djl");
 
+  private static final int NATIVE_CODE_MEGABYTES = 20;
+
   /** More tokens than this are cut off. */
   public static final int MAXIMUM_TOKENS = 512;
 
@@ -51,11 +56,23 @@ public final class SentenceTokenizer implements AutoCloseable {
     }
   }
 
-  private static synchronized HuggingFaceTokenizer open(
+  private static HuggingFaceTokenizer open(InputStream file, Map<String, String> options) {
+    try {
+      return openUnpacked(file, options);
+    } catch (IOException | EngineException | LinkageError e) {
+      throw new StatusException(
+          Status.UNAVAILABLE,
+          "the tokenizer's native code cannot be unpacked to %s and loaded there (%s); name a folder with %d MB of room, not mounted noexec, with JAVA_OPTS=-Djava.io.tmpdir=FOLDER"
+              .formatted(System.getProperty("java.io.tmpdir"), e, NATIVE_CODE_MEGABYTES),
+          e);
+    }
+  }
+
+  private static synchronized HuggingFaceTokenizer openUnpacked(
       InputStream file, Map<String, String> options) throws IOException {
     Path folder = Files.createTempDirectory("pipelane-tokenizer");
     try {
-      LIBRARY_LOG.setLevel(Level.WARNING);
+      LIBRARY_LOG.setLevel(Level.OFF); // What matters comes as an exception, too.
       System.setProperty(OFFLINE, "true");
       System.setProperty(NATIVE_CODE_FOLDER, folder.toString());
       return HuggingFaceTokenizer.newInstance(file, options);

@@ -364,7 +364,8 @@ public final class LibC {
           case 1 -> "EPERM";
           case 9 -> "EBADF";
           case 11 -> "EAGAIN";
-          case 12 -> "ENOMEM (no memory left, or more mappings than vm.max_map_count)";
+          case 12 ->
+              "ENOMEM (no memory left, more mappings than vm.max_map_count, or more addresses than ulimit -v)";
           case 13 -> "EACCES";
           case EINVAL -> "EINVAL";
           case 23 -> "ENFILE (the system's file descriptors are used up)";

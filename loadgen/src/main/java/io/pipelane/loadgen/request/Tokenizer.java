@@ -1,5 +1,6 @@
 package io.pipelane.loadgen.request;
 
+import ai.djl.engine.EngineException;
 import ai.djl.huggingface.tokenizers.Encoding;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import java.io.IOException;
@@ -41,7 +42,7 @@ final class Tokenizer implements AutoCloseable {
     }
     Path folder = Files.createTempDirectory("pipelane-tokenizer");
     try {
-      LIBRARY_LOG.setLevel(Level.WARNING);
+      LIBRARY_LOG.setLevel(Level.OFF); // What matters comes as an exception, too.
       System.setProperty("ai.djl.offline", "true");
       System.setProperty("ENGINE_CACHE_DIR", folder.toString());
       return new Tokenizer(
@@ -51,6 +52,11 @@ final class Tokenizer implements AutoCloseable {
                   "padding", "false",
                   "truncation", "true",
                   "maxLength", Integer.toString(maximumTokens))));
+    } catch (EngineException | LinkageError e) {
+      throw new IOException(
+          "its native code cannot be unpacked to %s and loaded there (%s); name a folder with 20 MB of room, not mounted noexec, with JAVA_OPTS=-Djava.io.tmpdir=FOLDER"
+              .formatted(folder.getParent(), e),
+          e);
     } finally {
       System.clearProperty("ENGINE_CACHE_DIR");
       try (var paths = Files.walk(folder)) {

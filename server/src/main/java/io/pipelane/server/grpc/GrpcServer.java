@@ -27,6 +27,7 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -188,10 +189,11 @@ public final class GrpcServer implements AutoCloseable {
           .build()
           .start();
     } catch (IOException e) {
+      Throwable reason = Objects.requireNonNullElse(e.getCause(), e);
       throw new StatusException(
           Status.UNAVAILABLE,
           "cannot listen on %s:%d for gRPC: %s"
-              .formatted(settings.host(), settings.port(), e.getMessage()),
+              .formatted(settings.host(), settings.port(), reason.getMessage()),
           e);
     }
   }
