@@ -140,6 +140,39 @@ class OfflineWorkerTest {
     }
   }
 
+  /** However long that start takes, and though there is one lane. */
+  @Test
+  void offlineRun_untilItsWorkerHasStarted_leavesTheLaneToOnlineRuns() throws Exception {
+    TestWorkers crew = new TestWorkers(1).offlineApart(true).hangTimeout(PATIENCE);
+    try (WorkersFixture workers = new WorkersFixture(crew, 1, ReadWeights::of)) {
+      ImportedModel online = chain("online", 2);
+      ImportedModel offline = chain("offline", 3);
+      workers.switcher.register(online);
+      workers.switcher.register(offline);
+      float[] x = WorkersFixture.input(1);
+      float[] expected = workers.infer(online, x);
+      float[] expectedOffline = inferOffline(workers, offline, x);
+      workers.await(WorkerState.STANDBY, 2); // It is kept for online work.
+      Signals.send("KILL", workers.await(WorkerState.OFFLINE, 1).pid());
+      long next = workers.await(WorkerState.STARTING, 0).pid();
+      Signals.send("STOP", next);
+      Call held = new Call();
+      try {
+        workers.switcher.submit(Call.request(offline.version(), x).offline(), held);
+        while (workers.switcher.sharing().gate().runs().isEmpty()) {
+          LockSupport.parkNanos(1_000_000);
+        }
+        assertArrayEquals(expected, workers.infer(online, x));
+        assertTrue(workers.in(WorkerState.OFFLINE).isEmpty());
+        assertEquals(0, held.answers());
+      } finally {
+        Signals.send("CONT", next);
+      }
+      assertArrayEquals(expectedOffline, held.await());
+      workers.switcher.verify();
+    }
+  }
+
   /** Fails at once where a client has. */
   private static void awaitMore(AtomicLong runs, List<Future<?>> clients) throws Exception {
     long until = runs.get() + RUNS_BETWEEN;

@@ -47,10 +47,15 @@ final class WorkersFixture implements AutoCloseable {
 
   /** The same, with weights from elsewhere. */
   WorkersFixture(TestWorkers workers, Function<ImportedModel, WeightSource> weights) {
+    this(workers, LANES, weights);
+  }
+
+  /** The same with so many runs at a time, two at most. */
+  WorkersFixture(TestWorkers workers, int lanes, Function<ImportedModel, WeightSource> weights) {
     this(
         workers,
         SwitcherSettings.of(
-            WEIGHTS, WORKING_MEMORY, LANES, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
+            WEIGHTS, WORKING_MEMORY, lanes, 1_000, 1 << 20, new EqualBytesGrouping(8, 1)),
         weights);
   }
 

@@ -61,6 +61,12 @@ public interface WeightArrivals {
   default void giveWay(int segment) {}
 
   /**
+   * The run is about to wait for a process to compute in, which may have to be started first, and
+   * lets others compute until {@link #computesElsewhere}. It keeps its memory.
+   */
+  default void awaitsProcess() {}
+
+  /**
    * The run is about to compute in another process, where nobody can ask {@link #giveWay}.
    *
    * @param word stops or ends it there instead, until what is returned is closed

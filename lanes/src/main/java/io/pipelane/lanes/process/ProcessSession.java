@@ -68,7 +68,8 @@ final class ProcessSession implements ModelSession {
       MemoryTarget.Growth growth,
       WeightArrivals weights) {
     WorkerProcess worker =
-        factory.enter(invocation.priority(), invocation.owner(), invocation.patienceNanos());
+        factory.enter(
+            invocation.priority(), invocation.owner(), invocation.patienceNanos(), weights);
     try (UnderWay.Ended _ = worker.underWay().begin();
         RemoteRun run =
             new RemoteRun(

@@ -12,6 +12,7 @@ import io.pipelane.lanes.execution.MemoryTarget;
 import io.pipelane.lanes.execution.ModelSession;
 import io.pipelane.lanes.execution.OutOfDeviceMemoryException;
 import io.pipelane.lanes.execution.SessionFactory;
+import io.pipelane.lanes.execution.WeightArrivals;
 import io.pipelane.lanes.execution.WorkerStuckException;
 import io.pipelane.lanes.process.channel.Message;
 import io.pipelane.lanes.process.settings.WorkerSettings;
@@ -145,11 +146,24 @@ public final class ProcessSessionFactory implements SessionFactory {
   }
 
   /**
-   * Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}.
+   * Enters the worker of a class of work for a run, see {@link WorkerBoard#enter}. Offline work
+   * that has a worker of its own lets online work compute while that is away.
    *
    * @param patienceNanos how long to wait for one at most; never longer than for a start
+   * @param weights told before it waits
    */
-  WorkerProcess enter(Priority priority, String owner, long patienceNanos) {
+  WorkerProcess enter(Priority priority, String owner, long patienceNanos, WeightArrivals weights) {
+    if (priority == Priority.OFFLINE && runsOfflineApart()) {
+      Optional<WorkerProcess> there = board().tryEnter(priority, owner);
+      if (there.isPresent()) {
+        return there.get();
+      }
+      weights.awaitsProcess();
+    }
+    return enter(priority, owner, patienceNanos);
+  }
+
+  private WorkerProcess enter(Priority priority, String owner, long patienceNanos) {
     long nanos = Math.min(patienceNanos, settings.times().start().toNanos());
     return board().enter(priority, Duration.ofNanos(nanos), owner);
   }

@@ -141,7 +141,7 @@ final class WorkerBoard {
     lock.lock();
     try {
       while (true) {
-        Post post = priority == Priority.OFFLINE ? offline : online;
+        Post post = post(priority);
         WorkerProcess worker = post.worker;
         String standstill = standstill();
         if (standstill.isEmpty() && worker != null && worker.enter(owner)) {
@@ -164,6 +164,21 @@ final class WorkerBoard {
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Enters the worker of a class of work, as {@link #enter}, if it can be entered at once. */
+  Optional<WorkerProcess> tryEnter(Priority priority, String owner) {
+    lock.lock();
+    try {
+      return Optional.ofNullable(post(priority).worker)
+          .filter(worker -> standstill().isEmpty() && worker.enter(owner));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Post post(Priority priority) {
+    return priority == Priority.OFFLINE ? offline : online;
   }
 
   /** Whether nobody will run online work soon; at once. */

@@ -308,6 +308,9 @@ final class JobItem {
 
     @Override
     public void close() {
+      if (account != null) {
+        account.failed(Status.CANCELLED); // Unless it has ended: nobody has taken the answer.
+      }
       if (inference != null) {
         inference.close();
       }

@@ -379,6 +379,22 @@ class JobsTest extends JobsInAFolder {
     }
   }
 
+  /** Of an item that was done while the one before it was not, nobody takes the answer. */
+  @Test
+  void remove_runningJob_leavesNoRequestUnderWay() throws IOException {
+    EchoService service = EchoService.holding();
+    try (Jobs jobs = fixture.open(service);
+        service) {
+      String id = jobs.submit(JobsFixture.fileRequest("o"), Caller.ANYBODY).spec().id();
+      JobsFixture.awaitPending(service, 3);
+      service.pending.removeLast().complete();
+      jobs.remove(id);
+      JobsFixture.completeUntilEnded(service, jobs, id);
+    }
+    List<ModelCounters> asked = fixture.statistics.all();
+    assertEquals(List.of(0L), asked.stream().map(ModelCounters::pending).toList());
+  }
+
   @Test
   void stop_inTheMiddle_theNextServerGoesOnBehindTheLastRow() throws IOException {
     EchoService service = EchoService.holding();

@@ -167,6 +167,11 @@ public final class Lease implements WeightArrivals, AutoCloseable {
   }
 
   @Override
+  public void awaitsProcess() {
+    control.leave();
+  }
+
+  @Override
   public Elsewhere computesElsewhere(StopWord word) {
     return control.computesElsewhere(word);
   }
