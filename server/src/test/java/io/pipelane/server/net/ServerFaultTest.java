@@ -1,0 +1,28 @@
+package io.pipelane.server.net;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+class ServerFaultTest {
+  private static final StatusException REASON = new StatusException(Status.NOT_FOUND, "no model");
+
+  @Test
+  void reasonThatAnOperationGives_isAnsweredAsItIs() {
+    assertSame(REASON, ServerFault.unlessSaid(REASON));
+    assertSame(REASON, ServerFault.unlessSaid(new CompletionException(REASON)));
+  }
+
+  @Test
+  void whatNobodyForesaw_isAnsweredWithoutItsDetails() {
+    Exception cause = new IllegalStateException("secret");
+    StatusException fault = ServerFault.unlessSaid(new CompletionException(cause));
+    assertEquals(Status.INTERNAL, fault.status());
+    assertEquals("a fault of the server (IllegalStateException)", fault.getMessage());
+    assertSame(cause, fault.getCause());
+  }
+}
