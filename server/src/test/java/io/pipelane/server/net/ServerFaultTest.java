@@ -9,12 +9,11 @@ import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 
 class ServerFaultTest {
-  private static final StatusException REASON = new StatusException(Status.NOT_FOUND, "no model");
-
   @Test
   void reasonThatAnOperationGives_isAnsweredAsItIs() {
-    assertSame(REASON, ServerFault.unlessSaid(REASON));
-    assertSame(REASON, ServerFault.unlessSaid(new CompletionException(REASON)));
+    StatusException reason = new StatusException(Status.NOT_FOUND, "no model");
+    assertSame(reason, ServerFault.unlessSaid(reason));
+    assertSame(reason, ServerFault.unlessSaid(new CompletionException(reason)));
   }
 
   @Test
