@@ -7,7 +7,6 @@ import io.pipelane.bench.report.Results;
 import io.pipelane.bench.report.Rows;
 import java.io.IOException;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -106,7 +105,7 @@ public final class Experiment {
 
   private void publish() throws IOException {
     if (last == null) {
-      files.publish(spec, results, "", Map.of());
+      files.publish(spec, results, "");
     } else {
       files.publish(spec, results, last.runtimeVersion(), last.description());
     }

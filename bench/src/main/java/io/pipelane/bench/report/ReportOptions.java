@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 
 /** The options that say where a benchmark program's files go. */
-public final class ReportOptions {
+public class ReportOptions {
   @Option(
       names = "--work",
       paramLabel = "DIR",
@@ -34,13 +34,19 @@ public final class ReportOptions {
   private @Nullable Path markdown;
 
   /** Where models and derived files go, made when it is not there. */
-  public Path work() throws IOException {
+  public final Path work() throws IOException {
     return Files.createDirectories(work.toAbsolutePath().normalize());
   }
 
   /** Has results published even if measuring is cut off; complete it at the end, and close it. */
-  public CutOff publishIfCutOff(CommandSpec spec, Results results) {
+  public final CutOff publishIfCutOff(CommandSpec spec, Results results) {
     return new CutOff(this, spec, results);
+  }
+
+  /** Prints the results and writes the files that were asked for. */
+  public final void publish(CommandSpec spec, Results results, String runtimeVersion)
+      throws IOException {
+    publish(spec, results, runtimeVersion, Map.of());
   }
 
   /**
@@ -48,7 +54,7 @@ public final class ReportOptions {
    *
    * @param device what is to be known of it, by name
    */
-  public void publish(
+  public final void publish(
       CommandSpec spec, Results results, String runtimeVersion, Map<String, String> device)
       throws IOException {
     publish(spec, results, List.of(), runtimeVersion, device);
@@ -60,7 +66,7 @@ public final class ReportOptions {
    * @param further tables below, each with a title of its own
    * @param device what is to be known of it, by name
    */
-  public void publish(
+  public final void publish(
       CommandSpec spec,
       Results results,
       List<Results> further,

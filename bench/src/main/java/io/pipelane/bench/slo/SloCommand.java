@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -135,7 +134,7 @@ public final class SloCommand implements Callable<Integer> {
       results.add(row, SloColumns.STALL, replay.after(first).meanStallNanos() / NANOS_PER_MILLI);
     }
     String runtime = simulatedOnly ? "" : live(results);
-    files.publish(spec, results, runtime, Map.of());
+    files.publish(spec, results, runtime);
     return 0;
   }
 

@@ -25,7 +25,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -115,7 +114,7 @@ public final class StallCommand implements Callable<Integer> {
         measure(server, notes, new LoadMode.Closed(1), results);
       }
     }
-    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion(), Map.of());
+    options.publish(spec, results, OrtEnvironment.getEnvironment().getVersion());
     return (agrees ? ExitStatus.OK : ExitStatus.BOTTLENECK).code();
   }
 

@@ -19,6 +19,7 @@ import io.pipelane.server.hosts.ForwardingAttempts;
 import io.pipelane.server.hosts.Hosts.Elsewhere;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.HttpStatusMapping;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.RequestPriority;
 import java.io.IOException;
@@ -118,11 +119,8 @@ final class ForwardedCall implements ForwardingAttempts.End {
     ByteBuf bytes;
     try {
       bytes = MessageBytes.of(message, parts.allocator());
-    } catch (StatusException e) {
-      end.failed(e);
-      return;
     } catch (RuntimeException | OutOfMemoryError e) {
-      end.failed(GrpcInferRun.internal(e));
+      end.failed(ServerFault.unlessSaid(e));
       return;
     }
     next.accept(bytes);
@@ -232,11 +230,8 @@ final class ForwardedCall implements ForwardingAttempts.End {
     ModelInferResponse message;
     try {
       message = read(answer, bytes);
-    } catch (StatusException e) {
-      end.failed(e);
-      return;
     } catch (RuntimeException | OutOfMemoryError e) {
-      end.failed(GrpcInferRun.internal(e));
+      end.failed(ServerFault.unlessSaid(e));
       return;
     } finally {
       bytes.release();

@@ -83,9 +83,9 @@ final class ForwardedQuestion<T> implements ForwardingAttempts.End {
     T otherwise = unanswered;
     boolean hasNobody = error.status() == Status.NOT_FOUND || error.status() == Status.UNAVAILABLE;
     if (otherwise != null && hasNobody) {
-      InferenceGrpcService.answer(observer, () -> otherwise);
+      CallEnd.answer(observer, () -> otherwise);
     } else {
-      InferenceGrpcService.fail(observer, error);
+      CallEnd.fail(observer, error);
     }
   }
 
@@ -95,8 +95,7 @@ final class ForwardedQuestion<T> implements ForwardingAttempts.End {
     ByteBuf bytes = Unpooled.wrappedBuffer(answer.body().toArray(ByteBuf[]::new));
     try {
       if (answer.status().equals(HttpResponseStatus.OK)) {
-        InferenceGrpcService.answer(
-            observer, () -> reader.apply(bytes.toString(StandardCharsets.UTF_8)));
+        CallEnd.answer(observer, () -> reader.apply(bytes.toString(StandardCharsets.UTF_8)));
       } else {
         failed(ForwardedCall.error(answer, bytes));
       }

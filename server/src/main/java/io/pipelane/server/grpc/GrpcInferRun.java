@@ -16,6 +16,7 @@ import io.pipelane.server.memory.HeapRoom;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.PlacedOutputs;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.inference.OutputTensor;
 import io.pipelane.server.statistics.BatchRows;
 import io.pipelane.server.statistics.InferenceStatistics;
@@ -24,7 +25,6 @@ import io.pipelane.switcher.InferenceRequest;
 import io.pipelane.switcher.InferenceService;
 import io.pipelane.switcher.InferenceTimings;
 import io.pipelane.switcher.ResultHandler;
-import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -44,8 +44,6 @@ final class GrpcInferRun implements ResultHandler {
    * References: `call` holds the inputs' buffers until the handler has been told the end, whoever
    * still listens. Outputs are this run's until the receiver has been told.
    */
-  private static final System.Logger LOG = System.getLogger(GrpcInferRun.class.getName());
-
   private final InferenceParts parts;
   private final Receiver receiver;
   private final CallOrigin origin;
@@ -246,7 +244,7 @@ final class GrpcInferRun implements ResultHandler {
 
   /** A fault that nothing foresaw, logged with the request's trace. */
   private StatusException logged(Throwable cause) {
-    return account == null ? internal(cause) : account.traced(() -> internal(cause));
+    return account == null ? ServerFault.of(cause) : account.traced(() -> ServerFault.of(cause));
   }
 
   private RequestAccount open(ServedModel model) {
@@ -377,12 +375,5 @@ final class GrpcInferRun implements ResultHandler {
       }
       receiver.failed(outcome);
     }
-  }
-
-  /** A fault that nothing foresaw: logged in full, answered without its inner details. */
-  static StatusException internal(Throwable cause) {
-    LOG.log(Level.ERROR, "a request failed on a fault of the server", cause);
-    return new StatusException(
-        Status.INTERNAL, "a fault of the server (" + cause.getClass().getSimpleName() + ")", cause);
   }
 }

@@ -181,7 +181,7 @@ public final class GrpcServer implements AutoCloseable {
           .addStreamTracerFactory(new MessageLimits())
           .addStreamTracerFactory(pace)
           .addStreamTracerFactory(calls)
-          .addService(InferenceGrpcService.of(parts, forwarding, lasting))
+          .addService(InferenceCalls.of(parts, forwarding, lasting))
           .addService(UnreadableMessages.refusedBy(health.service()))
           .addService(
               UnreadableMessages.refusedBy(ProtoReflectionServiceV1.newInstance().bindService()))

@@ -8,6 +8,7 @@ import io.netty.util.concurrent.EventExecutor;
 import io.pipelane.config.StatusException;
 import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.ServerFault;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -109,7 +110,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
         begin(received, origin);
       } catch (RuntimeException | Error e) {
         received.close();
-        failed(GrpcInferRun.internal(e));
+        failed(ServerFault.of(e));
       }
     }
 
@@ -145,7 +146,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
                     received.close(); // The loop has ended, and the call with it.
                   } catch (RuntimeException | OutOfMemoryError e) {
                     received.close();
-                    failed(GrpcInferRun.internal(e));
+                    failed(ServerFault.of(e));
                   }
                 });
       } catch (RejectedExecutionException e) {
@@ -162,13 +163,9 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
       try {
         forwarded =
             forwarding.begin(parsed.parse(), metadata, origin, new Elsewhere(parsed, origin));
-      } catch (StatusException e) {
-        parsed.close();
-        failed(e);
-        return;
       } catch (RuntimeException | OutOfMemoryError e) {
         parsed.close();
-        failed(GrpcInferRun.internal(e));
+        failed(ServerFault.unlessSaid(e));
         return;
       }
       if (forwarded == null) {
@@ -181,7 +178,7 @@ final class InferCallHandler implements ServerCallHandler<IncomingMessage, Model
         run = GrpcInferRun.start(received, parts, origin, this);
       } catch (RuntimeException | OutOfMemoryError e) {
         received.close();
-        failed(GrpcInferRun.internal(e));
+        failed(ServerFault.of(e));
       }
     }
 

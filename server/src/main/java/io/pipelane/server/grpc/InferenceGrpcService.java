@@ -1,35 +1,18 @@
 package io.pipelane.server.grpc;
 
-import io.grpc.Context;
-import io.grpc.Contexts;
 import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
-import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerInterceptor;
-import io.grpc.ServerInterceptors;
-import io.grpc.ServerMethodDefinition;
-import io.grpc.ServerServiceDefinition;
-import io.grpc.ServiceDescriptor;
-import io.grpc.stub.ServerCallStreamObserver;
-import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
-import io.pipelane.config.StatusException;
-import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc;
 import io.pipelane.protocol.grpc.GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase;
 import io.pipelane.protocol.grpc.LogSettingsRequest;
 import io.pipelane.protocol.grpc.LogSettingsResponse;
 import io.pipelane.protocol.grpc.ModelConfigRequest;
 import io.pipelane.protocol.grpc.ModelConfigResponse;
-import io.pipelane.protocol.grpc.ModelInferRequest;
-import io.pipelane.protocol.grpc.ModelInferResponse;
 import io.pipelane.protocol.grpc.ModelMetadataRequest;
 import io.pipelane.protocol.grpc.ModelMetadataResponse;
 import io.pipelane.protocol.grpc.ModelReadyRequest;
 import io.pipelane.protocol.grpc.ModelReadyResponse;
 import io.pipelane.protocol.grpc.ModelStatisticsRequest;
 import io.pipelane.protocol.grpc.ModelStatisticsResponse;
-import io.pipelane.protocol.grpc.ModelStreamInferResponse;
 import io.pipelane.protocol.grpc.RepositoryIndexRequest;
 import io.pipelane.protocol.grpc.RepositoryIndexResponse;
 import io.pipelane.protocol.grpc.RepositoryModelLoadRequest;
@@ -56,7 +39,6 @@ import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.access.Role;
 import io.pipelane.server.catalog.LoadOptions;
 import io.pipelane.server.catalog.ServedModel;
-import io.pipelane.server.memory.HeapRoom;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.protocol.Answers;
@@ -64,10 +46,7 @@ import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.shared.RegionSpec;
 import io.pipelane.server.shared.SharedMemory;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -75,106 +54,36 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The service's calls but for ModelInfer, which {@link InferCallHandler} answers, and
- * ModelStreamInfer, which {@link InferStream} does. Those not named here are answered
- * UNIMPLEMENTED. Methods return at once.
+ * The calls that ask or change something, which is all but ModelInfer, which {@link
+ * InferCallHandler} answers, and ModelStreamInfer, which {@link InferStream} does. Those not named
+ * here are answered UNIMPLEMENTED. Methods return at once.
  */
 final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
-  private static final Context.Key<Metadata> METADATA = Context.key("metadata");
-
   private final InferenceParts parts;
   private final Backend backend;
   private final @Nullable CallForwarding forwarding;
 
-  private InferenceGrpcService(InferenceParts parts, @Nullable CallForwarding forwarding) {
+  /**
+   * Answers from what all front ends share.
+   *
+   * @param forwarding says which questions others answer; null where there are no others
+   */
+  InferenceGrpcService(InferenceParts parts, @Nullable CallForwarding forwarding) {
     this.parts = parts;
     this.backend = parts.backend();
     this.forwarding = forwarding;
   }
 
-  /**
-   * The service with all its calls.
-   *
-   * @param forwarding says which calls others answer; null where there are no others
-   * @param lasting tells streams that the server stops
-   */
-  static ServerServiceDefinition of(
-      InferenceParts parts, @Nullable CallForwarding forwarding, LastingCalls lasting) {
-    ServerServiceDefinition generated =
-        UnreadableMessages.refusedBy(bound(new InferenceGrpcService(parts, forwarding)));
-    List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
-    for (ServerMethodDefinition<?, ?> method : generated.getMethods()) {
-      String name = method.getMethodDescriptor().getFullMethodName();
-      if (name.equals(GRPCInferenceServiceGrpc.getModelInferMethod().getFullMethodName())) {
-        methods.add(modelInfer(parts, forwarding));
-      } else if (name.equals(
-          GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName())) {
-        methods.add(modelStreamInfer(parts, lasting));
-      } else {
-        methods.add(method);
-      }
-    }
-    ServiceDescriptor.Builder descriptor =
-        ServiceDescriptor.newBuilder(GRPCInferenceServiceGrpc.SERVICE_NAME)
-            .setSchemaDescriptor(generated.getServiceDescriptor().getSchemaDescriptor());
-    methods.forEach(method -> descriptor.addMethod(method.getMethodDescriptor()));
-    ServerServiceDefinition.Builder service = ServerServiceDefinition.builder(descriptor.build());
-    methods.forEach(service::addMethod);
-    return service.build();
-  }
-
-  /** What a client says of itself goes along with what is forwarded. */
-  private static ServerServiceDefinition bound(InferenceGrpcService service) {
-    return service.forwarding == null
-        ? service.bindService()
-        : ServerInterceptors.intercept(
-            service.bindService(),
-            new ServerInterceptor() {
-              @Override
-              public <Q, A> ServerCall.Listener<Q> interceptCall(
-                  ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-                return Contexts.interceptCall(
-                    Context.current().withValue(METADATA, headers), call, headers, next);
-              }
-            });
-  }
-
-  private static ServerMethodDefinition<IncomingMessage, ModelInferResponse> modelInfer(
-      InferenceParts parts, @Nullable CallForwarding forwarding) {
-    MethodDescriptor<ModelInferRequest, ModelInferResponse> method =
-        GRPCInferenceServiceGrpc.getModelInferMethod();
-    return ServerMethodDefinition.create(
-        method.toBuilder(
-                new IncomingMarshaller(method.getRequestMarshaller(), HeapRoom.OF_REQUESTS),
-                method.getResponseMarshaller())
-            .build(),
-        new InferCallHandler(parts, forwarding));
-  }
-
-  private static ServerMethodDefinition<IncomingMessage, StreamAnswer> modelStreamInfer(
-      InferenceParts parts, LastingCalls lasting) {
-    MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> method =
-        GRPCInferenceServiceGrpc.getModelStreamInferMethod();
-    return ServerMethodDefinition.create(
-        method.toBuilder(
-                new IncomingMarshaller(method.getRequestMarshaller(), HeapRoom.OF_REQUESTS),
-                new StreamAnswer.Marshaller(method.getResponseMarshaller()))
-            .build(),
-        ServerCalls.asyncBidiStreamingCall(
-            observer ->
-                new InferStream(
-                    parts, lasting, (ServerCallStreamObserver<StreamAnswer>) observer)));
-  }
-
   @Override
   public void serverLive(ServerLiveRequest request, StreamObserver<ServerLiveResponse> observer) {
-    answer(observer, () -> ServerLiveResponse.newBuilder().setLive(true).build());
+    CallEnd.answer(observer, () -> ServerLiveResponse.newBuilder().setLive(true).build());
   }
 
   @Override
   public void serverReady(
       ServerReadyRequest request, StreamObserver<ServerReadyResponse> observer) {
-    answer(observer, () -> ServerReadyResponse.newBuilder().setReady(backend.isReady()).build());
+    CallEnd.answer(
+        observer, () -> ServerReadyResponse.newBuilder().setReady(backend.isReady()).build());
   }
 
   @Override
@@ -198,7 +107,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   @Override
   public void serverMetadata(
       ServerMetadataRequest request, StreamObserver<ServerMetadataResponse> observer) {
-    answer(
+    CallEnd.answer(
         observer,
         () ->
             ServerMetadataResponse.newBuilder()
@@ -266,7 +175,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   public void repositoryIndex(
       RepositoryIndexRequest request, StreamObserver<RepositoryIndexResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    CallEnd.answer(
         observer,
         () -> {
           RepositoryParameters.requireUnnamed(request.getRepositoryName());
@@ -282,7 +191,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   public void repositoryModelLoad(
       RepositoryModelLoadRequest request, StreamObserver<RepositoryModelLoadResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answerWhenDone(
+    CallEnd.answerWhenDone(
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
@@ -301,7 +210,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       RepositoryModelUnloadRequest request,
       StreamObserver<RepositoryModelUnloadResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answerWhenDone(
+    CallEnd.answerWhenDone(
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, request.getModelName()));
@@ -324,7 +233,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       TraceSettingRequest request, StreamObserver<TraceSettingResponse> observer) {
     Caller caller = GrpcAccess.caller();
     Consumer<Demand> access = GrpcAccess.ofMessage();
-    answer(
+    CallEnd.answer(
         observer,
         () -> {
           String name = request.getModelName();
@@ -346,7 +255,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       LogSettingsRequest request, StreamObserver<LogSettingsResponse> observer) {
     Caller caller = GrpcAccess.caller();
     Consumer<Demand> access = GrpcAccess.ofMessage();
-    answer(
+    CallEnd.answer(
         observer,
         () -> {
           boolean changes = request.getSettingsCount() > 0;
@@ -363,7 +272,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       SystemSharedMemoryStatusRequest request,
       StreamObserver<SystemSharedMemoryStatusResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answer(
+    CallEnd.answer(
         observer,
         () -> {
           caller.check(GrpcAccess.ofSetting(false, Demand.ALL_MODELS));
@@ -376,7 +285,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       SystemSharedMemoryRegisterRequest request,
       StreamObserver<SystemSharedMemoryRegisterResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answerWhenDone(
+    CallEnd.answerWhenDone(
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
@@ -395,7 +304,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       SystemSharedMemoryUnregisterRequest request,
       StreamObserver<SystemSharedMemoryUnregisterResponse> observer) {
     Caller caller = GrpcAccess.caller();
-    answerWhenDone(
+    CallEnd.answerWhenDone(
         observer,
         () -> {
           caller.check(Demand.of(Role.MANAGE, Demand.ALL_MODELS));
@@ -410,9 +319,9 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
   /** Answers with what takes locks to find out. */
   private <T> void answerOnCodec(StreamObserver<T> observer, Supplier<T> answer) {
     try {
-      parts.codecs().execute(() -> answer(observer, answer));
+      parts.codecs().execute(() -> CallEnd.answer(observer, answer));
     } catch (RejectedExecutionException e) {
-      fail(observer, CodecThreads.busy("gathering statistics"));
+      CallEnd.fail(observer, CodecThreads.busy("gathering statistics"));
     }
   }
 
@@ -435,8 +344,8 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
       Supplier<T> here,
       Function<String, T> reader,
       @Nullable T unanswered) {
-    Metadata metadata = METADATA.get();
-    Runnable answering = () -> answer(observer, here);
+    @Nullable Metadata metadata = ClientMetadata.ofCall();
+    Runnable answering = () -> CallEnd.answer(observer, here);
     boolean isAsked =
         forwarding != null
             && metadata != null
@@ -450,48 +359,5 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
     if (!isAsked) {
       answering.run();
     }
-  }
-
-  static <T> void answer(StreamObserver<T> observer, Supplier<T> answer) {
-    try {
-      observer.onNext(answer.get());
-      observer.onCompleted();
-    } catch (StatusException e) {
-      fail(observer, e);
-    } catch (RuntimeException e) {
-      fail(observer, GrpcInferRun.internal(e));
-    }
-  }
-
-  private static <T> void answerWhenDone(
-      StreamObserver<T> observer, Supplier<CompletableFuture<Void>> operation, T answer) {
-    try {
-      CompletableFuture<Void> _ =
-          operation
-              .get()
-              .whenComplete(
-                  (_, error) -> {
-                    if (error == null) {
-                      answer(observer, () -> answer);
-                    } else {
-                      fail(observer, cause(error));
-                    }
-                  });
-    } catch (StatusException e) {
-      fail(observer, e);
-    } catch (RuntimeException e) {
-      fail(observer, GrpcInferRun.internal(e));
-    }
-  }
-
-  private static StatusException cause(Throwable error) {
-    Throwable cause =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-    return cause instanceof StatusException status ? status : GrpcInferRun.internal(cause);
-  }
-
-  static void fail(StreamObserver<?> observer, StatusException error) {
-    observer.onError(
-        GrpcStatusMapping.status(error).asRuntimeException(GrpcStatusMapping.trailers(error)));
   }
 }

@@ -30,6 +30,7 @@ import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.http.message.Route;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.RepositoryRequests;
@@ -203,10 +204,9 @@ final class Api {
               ByteBuf body =
                   compression.decompress(compressed, exchange.bodyLimit(), exchange.allocator());
               LaterAnswer.onLoop(exchange, () -> answer(exchange, route, body), body::release);
-            } catch (StatusException e) {
-              LaterAnswer.onLoop(exchange, () -> exchange.answer(e), () -> {});
             } catch (RuntimeException | OutOfMemoryError e) {
-              LaterAnswer.onLoop(exchange, () -> exchange.answer(ServerFault.of(e)), () -> {});
+              LaterAnswer.onLoop(
+                  exchange, () -> exchange.answer(ServerFault.unlessSaid(e)), () -> {});
             } finally {
               compressed.release();
             }
@@ -224,10 +224,8 @@ final class Api {
         return;
       }
       dispatch(exchange, route, body);
-    } catch (StatusException e) {
-      exchange.answer(e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      exchange.answer(ServerFault.of(e));
+      exchange.answer(ServerFault.unlessSaid(e));
     } finally {
       body.release();
     }

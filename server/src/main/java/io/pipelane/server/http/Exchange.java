@@ -15,6 +15,7 @@ import io.pipelane.server.http.message.Compression;
 import io.pipelane.server.http.message.RequestBody;
 import io.pipelane.server.http.message.RequestHead;
 import io.pipelane.server.http.message.Response;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.net.TransferBuffers;
 import io.pipelane.server.protocol.inference.LatestDescription;
 import java.net.SocketAddress;
@@ -181,10 +182,8 @@ final class Exchange {
     Response compressed;
     try {
       compressed = wanted.compress(answer, allocator(), this::isAbandoned);
-    } catch (StatusException e) {
-      compressed = Response.error(e, allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
-      compressed = Response.error(ServerFault.of(e), allocator());
+      compressed = Response.error(ServerFault.unlessSaid(e), allocator());
     }
     Response settled = compressed;
     try {

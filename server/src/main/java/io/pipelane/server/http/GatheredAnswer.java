@@ -7,6 +7,7 @@ import io.pipelane.config.StatusException;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Response.Content;
 import io.pipelane.server.metrics.Metrics;
+import io.pipelane.server.net.ServerFault;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -38,10 +39,8 @@ final class GatheredAnswer {
     try {
       response =
           Response.of(HttpResponseStatus.OK, content, List.of(), exchange.allocator(), writer);
-    } catch (StatusException e) {
-      response = Response.error(e, exchange.allocator());
     } catch (RuntimeException | OutOfMemoryError e) {
-      response = Response.error(ServerFault.of(e), exchange.allocator());
+      response = Response.error(ServerFault.unlessSaid(e), exchange.allocator());
     }
     Response written = response;
     try {

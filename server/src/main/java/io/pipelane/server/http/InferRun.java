@@ -9,6 +9,7 @@ import io.pipelane.runtime.TensorType;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.net.CodecThreads;
 import io.pipelane.server.net.PlacedOutputs;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.RequestPriority;
 import io.pipelane.server.protocol.inference.InferCall;
 import io.pipelane.server.protocol.inference.InferResponseWriter;

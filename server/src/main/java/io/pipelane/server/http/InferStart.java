@@ -11,6 +11,7 @@ import io.pipelane.server.hosts.ForwardedHeaders;
 import io.pipelane.server.http.message.InferenceHeader;
 import io.pipelane.server.net.Backend;
 import io.pipelane.server.net.CodecThreads;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.inference.InferCall;
 import io.pipelane.server.protocol.inference.InferRequestReader;
 import io.pipelane.server.protocol.inference.LatestDescription;
@@ -208,10 +209,8 @@ final class InferStart implements Backend.Answer {
   private void follow(ServedModel left, RequestAccount account, StatusException refusal) {
     try {
       backend.answerBy(backend.following(name, version, left, account, refusal), this);
-    } catch (StatusException e) {
-      exchange.answer(e);
     } catch (RuntimeException | OutOfMemoryError e) {
-      exchange.answer(ServerFault.of(e));
+      exchange.answer(ServerFault.unlessSaid(e));
     }
   }
 

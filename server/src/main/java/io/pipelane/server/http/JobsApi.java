@@ -9,6 +9,7 @@ import io.pipelane.server.http.message.Route;
 import io.pipelane.server.jobs.JobAnswers;
 import io.pipelane.server.jobs.JobStatus;
 import io.pipelane.server.jobs.Jobs;
+import io.pipelane.server.net.ServerFault;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -67,10 +68,9 @@ public final class JobsApi {
             try {
               byte[] job = JobAnswers.job(work.get());
               LaterAnswer.onLoop(exchange, () -> answer(exchange, job), () -> {});
-            } catch (StatusException e) {
-              LaterAnswer.onLoop(exchange, () -> exchange.answer(e), () -> {});
             } catch (RuntimeException | OutOfMemoryError e) {
-              LaterAnswer.onLoop(exchange, () -> exchange.answer(ServerFault.of(e)), () -> {});
+              LaterAnswer.onLoop(
+                  exchange, () -> exchange.answer(ServerFault.unlessSaid(e)), () -> {});
             }
           });
     } catch (RejectedExecutionException e) {

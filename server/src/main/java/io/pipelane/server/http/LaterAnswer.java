@@ -2,9 +2,9 @@ package io.pipelane.server.http;
 
 import io.pipelane.config.StatusException;
 import io.pipelane.server.http.message.Response;
+import io.pipelane.server.net.ServerFault;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -53,18 +53,14 @@ final class LaterAnswer {
   }
 
   private static void answer(Exchange exchange, @Nullable Throwable error, Runnable answer) {
-    Throwable cause =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-    switch (cause) {
-      case null -> {
-        try {
-          answer.run();
-        } catch (StatusException e) { // It has left since.
-          exchange.answer(e);
-        }
-      }
-      case StatusException status -> exchange.answer(status);
-      default -> exchange.answer(ServerFault.of(cause));
+    if (error != null) {
+      exchange.answer(ServerFault.unlessSaid(error));
+      return;
+    }
+    try {
+      answer.run();
+    } catch (StatusException e) { // It has left since.
+      exchange.answer(e);
     }
   }
 }

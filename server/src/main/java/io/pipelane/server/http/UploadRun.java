@@ -11,6 +11,7 @@ import io.pipelane.server.access.Caller;
 import io.pipelane.server.access.ManagementLog;
 import io.pipelane.server.http.message.Response;
 import io.pipelane.server.http.message.Route;
+import io.pipelane.server.net.ServerFault;
 import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.UploadProgress;
 import java.io.IOException;

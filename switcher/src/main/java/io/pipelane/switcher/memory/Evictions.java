@@ -6,7 +6,6 @@ import io.pipelane.modelstore.ModelVersion;
 import io.pipelane.switcher.sharing.OfflineMemory;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 
 /**
  * The taking of weights off the device because somebody says so, and not as others need the room.
@@ -15,7 +14,6 @@ import java.util.function.Function;
 public final class Evictions implements OfflineMemory {
   private final ReentrantLock lock;
   private final Condition changed;
-  private final Function<ModelVersion, Residency> known;
   private final WeightMemory memory;
   private final FetchAhead fetchAhead;
   private final OpenLeases openLeases;
@@ -25,18 +23,15 @@ public final class Evictions implements OfflineMemory {
    *
    * @param lock the daemon's
    * @param changed signalled, of that lock, when anything may have changed for those that wait
-   * @param known finds what is in service, or throws
    */
   Evictions(
       ReentrantLock lock,
       Condition changed,
-      Function<ModelVersion, Residency> known,
       WeightMemory memory,
       FetchAhead fetchAhead,
       OpenLeases openLeases) {
     this.lock = lock;
     this.changed = changed;
-    this.known = known;
     this.memory = memory;
     this.fetchAhead = fetchAhead;
     this.openLeases = openLeases;
@@ -62,7 +57,7 @@ public final class Evictions implements OfflineMemory {
   public void evict(ModelVersion version, long keptBytes, Runnable beforeWaiting) {
     lock.lock();
     try {
-      Residency residency = known.apply(version);
+      Residency residency = memory.inService(version);
       emptyOut(residency, keptBytes, beforeWaiting);
       changed.signalAll();
     } finally {
@@ -102,7 +97,7 @@ public final class Evictions implements OfflineMemory {
   public void evictOnceIdle(ModelVersion version) {
     lock.lock();
     try {
-      Residency residency = known.apply(version);
+      Residency residency = memory.inService(version);
       fetchAhead.forgetWish(residency);
       residency.leaves = true;
       memory.settle(residency);

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
@@ -30,7 +29,6 @@ public final class IdleLink {
    * says so.
    */
   private final ReentrantLock lock;
-  private final Function<ModelVersion, Residency> known;
   private final WeightMemory memory;
   private final Holdings holdings;
   private final FetchAhead fetchAhead;
@@ -50,11 +48,9 @@ public final class IdleLink {
    * A link that nobody listens to.
    *
    * @param lock the daemon's
-   * @param known finds what is in service, or throws
    */
   IdleLink(
       ReentrantLock lock,
-      Function<ModelVersion, Residency> known,
       WeightMemory memory,
       Holdings holdings,
       FetchAhead fetchAhead,
@@ -62,7 +58,6 @@ public final class IdleLink {
       Pacing pacing,
       LongSupplier nanoClock) {
     this.lock = lock;
-    this.known = known;
     this.memory = memory;
     this.holdings = holdings;
     this.fetchAhead = fetchAhead;
@@ -124,7 +119,7 @@ public final class IdleLink {
   public void wish(ModelVersion version, Optional<Duration> within, Priority priority) {
     lock.lock();
     try {
-      Residency residency = known.apply(version);
+      Residency residency = memory.inService(version);
       long now = nanoClock.getAsLong();
       holdings.used(residency.holding, priority, now);
       residency.lodged = false;
@@ -148,7 +143,7 @@ public final class IdleLink {
     boolean renewed;
     lock.lock();
     try {
-      renewed = fetchAhead.keepWishing(known.apply(version), nanoClock.getAsLong());
+      renewed = fetchAhead.keepWishing(memory.inService(version), nanoClock.getAsLong());
     } finally {
       lock.unlock();
     }

@@ -21,7 +21,6 @@ final class Leaving {
    */
   private final ReentrantLock lock;
   private final Condition changed;
-  private final Function<ModelVersion, Residency> known;
   private final WeightMemory memory;
   private final Holdings holdings;
   private final Appraisal appraisal;
@@ -35,12 +34,10 @@ final class Leaving {
    *
    * @param lock the daemon's
    * @param changed of that, signalled when anything may have changed for those that wait
-   * @param known finds what is in service, or throws
    */
   Leaving(
       ReentrantLock lock,
       Condition changed,
-      Function<ModelVersion, Residency> known,
       WeightMemory memory,
       Holdings holdings,
       Appraisal appraisal,
@@ -50,7 +47,6 @@ final class Leaving {
       LongSupplier nanoClock) {
     this.lock = lock;
     this.changed = changed;
-    this.known = known;
     this.memory = memory;
     this.holdings = holdings;
     this.appraisal = appraisal;
@@ -68,7 +64,7 @@ final class Leaving {
    *     and the model stays then
    */
   void leave(ModelVersion version) {
-    takeOut(version, known);
+    takeOut(version, memory::inService);
   }
 
   /** Has a model leave that could not when it was to, if there is one; otherwise the same. */

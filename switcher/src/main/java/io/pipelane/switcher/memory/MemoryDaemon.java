@@ -159,17 +159,15 @@ public final class MemoryDaemon implements AutoCloseable {
             openLeases,
             stuck);
     this.idleLink =
-        new IdleLink(
-            lock, this::known, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
+        new IdleLink(lock, memory, holdings, fetchAhead, fetchOnDemand, pacing, nanoClock);
     this.leasing =
         new Leasing(
             lock, changed, memory, holdings, stalls, openLeases, stuck, idleLink, nanoClock);
-    this.evictions = new Evictions(lock, changed, this::known, memory, fetchAhead, openLeases);
+    this.evictions = new Evictions(lock, changed, memory, fetchAhead, openLeases);
     this.leaving =
         new Leaving(
             lock,
             changed,
-            this::known,
             memory,
             holdings,
             appraisal,
@@ -178,9 +176,7 @@ public final class MemoryDaemon implements AutoCloseable {
             evictions,
             nanoClock);
     this.loans = new LaneLoans(lock, device, memory, fetchOnDemand, stuck, this::signal);
-    this.parts =
-        new UnitParts(
-            lock, changed, this::known, leasing, memory, holdings, fetchOnDemand, nanoClock);
+    this.parts = new UnitParts(lock, changed, leasing, memory, holdings, fetchOnDemand, nanoClock);
   }
 
   /**
@@ -254,7 +250,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public Lease acquire(ModelVersion version, Priority priority, RunControl run) {
     lock.lock();
     try {
-      Residency residency = known(version);
+      Residency residency = memory.inService(version);
       residency.leaves = false;
       used(residency, priority, nanoClock.getAsLong());
       boolean mustWait = fetchOnDemand.isAwaitedBefore(residency, priority);
@@ -287,7 +283,7 @@ public final class MemoryDaemon implements AutoCloseable {
       return null;
     }
     try {
-      Residency residency = known(version);
+      Residency residency = memory.inService(version);
       if (fetchOnDemand.isAwaitedBefore(residency, Priority.ONLINE)
           || !residency.isMounted()
           || !residency.isComplete()
@@ -312,7 +308,7 @@ public final class MemoryDaemon implements AutoCloseable {
   public void forgetUses(ModelVersion version, Optional<Priority> by) {
     lock.lock();
     try {
-      Holding used = known(version).holding;
+      Holding used = memory.inService(version).holding;
       long now = nanoClock.getAsLong();
       by.ifPresentOrElse(
           priority -> holdings.usedOnce(used, priority, now), () -> holdings.unused(used, now));
@@ -405,14 +401,6 @@ public final class MemoryDaemon implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-  }
-
-  private Residency known(ModelVersion version) {
-    Residency residency = memory.residencies.get(version);
-    if (residency == null || residency.retired) {
-      throw Residency.notInService(version);
-    }
-    return residency;
   }
 
   /** A part that has failed to come may have nobody left who would notice: its unit goes. */

@@ -9,7 +9,6 @@ import io.pipelane.switcher.residency.Unit;
 import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +29,6 @@ public final class UnitParts {
    */
   private final ReentrantLock lock;
   private final Condition changed;
-  private final Function<ModelVersion, Residency> known;
   private final Leasing leasing;
   private final WeightMemory memory;
   private final Holdings holdings;
@@ -42,12 +40,10 @@ public final class UnitParts {
    *
    * @param lock the daemon's
    * @param changed of that, signalled when anything may have changed for those that wait
-   * @param known finds what is in service, or throws
    */
   UnitParts(
       ReentrantLock lock,
       Condition changed,
-      Function<ModelVersion, Residency> known,
       Leasing leasing,
       WeightMemory memory,
       Holdings holdings,
@@ -55,7 +51,6 @@ public final class UnitParts {
       LongSupplier nanoClock) {
     this.lock = lock;
     this.changed = changed;
-    this.known = known;
     this.leasing = leasing;
     this.memory = memory;
     this.holdings = holdings;
@@ -74,7 +69,7 @@ public final class UnitParts {
   public void join(List<ModelVersion> part, Unit unit) {
     lock.lock();
     try {
-      List<Residency> together = part.stream().map(known).toList();
+      List<Residency> together = part.stream().map(memory::inService).toList();
       requireRoom(together);
       together.stream()
           .filter(residency -> residency.holding.unit() != unit)
@@ -88,7 +83,7 @@ public final class UnitParts {
   public boolean couldHold(List<ModelVersion> part) {
     lock.lock();
     try {
-      requireRoom(part.stream().map(known).toList());
+      requireRoom(part.stream().map(memory::inService).toList());
       return true;
     } catch (StatusException e) {
       return false;
@@ -122,7 +117,7 @@ public final class UnitParts {
   public List<Lease> acquire(List<ModelVersion> part, Runnable beforeWaiting) {
     lock.lock();
     try {
-      List<Residency> together = part.stream().map(known).toList();
+      List<Residency> together = part.stream().map(memory::inService).toList();
       long now = nanoClock.getAsLong();
       together.forEach(residency -> holdings.used(residency.holding, now));
       if (!together.stream().allMatch(this::isThere)) {

@@ -1,5 +1,7 @@
 package io.pipelane.switcher.memory;
 
+import io.pipelane.config.Status;
+import io.pipelane.config.StatusException;
 import io.pipelane.lanes.AddressRange;
 import io.pipelane.lanes.DeviceEvent;
 import io.pipelane.lanes.PagePool;
@@ -100,6 +102,19 @@ final class WeightMemory {
     tables.remove(residency);
     alike.remove(residency);
     holdings.remove(residency.holding);
+  }
+
+  /**
+   * A model that is in service.
+   *
+   * @throws StatusException {@link Status#NOT_FOUND} when it is not, or about to go
+   */
+  Residency inService(ModelVersion version) {
+    Residency residency = residencies.get(version);
+    if (residency == null || residency.retired) {
+      throw Residency.notInService(version);
+    }
+    return residency;
   }
 
   /** Whose pages a policy speaks of. */
