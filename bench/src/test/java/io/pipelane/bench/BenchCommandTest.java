@@ -87,7 +87,8 @@ class BenchCommandTest {
 
   @Test
   void noop_measuresPipelaneAndNettyWithoutErrors() throws Exception {
-    JsonNode result = program.run("noop", "--connections", "2").at("/cases/0");
+    String[] longEnough = {"--rounds=2", "--seconds=0.3", "--warmup=0.1", "--connections=2"};
+    JsonNode result = program.only("noop", longEnough).at("/cases/0");
 
     assertEquals("2 connections", result.at("/case").asText());
     assertEquals(0, result.at("/errors/median").asDouble());

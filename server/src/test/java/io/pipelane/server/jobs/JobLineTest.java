@@ -37,7 +37,7 @@ class JobLineTest {
             asked.getAndIncrement() == 0
                 ? Optional.of(new JobModel.Away("away", false))
                 : Optional.empty(),
-        _ -> false,
+        _ -> {},
         Duration.ofMillis(1),
         new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
   }
@@ -75,7 +75,7 @@ class JobLineTest {
         new JobLine(
             Optional.empty(),
             spec -> Optional.of(new JobModel.Away("away", true)),
-            _ -> true,
+            _ -> {},
             Duration.ofMillis(1),
             new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
     Job begun = JobsFixture.waiting("begun", ECHO, Priority.ONLINE, new JobWork(1));
@@ -101,8 +101,7 @@ class JobLineTest {
     JobLine line =
         new JobLine(
             Optional.empty(),
-            spec ->
-                Optional.of(new JobModel.Away("away", !spec.model().model().equals("refused"))),
+            spec -> Optional.of(new JobModel.Away("away", !spec.model().model().equals("refused"))),
             spec -> wanted.add(spec.model()),
             Duration.ofMillis(1),
             new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
@@ -132,7 +131,7 @@ class JobLineTest {
               asked.incrementAndGet();
               return Optional.of(new JobModel.Away("away", true));
             },
-            _ -> true,
+            _ -> {},
             Duration.ofMillis(1),
             new JobOrder(OptionalDouble.empty(), model -> 1, () -> 0));
     for (Priority of : List.of(Priority.ONLINE, Priority.ONLINE, Priority.OFFLINE)) {

@@ -212,6 +212,7 @@ class OfflineWorkTest extends DaemonTest {
     Lease first = brought(offline(registered("first", 3)));
     long waits = daemon.counters().waits();
     Future<Lease> second = offline(registered("second", 3));
+    awaitWaits(waits + 1); // It is the first in line, and the first to be closed.
     Future<Lease> third = offline(registered("third", 3));
     awaitWaits(waits + 2);
     acquiredAtOnce(online).close(); // A short run passes those that wait for their quota.
