@@ -35,6 +35,9 @@ import java.util.stream.Collectors;
 public final class ChildArchive {
   private static final String OPTIONS = "pipelane.child-options";
 
+  /** Far longer than it takes: where a machine is slow, the archive saves most. */
+  private static final int LIMIT_SECONDS = 60;
+
   private ChildArchive() {}
 
   /**
@@ -83,7 +86,9 @@ public final class ChildArchive {
             .redirectOutput(archive.resolveSibling("children.log").toFile())
             .start();
     try {
-      if (process.waitFor(20, TimeUnit.SECONDS) && process.exitValue() == 0 && Files.exists(part)) {
+      if (process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)
+          && process.exitValue() == 0
+          && Files.exists(part)) {
         Files.move(part, archive, StandardCopyOption.ATOMIC_MOVE);
       }
     } catch (InterruptedException e) {

@@ -2,7 +2,6 @@ package io.pipelane.switcher;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,7 +13,6 @@ import io.pipelane.lanes.execution.TestImports;
 import io.pipelane.lanes.process.ArmedFaults;
 import io.pipelane.lanes.process.ArmedFaults.Fault;
 import io.pipelane.lanes.process.WorkerState;
-import io.pipelane.lanes.process.WorkersOverview;
 import io.pipelane.lanes.process.worker.FaultyWorker;
 import io.pipelane.lanes.process.worker.WorkerSteps.Step;
 import io.pipelane.modelstore.ImportedModel;
@@ -32,15 +30,22 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Workers that fail at each step of a run and a hand-over. */
+/**
+ * Workers that fail at each step of a run and a hand-over. All tests have the same server, which
+ * replaces what it has lost; each has a model of its own, so that nothing is held against the next.
+ */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("NullAway.Init") // start() and register() fill the fields.
 class InjectedFaultsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(TestDevices.ON_GPU ? 4 : 2);
   private static final Set<Step> OF_RUNS =
@@ -48,16 +53,24 @@ class InjectedFaultsTest {
   private static final Set<Fault> OF_A_GPU = EnumSet.of(Fault.DEVICE_ERROR, Fault.DEVICE_HANG);
   private static final float[] X = WorkersFixture.input(1);
 
+  private static WorkersFixture workers;
+
   @TempDir Path folder;
   private final ArmedFaults faults = ArmedFaults.of(ProcessHandle.current().pid());
-  private final WorkersFixture workers =
-      new WorkersFixture(new TestWorkers(1).program(FaultyWorker.class).hangTimeout(PATIENCE));
-  private ImportedModel model = BoundSessions.model("none", "none", 64);
-  private float[] expected = new float[0];
+  private long lostBefore;
+  private ImportedModel model;
+  private float[] expected;
+
+  @BeforeAll
+  static void start() {
+    workers =
+        new WorkersFixture(new TestWorkers(1).program(FaultyWorker.class).hangTimeout(PATIENCE));
+  }
 
   @BeforeEach
-  void register() throws IOException {
-    model = chain("good", WorkersFixture.LAYERS, 1);
+  void register(TestInfo test) throws IOException {
+    lostBefore = workers.lost();
+    model = chain(test.getTestMethod().orElseThrow().getName(), WorkersFixture.LAYERS, 1);
     workers.switcher.register(model);
     expected = workers.infer(model, X);
     workers.await(WorkerState.STANDBY, 1);
@@ -65,8 +78,20 @@ class InjectedFaultsTest {
 
   @AfterEach
   void nothingIsLeft() throws IOException {
-    workers.close();
     faults.close();
+    workers.switcher.deregister(model.version());
+    workers.switcher.verify();
+    assertEquals(0, workers.device.persistent().usedBytes());
+  }
+
+  @AfterAll
+  static void end() {
+    workers.close();
+  }
+
+  /** Waits until so many workers have been lost in this test, and all are there again. */
+  private void settle(long lost) {
+    workers.settle(lostBefore + lost);
   }
 
   private ImportedModel chain(String name, int layers, long seed) throws IOException {
@@ -111,54 +136,16 @@ class InjectedFaultsTest {
     assertTrue(workers.switcher.quarantine(model.version()).isEmpty(), fault + " at " + step);
   }
 
-  /** As when the device has reported an error: the worker may hang for ever, or not at all. */
-  @Test
-  void reset_activeHangsInARun_isDoneOnceMoreElsewhere() {
-    faults.arm(Step.COMPUTING, Fault.HANG);
-    Call call = workers.submit(model, X);
-    while (faults.isArmed(Step.COMPUTING)) {
-      LockSupport.parkNanos(1_000_000);
-    }
-    assertTrue(workers.workers.reset("the device has reported XID 31"));
-    assertArrayEquals(expected, call.await());
-    workers.settle(1);
-    assertTrue(workers.workers.workers().lastLoss().contains("XID 31"));
-    assertTrue(workers.switcher.quarantine(model.version()).isEmpty());
-  }
-
-  /** A standby that the error has broken, too, ends before it could take over. */
-  @Test
-  void reset_standbyIsBroken_isReplacedAsWell() {
-    faults.arm(Step.CHECKING, Fault.EXIT);
-    assertTrue(workers.workers.reset("the device has reported XID 79"));
-    assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(2);
-    assertFalse(faults.isArmed(Step.CHECKING));
-  }
-
-  /** The driver tells of an error when the worker has ended for it, and another computes. */
-  @Test
-  void reset_forAWorkerThatIsGone_sparesTheNextAndTheLossIsToldAsItWas() {
-    workers.killActive();
-    assertArrayEquals(expected, workers.infer(model, X));
-    assertTrue(workers.workers.reset("the device has reported XID 31"));
-    assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(1);
-    WorkersOverview overview = workers.workers.workers();
-    assertTrue(overview.lastLoss().contains("signal 9"), overview.lastLoss());
-    assertTrue(overview.lastPauseNanos() > 0);
-  }
-
   @Test
   void warmUp_standbyFails_othersGoOnAndNoneTriesAgain() {
     faults.arm(Step.WARMING, Fault.KILL);
     assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(1);
+    settle(1);
     faults.arm(Step.WARMING, Fault.KILL);
     assertArrayEquals(expected, workers.infer(model, X));
     workers.killActive();
     assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(2);
+    settle(2);
     assertTrue(faults.isArmed(Step.WARMING));
   }
 
@@ -167,7 +154,7 @@ class InjectedFaultsTest {
     workers.killActive();
     faults.arm(Step.MAPPING, Fault.ABORT);
     assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(2);
+    settle(2);
   }
 
   @Test
@@ -192,7 +179,7 @@ class InjectedFaultsTest {
     faults.arm(Step.CLOSING, Fault.ABORT);
     workers.switcher.deregister(other.version());
     assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(1);
+    settle(1);
   }
 
   @Test
@@ -201,7 +188,7 @@ class InjectedFaultsTest {
     faults.arm(Step.HELLO, Fault.ABORT);
     workers.workers.recycle(active).get(60, TimeUnit.SECONDS);
     assertArrayEquals(expected, workers.infer(model, X));
-    workers.settle(1);
+    settle(1);
     assertTrue(workers.await(WorkerState.ACTIVE, 0).id() != active);
   }
 
@@ -252,6 +239,9 @@ class InjectedFaultsTest {
     }
     assertArrayEquals(expected, workers.infer(model, X));
     workers.settle(lost);
+    for (ImportedModel each : bad) {
+      workers.switcher.deregister(each.version());
+    }
   }
 
   private void askUntil(AtomicBoolean over) {

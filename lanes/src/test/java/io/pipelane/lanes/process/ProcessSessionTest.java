@@ -28,22 +28,36 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Sessions in one worker process. */
+/** Sessions in one worker process, the same in all tests: none of them loses it. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@SuppressWarnings("NullAway.Init") // start() fills the field.
 class ProcessSessionTest {
   /** Who stands for so long on a busy machine has gone on unseen, and stands at its next gate. */
   private static final long MISSED_NANOS = 1_000_000_000;
 
+  private static WorkerFixture workers;
+
   @TempDir Path folder;
-  private final WorkerFixture workers = new WorkerFixture(new TestWorkers(0));
+
+  @BeforeAll
+  static void start() {
+    workers = new WorkerFixture(new TestWorkers(0));
+  }
 
   @AfterEach
   void nothingIsLeft() {
+    workers.clear();
+  }
+
+  @AfterAll
+  static void end() {
     workers.close();
     assertEquals(List.of(), workers.sessions.workers().workers());
     assertEquals(0, workers.sessions.workers().lost());

@@ -22,6 +22,7 @@ import io.pipelane.runtime.Shape;
 import io.pipelane.runtime.TestModels;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -31,15 +32,21 @@ import java.util.concurrent.locks.LockSupport;
 final class WorkerFixture implements AutoCloseable {
   static final long MIB = 1 << 20;
   private static final long PAGE = 64 << 10;
+  private static final long REGION_LIMIT = TestDevices.ON_GPU ? 16 * MIB : MIB;
 
   final SharedDevice device = openDevice();
   final EphemeralRegion region = device.ephemeral(16 * MIB);
-  final PersistentMemory.Account constants = device.persistent().open("test", 64 * MIB);
   final ProcessSessionFactory sessions;
+  PersistentMemory.Account constants = openConstants();
+  private final List<AddressRange> ranges = new ArrayList<>();
 
   WorkerFixture(TestWorkers workers) {
-    region.limit(TestDevices.ON_GPU ? 16 * MIB : MIB);
+    region.limit(REGION_LIMIT);
     sessions = TestDevices.workers(device, workers);
+  }
+
+  private PersistentMemory.Account openConstants() {
+    return device.persistent().open("test", 64 * MIB);
   }
 
   /** The device alone. */
@@ -54,6 +61,7 @@ final class WorkerFixture implements AutoCloseable {
       range.map(slot, device.pages().take().orElseThrow());
     }
     fill(model, range);
+    ranges.add(range);
     return range;
   }
 
@@ -154,6 +162,26 @@ final class WorkerFixture implements AutoCloseable {
     while (in(WorkerState.STANDBY).filter(worker -> worker.sessions() >= built).isEmpty()) {
       LockSupport.parkNanos(1_000_000);
     }
+  }
+
+  /** Checks that a test has left nothing, and has the next find all but the worker as new. */
+  void clear() {
+    for (AddressRange range : ranges) {
+      for (int slot = 0; slot < range.slots(); slot++) {
+        device.pages().giveBack(range.unmap(slot));
+      }
+      range.close();
+    }
+    ranges.clear();
+    assertEquals(device.pages().total(), device.pages().free());
+    constants.close();
+    assertEquals(0, device.persistent().usedBytes());
+    constants = openConstants();
+    assertEquals(0, region.usedBytes());
+    region.resetPeak();
+    region.limit(REGION_LIMIT);
+    assertEquals(0, active().sessions());
+    assertEquals(0, sessions.workers().lost());
   }
 
   /** Checks that no run has left anything, and gives everything back. */
