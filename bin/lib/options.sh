@@ -28,7 +28,7 @@ readonly least_open_files=256
 require_open_files() {
   open_files=$(ulimit -Hn)
   if [ "$open_files" != unlimited ] && [ "$open_files" -lt $least_open_files ]; then
-    echo "Pipelane may open $open_files files at a time and needs $least_open_files; raise the hard limit (ulimit -Hn)." >&2
+    echo "Pipelane may open $open_files files at a time and needs at least $least_open_files; raise the hard limit (ulimit -Hn)." >&2
     exit 1
   fi
 }

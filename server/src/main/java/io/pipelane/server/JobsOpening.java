@@ -15,6 +15,7 @@ import io.pipelane.server.placement.PlacementSettings;
 import io.pipelane.server.statistics.InferenceStatistics;
 import io.pipelane.switcher.InferenceService;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -122,9 +123,14 @@ final class JobsOpening {
 
   /** The cause with its class: the message of a refused access is no more than the path. */
   static StatusException unusable(String what, Path folder, IOException e) {
+    boolean isOfFolder =
+        e instanceof FileSystemException refused
+            && refused.getFile() != null
+            && Path.of(refused.getFile()).startsWith(folder);
     return new StatusException(
         Status.UNAVAILABLE,
-        "%s %s cannot be used: %s; name a folder that can be written".formatted(what, folder, e),
+        "%s %s cannot be used: %s%s"
+            .formatted(what, folder, e, isOfFolder ? "; name a folder that can be written" : ""),
         e);
   }
 }

@@ -27,7 +27,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -189,7 +188,8 @@ public final class GrpcServer implements AutoCloseable {
           .build()
           .start();
     } catch (IOException e) {
-      Throwable reason = Objects.requireNonNullElse(e.getCause(), e);
+      Throwable cause = e.getCause();
+      Throwable reason = cause == null || cause.getMessage() == null ? e : cause;
       throw new StatusException(
           Status.UNAVAILABLE,
           "cannot listen on %s:%d for gRPC: %s"

@@ -47,6 +47,9 @@ class StartScriptTest {
 
   @Test
   void namesOfFiles_areReadWhateverTheLocale() throws Exception {
+    assumeTrue(
+        "UTF-8".equals(System.getProperty("sun.jnu.encoding")),
+        "this process can pass no such names on");
     for (String locale : List.of("C", "no_SUCH.locale")) {
       Ended ended = run("", Map.of("LC_ALL", locale), "--repository.cache", "/größer/ø");
       assertEquals(0, ended.status, ended.said);
@@ -65,7 +68,7 @@ class StartScriptTest {
     Ended ended = run("ulimit -n 128;", Map.of());
     assertEquals(1, ended.status, ended.said);
     assertEquals(
-        "Pipelane may open 128 files at a time and needs 256; raise the hard limit (ulimit -Hn).\n",
+        "Pipelane may open 128 files at a time and needs at least 256; raise the hard limit (ulimit -Hn).\n",
         ended.said);
   }
 

@@ -168,7 +168,7 @@ public final class Lease implements WeightArrivals, AutoCloseable {
 
   @Override
   public void awaitsProcess() {
-    control.leave();
+    control.awaitsProcess();
   }
 
   @Override

@@ -69,7 +69,7 @@ public interface RunControl {
   }
 
   /**
-   * Whether the run waits for what others hold, a lane or working memory, and ends no sooner than
+   * Whether the run waits for a lane, for working memory or for a process, and ends no sooner than
    * it has that, though it is told to make way. Asked on any thread, under others' locks.
    */
   default boolean isBlocked() {
@@ -78,6 +78,9 @@ public interface RunControl {
 
   /** The run is about to wait for what a paused one may have, which goes on meanwhile. */
   void leave();
+
+  /** See {@link io.pipelane.lanes.execution.WeightArrivals#awaitsProcess}. */
+  default void awaitsProcess() {}
 
   /** The run computes nothing more, though it is not over. */
   default void computesNoMore() {}

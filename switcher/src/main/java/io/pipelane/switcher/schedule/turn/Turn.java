@@ -212,6 +212,14 @@ public final class Turn implements RunControl, OfflineRun {
     }
   }
 
+  /** Where gates hold nothing, others like it would take the turns and then compute beside it. */
+  @Override
+  public void awaitsProcess() {
+    if (turns.gate.isActive()) {
+      leave();
+    }
+  }
+
   @Override
   public void computesNoMore() {
     turns.lock.lock();
