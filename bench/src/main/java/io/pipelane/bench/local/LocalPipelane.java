@@ -130,7 +130,7 @@ public final class LocalPipelane implements AutoCloseable {
     Map<String, String> settings = new HashMap<>(device);
     long bytes = LEAST_MEMORY + 2 * Files.size(asked.file());
     settings.put("device.memory", Long.toString(bytes));
-    settings.put("device.working-memory", "4GiB");
+    settings.putIfAbsent("device.working-memory", "4GiB");
     settings.put("device.lanes", "1");
     return start(repository, work, settings);
   }

@@ -82,6 +82,7 @@ class VerdictTest {
 
   private void answers(int count, long nanos) {
     for (int i = 0; i < count; i++) {
+      window.sent++;
       Latencies.record(window.completedNanos, nanos);
     }
   }
