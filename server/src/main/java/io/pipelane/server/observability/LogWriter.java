@@ -115,7 +115,8 @@ public final class LogWriter extends Handler {
     LogRecord told =
         new LogRecord(
             Level.WARNING,
-            records + " records were left out: they were larger than what may wait to be written");
+            "%d records were left out: %d characters at most wait for the console"
+                .formatted(records, longestQueue));
     told.setLoggerName(LogWriter.class.getName());
     return new LogRecord(told.getLevel(), form(told));
   }
