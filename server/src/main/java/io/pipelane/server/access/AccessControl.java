@@ -189,8 +189,8 @@ public final class AccessControl implements AutoCloseable {
     try {
       return accepted.find(token);
     } catch (StatusException e) {
-      if (tokens instanceof WatchedAddress<Tokens> address && accepted.lacksKeyOf(token)) {
-        address.lookSooner();
+      if (accepted.lacksKeyOf(token)) {
+        tokens.lookSooner();
       }
       throw e;
     }

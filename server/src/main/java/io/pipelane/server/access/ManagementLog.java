@@ -31,6 +31,22 @@ public final class ManagementLog {
     return model + " has left service" + (dependents ? ", and what depends on it" : "");
   }
 
+  /** Of a region of shared memory, which lies at a key. */
+  public static String registered(String region, String key) {
+    return "region \"%s\" of shared memory, %s, is registered".formatted(region, key);
+  }
+
+  /**
+   * Of a region of shared memory that is given up.
+   *
+   * @param region empty for all
+   */
+  public static String unregistered(String region) {
+    return region.isEmpty()
+        ? "all regions of shared memory are unregistered"
+        : "region \"%.128s\" of shared memory is unregistered".formatted(region);
+  }
+
   /** Says what has been changed, as in {@code alpha has left service, by key "ops"}. */
   public static void tell(Caller caller, String what) {
     LOG.log(Level.INFO, "{0}, by {1}", what, caller.name());

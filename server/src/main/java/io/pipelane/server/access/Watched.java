@@ -17,4 +17,10 @@ public interface Watched<T> {
 
   /** Reads it if it may have changed; does not wait for others; what is wrong is logged. */
   void lookAgain();
+
+  /**
+   * Somebody speaks of what it does not hold yet: reads it before its time, where that time is
+   * long. Never waits.
+   */
+  default void lookSooner() {}
 }

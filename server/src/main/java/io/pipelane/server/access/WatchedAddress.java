@@ -113,10 +113,11 @@ final class WatchedAddress<T> implements Watched<T>, AutoCloseable {
   }
 
   /**
-   * Reads it now though it is not due, as somebody speaks of what it does not hold yet; hardly more
-   * than once in {@link #RETRY}, however many speak of that. Never waits.
+   * Reads it now though it is not due; hardly more than once in {@link #RETRY}, however many speak
+   * of what it does not hold.
    */
-  void lookSooner() {
+  @Override
+  public void lookSooner() {
     long now = nanoClock.getAsLong();
     if (now - soonerNanos >= 0 && begin()) {
       soonerNanos = now + RETRY.toNanos();

@@ -45,7 +45,6 @@ import io.pipelane.server.protocol.Answers;
 import io.pipelane.server.protocol.ModelConfigs;
 import io.pipelane.server.protocol.ProductVersion;
 import io.pipelane.server.shared.RegionSpec;
-import io.pipelane.server.shared.SharedMemory;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
@@ -294,7 +293,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
               CompletableFuture.runAsync(
                   () -> backend.sharedMemory().register(region), parts.codecs()),
               caller,
-              SharedMemory.registered(region));
+              ManagementLog.registered(region.name(), region.key()));
         },
         SystemSharedMemoryRegisterResponse.getDefaultInstance());
   }
@@ -311,7 +310,7 @@ final class InferenceGrpcService extends GRPCInferenceServiceImplBase {
           return ManagementLog.tellWhenDone(
               backend.sharedMemory().unregister(request.getName()),
               caller,
-              SharedMemory.unregistered(request.getName()));
+              ManagementLog.unregistered(request.getName()));
         },
         SystemSharedMemoryUnregisterResponse.getDefaultInstance());
   }

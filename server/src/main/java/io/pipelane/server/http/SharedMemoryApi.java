@@ -44,10 +44,10 @@ public final class SharedMemoryApi {
       }
       case Route.RegisterSharedMemory(String region) -> {
         RegionSpec spec = SharedMemoryJson.read(body, region);
-        whenChanged(exchange, register(spec), SharedMemory.registered(spec));
+        whenChanged(exchange, register(spec), ManagementLog.registered(spec.name(), spec.key()));
       }
       case Route.UnregisterSharedMemory(String region) ->
-          whenChanged(exchange, memory.unregister(region), SharedMemory.unregistered(region));
+          whenChanged(exchange, memory.unregister(region), ManagementLog.unregistered(region));
       case Route.CudaSharedMemory _ ->
           throw new StatusException(
               Status.UNIMPLEMENTED,

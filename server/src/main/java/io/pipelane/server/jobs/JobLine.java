@@ -219,6 +219,9 @@ final class JobLine {
 
   /** Asks for the models of the first jobs that could go, one for each free thread and device. */
   private void wantModels(List<Priority> classes) {
+    if (ofModelsComing.isEmpty()) {
+      return; // Jobs are put in order for nothing.
+    }
     int asked = 0;
     for (Priority wanted : classes) {
       int most = mostToGo(wanted);

@@ -25,9 +25,9 @@ final class JobRun {
    *   be told apart, and no content may take another's state.
    * - A job whose state is lost goes back to its last checkpoint.
    * - So it does when the disk is full, again and again, after longer and longer pauses, in which it
-   *   holds no room but for what counts, unless what counts could not be made sure of. To write the same row once more would do for a write, but
-   *   not for a flush that has failed: what it was to bring to disk may be lost though the next one
-   *   succeeds.
+   *   holds no room but for what counts, unless what counts could not be made sure of. To write the
+   *   same row once more would do for a write, but not for a flush that has failed: what it was to
+   *   bring to disk may be lost though the next one succeeds.
    */
   private static final System.Logger LOG = System.getLogger(JobRun.class.getName());
 

@@ -119,22 +119,6 @@ public final class SharedMemory implements AutoCloseable {
         leaving.stream().map(Region::leave).toArray(CompletableFuture<?>[]::new));
   }
 
-  /** That a region is registered, in words. */
-  public static String registered(RegionSpec spec) {
-    return "region \"%s\" of shared memory, %s, is registered".formatted(spec.name(), spec.key());
-  }
-
-  /**
-   * That regions are given up, in words.
-   *
-   * @param name empty for all
-   */
-  public static String unregistered(String name) {
-    return name.isEmpty()
-        ? "all regions of shared memory are unregistered"
-        : "region \"%.128s\" of shared memory is unregistered".formatted(name);
-  }
-
   /**
    * What is registered, by name.
    *
