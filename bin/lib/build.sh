@@ -146,6 +146,7 @@ start() {
   fi
   local class_path
   class_path=$(<"$state/$module.classpath")
+  add_options_for "$@"
   # shellcheck disable=SC2086 # options are lists of words
   exec "$JAVA_HOME/bin/java" $java_options ${JAVA_OPTS:-} -cp "$class_path" "$main" "$@"
 }

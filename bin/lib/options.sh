@@ -17,6 +17,15 @@ java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access
 --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
 -Dio.netty.leakDetection.level=disabled -XX:MetaspaceSize=128m"
 
+# A server's code is compiled after a quarter of the calls that Java would wait for. A model that answers some hundred
+# requests a second, and one that comes in now and then, would have theirs interpreted for minutes.
+# $1: the program's command, if it has one.
+add_options_for() {
+  case ${1:-} in
+    serve | demo | bench) java_options="$java_options -XX:CompileThresholdScaling=0.25" ;;
+  esac
+}
+
 # Java reads the names of files in the locale's characters, of which there are but ASCII's where none is set, and writes
 # numbers in its digits. LANGUAGE goes before LC_ALL in what the system says, which programs read.
 export LC_ALL=C.UTF-8 LANGUAGE=C

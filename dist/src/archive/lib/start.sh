@@ -22,6 +22,7 @@ start() {
   require_open_files
   archive=$home/lib/server.jsa
   [ -f "$archive" ] || archive= # Java would leave its own archive aside as well.
+  add_options_for "$@"
   # shellcheck disable=SC2086 # options are lists of words
   exec "$home/runtime/bin/java" $java_options \
     ${archive:+"-XX:SharedArchiveFile=$archive"} '-Xlog:cds*=off' '-Xlog:aot*=off' \

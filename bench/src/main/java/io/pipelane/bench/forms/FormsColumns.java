@@ -41,8 +41,8 @@ final class FormsColumns {
               + " copied out.",
           "A run in Pipelane hops from its caller's thread to a lane's and back, which the plain"
               + " session's does not; the case noop shows what the hop costs.",
-          "cold: the weights are taken off the device before each run. plain cold: a session is"
-              + " made from the file and runs once.");
+          "cold: the weights are taken off the device before each run, warmed up as warm runs are."
+              + " plain cold: a session is made from the file and runs once.");
 
   private FormsColumns() {}
 }

@@ -4,14 +4,13 @@ import ai.onnxruntime.OrtException;
 import io.pipelane.bench.local.LocalCaller;
 import io.pipelane.bench.local.LocalPipelane;
 import io.pipelane.bench.local.PlainModel;
-import io.pipelane.bench.measure.Medians;
 import io.pipelane.bench.measure.Run;
+import io.pipelane.bench.measure.Samples;
 import io.pipelane.bench.measure.Timing;
 import io.pipelane.bench.model.BenchCase;
 import io.pipelane.bench.report.Column;
 import io.pipelane.bench.report.Results;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -21,7 +20,6 @@ import java.util.stream.IntStream;
  */
 final class FormsRound implements AutoCloseable {
   private static final int CORES = Runtime.getRuntime().availableProcessors();
-  private static final int COLD_RUNS = 5;
 
   private final BenchCase benchCase;
   private final LocalPipelane gated;
@@ -41,6 +39,7 @@ final class FormsRound implements AutoCloseable {
     gatedCallers = callers(gated);
     Timing.perSecond(plainCallers, warmup);
     Timing.perSecond(gatedCallers, warmup);
+    Samples _ = cold(warmup);
   }
 
   private List<LocalCaller> callers(LocalPipelane pipelane) {
@@ -62,7 +61,7 @@ final class FormsRound implements AutoCloseable {
     recorder.add(FormsColumns.GATED_RATE, gatedRate);
     recorder.add(FormsColumns.GATED_TO_PLAIN, gatedRate / plainRate);
 
-    double cold = coldMillis();
+    double cold = cold(length).median();
     double plainCold = plainColdMillis();
     recorder.add(FormsColumns.COLD_MILLIS, cold);
     recorder.add(FormsColumns.PLAIN_COLD_MILLIS, plainCold);
@@ -70,13 +69,8 @@ final class FormsRound implements AutoCloseable {
     recorder.add(FormsColumns.COLD_TO_PLAIN_COLD, cold / plainCold);
   }
 
-  private double coldMillis() throws Exception {
-    List<Double> millis = new ArrayList<>();
-    for (int i = 0; i < COLD_RUNS; i++) {
-      gated.evict(benchCase.model());
-      millis.add(Timing.millis(gatedCallers.getFirst()));
-    }
-    return Medians.of(millis);
+  private Samples cold(Duration length) throws Exception {
+    return Timing.samples(() -> gated.evict(benchCase.model()), gatedCallers.getFirst(), length);
   }
 
   /** From the file to the first answer; closing the session is not counted. */

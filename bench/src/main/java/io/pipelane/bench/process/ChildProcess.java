@@ -33,7 +33,8 @@ public final class ChildProcess implements AutoCloseable {
           "--add-opens=java.base/java.nio=ALL-UNNAMED",
           "-Dio.netty.tryReflectionSetAccessible=true",
           "-Dio.netty.leakDetection.level=disabled",
-          "-XX:MetaspaceSize=128m");
+          "-XX:MetaspaceSize=128m",
+          "-XX:CompileThresholdScaling=0.25");
 
   private static final String LISTENING = "Listening on ";
   private static final String GRPC = "gRPC on ";

@@ -199,7 +199,7 @@ final class ImportJob {
       boolean channelsLast)
       throws IOException {
     WeightSelection selection = target.graph().selection();
-    ValueShapes shapes = shapes(environment, optimized, channelsLast);
+    ValueShapes shapes = shapes(environment, optimized, plain.inputs(), channelsLast);
     for (int attempt = 1; ; attempt++) {
       Map<String, TensorProto> weights = selection.select(optimized.graph());
       Set<String> keep;
@@ -275,7 +275,11 @@ final class ImportJob {
   }
 
   /** The shapes that time is estimated by. */
-  private ValueShapes shapes(OrtEnvironment environment, ModelFile optimized, boolean channelsLast)
+  private ValueShapes shapes(
+      OrtEnvironment environment,
+      ModelFile optimized,
+      List<TensorSpec> declaredInputs,
+      boolean channelsLast)
       throws IOException {
     Map<String, TensorProto> weights = target.graph().selection().select(optimized.graph());
     Path file = folder.resolve(SHAPES);
@@ -285,7 +289,8 @@ final class ImportJob {
         ModelFile.write(ValueShapes.question(optimized, weights, sizes), file);
         try (OrtSession session = environment.open(file, settings)) {
           timesHold = sizes.equals(AssumedSizes.USUAL) && !ValueSizes.isIn(optimized.model());
-          return ValueShapes.of(session.inputs(), session.outputs(), weights);
+          return ValueShapes.of(session.inputs(), session.outputs(), weights)
+              .withSmallShare(sizes.shareOfSmall(declaredInputs));
         }
       } catch (StatusException | IllegalStateException e) {
         MachineFault.rethrow(e);

@@ -31,7 +31,7 @@ public final class Importer {
    * Raised whenever derived files change their form or meaning, or import takes what it has
    * refused.
    */
-  static final int FORMAT = 19;
+  static final int FORMAT = 20;
 
   /** How many refusals are remembered; a file of some hundred bytes for each, 20 KiB at most. */
   private static final int MOST_REFUSALS = 2000;

@@ -36,7 +36,7 @@ class PlanFileTest {
             .map(RecordComponent::getName)
             .toList();
     assertEquals(
-        "19: structureHash inputs outputs weights repacked inPlace segments weightBytes"
+        "20: structureHash inputs outputs weights repacked inPlace segments weightBytes"
             + " weightChecksum constantBytes batchPadding batching channelsLast broughtToHost"
             + " repeats notes name type shape dimensionNames offset byteSize layers estimatedNanos"
             + " name type shape offset byteSize segment",

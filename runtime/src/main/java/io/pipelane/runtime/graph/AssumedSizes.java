@@ -1,5 +1,9 @@
 package io.pipelane.runtime.graph;
 
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import java.util.List;
+
 /**
  * The sizes that open dimensions of a model's inputs are taken to have where its times are
  * estimated.
@@ -17,6 +21,9 @@ public record AssumedSizes(long first, long image, long other) {
   /** As small as can be, for models that refuse the usual. */
   public static final AssumedSizes LEAST = new AssumedSizes(1, 1, 1);
 
+  /** As small as pictures and texts often are: a line of text, a sentence. */
+  private static final AssumedSizes SMALL = new AssumedSizes(1, 128, 16);
+
   private static final int IMAGE_RANK = 4;
 
   /** The size of an open dimension, counted from 0, of an input with so many. */
@@ -25,5 +32,25 @@ public record AssumedSizes(long first, long image, long other) {
       return first;
     }
     return rank >= IMAGE_RANK ? image : other;
+  }
+
+  /**
+   * The part of a run with these sizes that one with small inputs takes: as much less as the input
+   * is smaller that has most open dimensions; 1 where none has any.
+   *
+   * @param inputs as the model declares them
+   */
+  public double shareOfSmall(List<TensorSpec> inputs) {
+    return inputs.stream().map(TensorSpec::shape).mapToDouble(this::shareOfSmall).min().orElse(1);
+  }
+
+  private double shareOfSmall(Shape declared) {
+    double share = 1;
+    for (int i = 0; i < declared.rank(); i++) {
+      boolean isOpen = declared.dimension(i) < 0;
+      share *=
+          isOpen ? Math.min(1, SMALL.of(i, declared.rank()) / (double) of(i, declared.rank())) : 1;
+    }
+    return share;
   }
 }

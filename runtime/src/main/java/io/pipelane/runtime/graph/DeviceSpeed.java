@@ -20,7 +20,7 @@ record DeviceSpeed(
     long gateNanos,
     long gatedTensorNanos) {
   /** One core: of ResNet-50's training, convolutions reach 1.2e11, other nodes mostly 1e10. */
-  static final DeviceSpeed PROCESSOR = new DeviceSpeed(1.2e11, 1e10, 1_000, 3_000, 500);
+  static final DeviceSpeed PROCESSOR = new DeviceSpeed(1.2e11, 1e10, 1_000, 2_000, 300);
 
   /** Gates are not executed in captured runs; a graph more is launched instead. */
   static final DeviceSpeed GPU = new DeviceSpeed(5e13, 2e12, 4_000, 2_000, 0);

@@ -63,7 +63,13 @@ public final class GateCutter {
     long[] nanos = NodeTimes.nanos(order, shapes, target.speed());
     Segmentation cuts =
         TimeCuts.refine(
-            byBytes, order, nanos, liveness, target.speed(), settings.longestSegment().toNanos());
+            byBytes,
+            order,
+            nanos,
+            liveness,
+            target.speed(),
+            settings.longestSegment().toNanos(),
+            shapes.smallShare());
     List<Weight> placed = place(order, cuts, streamed, slab);
     List<InPlaceWeight> inPlace = placeInPlace(tables, weights);
     GateWiring wiring = new GateWiring(graph, order, cuts, liveness, placed);

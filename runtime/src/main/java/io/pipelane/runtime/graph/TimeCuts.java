@@ -14,7 +14,7 @@ import java.util.List;
  * new values pass.
  *
  * <p>Two things raise the limit: a graph that would get very many segments, and gates that would
- * take more than a hundredth of the run.
+ * take more than a hundredth of a run, one with small inputs where their sizes are open.
  */
 final class TimeCuts {
   /*
@@ -59,6 +59,7 @@ final class TimeCuts {
    * @param order the nodes as they are executed
    * @param nodeNanos estimates by position
    * @param limitNanos no segment is to take longer
+   * @param smallShare the part of the estimates that a run with small inputs takes
    */
   static Segmentation refine(
       Segmentation segmentation,
@@ -66,12 +67,13 @@ final class TimeCuts {
       long[] nodeNanos,
       Liveness liveness,
       DeviceSpeed speed,
-      long limitNanos) {
+      long limitNanos,
+      double smallShare) {
     TimeCuts cuts = new TimeCuts(nodeNanos, order, liveness, speed);
     long total = cuts.begins[nodeNanos.length];
     long limit = Math.max(limitNanos, total / MOST_SEGMENTS);
     Choice choice = cuts.choose(segmentation, limit);
-    while (choice.nanos > total / MOST_SHARE) {
+    while (choice.nanos > total * smallShare / MOST_SHARE) {
       limit *= 2;
       choice = cuts.choose(segmentation, limit);
     }

@@ -27,10 +27,11 @@ import java.util.Set;
  * are its outputs.
  *
  * @param specs by name
+ * @param smallShare the part of a run of these shapes that one with small inputs takes, at most 1
  */
-public record ValueShapes(Map<String, TensorSpec> specs) {
+public record ValueShapes(Map<String, TensorSpec> specs, double smallShare) {
   /** Nothing is known: each node takes as long as any other. */
-  public static final ValueShapes UNKNOWN = new ValueShapes(Map.of());
+  public static final ValueShapes UNKNOWN = new ValueShapes(Map.of(), 1);
 
   public ValueShapes {
     specs = Map.copyOf(specs);
@@ -57,7 +58,12 @@ public record ValueShapes(Map<String, TensorSpec> specs) {
     inputs.forEach(spec -> specs.put(spec.name(), spec));
     outputs.forEach(spec -> specs.put(spec.name(), spec));
     specs.values().removeIf(spec -> !spec.shape().isConcrete());
-    return new ValueShapes(specs);
+    return new ValueShapes(specs, 1);
+  }
+
+  /** The same where runs with small inputs take so much less. */
+  public ValueShapes withSmallShare(double share) {
+    return new ValueShapes(specs, share);
   }
 
   /** A value's shape, where it is known. */

@@ -7,6 +7,9 @@ import ai.onnx.proto.OnnxMl.ModelProto;
 import ai.onnx.proto.OnnxMl.TensorProto;
 import ai.onnx.proto.OnnxMl.TensorShapeProto.Dimension;
 import ai.onnx.proto.OnnxMl.ValueInfoProto;
+import io.pipelane.runtime.Shape;
+import io.pipelane.runtime.TensorSpec;
+import io.pipelane.runtime.TensorType;
 import io.pipelane.runtime.TestModels;
 import io.pipelane.runtime.graph.content.ModelFile;
 import java.nio.file.Path;
@@ -18,6 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** What open dimensions become in the graph that is asked for its values' shapes. */
 class AssumedSizesTest {
   private static final long OPEN = 0;
+
+  /** As a session tells it. */
+  private static final long OPEN_SIZE = -1;
 
   @TempDir Path folder;
 
@@ -58,6 +64,20 @@ class AssumedSizesTest {
   @Test
   void knownDimensions_areLeftAsTheyAre() {
     assertEquals(List.of(8L, 3L, 48L, 640L), asked(AssumedSizes.USUAL, 8, 3, 48, OPEN));
+  }
+
+  @Test
+  void shareOfSmall_isThatOfTheInputWithMostOpenDimensions() {
+    TensorSpec text = spec(OPEN_SIZE, OPEN_SIZE);
+    TensorSpec picture = spec(OPEN_SIZE, 3, OPEN_SIZE, OPEN_SIZE);
+    assertEquals(1, AssumedSizes.USUAL.shareOfSmall(List.of(spec(8, 128))));
+    assertEquals(1 / 8.0, AssumedSizes.USUAL.shareOfSmall(List.of(text, spec(1))));
+    assertEquals(1 / 25.0, AssumedSizes.USUAL.shareOfSmall(List.of(text, picture)), 1e-9);
+    assertEquals(1, AssumedSizes.LEAST.shareOfSmall(List.of(picture)), "none is smaller");
+  }
+
+  private static TensorSpec spec(long... dimensions) {
+    return new TensorSpec("x", TensorType.FP32, Shape.of(dimensions));
   }
 
   @Test

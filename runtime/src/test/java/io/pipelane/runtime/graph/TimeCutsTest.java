@@ -79,13 +79,18 @@ class TimeCutsTest {
     }
 
     Segmentation refined(long limit, DeviceSpeed speed) {
+      return refined(limit, speed, 1);
+    }
+
+    Segmentation refined(long limit, DeviceSpeed speed, double smallShare) {
       return TimeCuts.refine(
           byBytes,
           order,
           nanos.stream().mapToLong(Long::longValue).toArray(),
           liveness,
           speed,
-          limit);
+          limit,
+          smallShare);
     }
 
     long time(int begin, int end) {
@@ -172,6 +177,17 @@ class TimeCutsTest {
     DeviceSpeed dear = new DeviceSpeed(1, 1, 1, 300, 0);
     Segmentation refined = chain.refined(1_000, dear);
     assertEquals(2, refined.segments(), "three gates of 300 ns are too many for 64,000");
+  }
+
+  /** Nobody waits long for a segment of a run with small inputs, whose gates cost as much. */
+  @Test
+  void refine_gatesWouldTakeMoreOfASmallRun_raisesTheLimit() {
+    long[] nanos = new long[64];
+    Arrays.fill(nanos, 1_000);
+    Case chain = Case.of(TestModels.chain(32, 32, 1), Set.of(), nanos);
+    assertEquals(64, chain.refined(1_000, CHEAPEST).segments(), "63 ns of 64,000");
+    Segmentation refined = chain.refined(1_000, CHEAPEST, 0.05);
+    assertEquals(32, refined.segments(), "63 ns are too many for 3,200, 31 are not");
   }
 
   @Test
