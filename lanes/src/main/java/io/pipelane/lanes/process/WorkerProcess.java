@@ -51,6 +51,9 @@ final class WorkerProcess {
    */
   private static final String SHELL = "trap '' INT TERM HUP; ulimit -c 0; exec \"$@\"";
 
+  /** As the server's own code is, which its start script says more of. */
+  private static final String COMPILED_EARLY = "-XX:CompileThresholdScaling=0.25";
+
   private static final long LONGEST_TICK_NANOS = 1_000_000_000;
   private static final int SIGNALLED = 128;
   private static final String NOBODY = "";
@@ -136,7 +139,7 @@ final class WorkerProcess {
                   ChildJvm.program(
                       SHELL,
                       List.of(),
-                      List.of("-Xmx" + program.heap().bytes()),
+                      List.of("-Xmx" + program.heap().bytes(), COMPILED_EARLY),
                       program.main(),
                       arguments.toList()));
       WorkerProcess worker =
