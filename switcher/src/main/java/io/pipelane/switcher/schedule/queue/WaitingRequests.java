@@ -147,6 +147,11 @@ final class WaitingRequests {
     return again.dropLeaving();
   }
 
+  /** How many have not been out before. */
+  int count() {
+    return bounds.requests();
+  }
+
   /** For any thread. */
   boolean isEmpty() {
     return bounds.isEmpty() && again.isEmpty();
