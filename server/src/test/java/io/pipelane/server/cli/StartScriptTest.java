@@ -72,16 +72,36 @@ class StartScriptTest {
         ended.said);
   }
 
+  /** What lives for long is compiled early; what ends soon would lose by it. */
+  @Test
+  void serversAlone_areCompiledEarly() throws Exception {
+    Map<String, String> tellsFlags = Map.of("JAVA_OPTS", "-XX:+PrintCommandLineFlags");
+    for (String command : List.of("serve", "demo", "config", "models")) {
+      Ended ended = run(command, "", tellsFlags, "--help");
+      assertEquals(0, ended.status, ended.said);
+      assertEquals(
+          List.of("serve", "demo").contains(command),
+          ended.said.contains("-XX:CompileThresholdScaling=0.25"),
+          ended.said);
+    }
+  }
+
   private record Ended(int status, String said) {}
 
   /** Has it print its configuration; {@code before} is what a shell does first. */
   private Ended run(String before, Map<String, String> environment, String... flags)
       throws Exception {
+    return run("config", before, environment, flags);
+  }
+
+  private Ended run(
+      String command, String before, Map<String, String> environment, String... arguments)
+      throws Exception {
     ProcessBuilder builder =
         new ProcessBuilder(
             Stream.concat(
-                    Stream.of("bash", "-c", before + " exec bin/pipelane config \"$@\"", "bash"),
-                    Stream.of(flags))
+                    Stream.of("bash", "-c", before + " exec bin/pipelane \"$@\"", "bash", command),
+                    Stream.of(arguments))
                 .toList());
     builder.directory(folder.toFile()).redirectErrorStream(true);
     builder.environment().keySet().retainAll(List.of("PATH"));
