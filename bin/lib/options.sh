@@ -17,8 +17,9 @@ java_options="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access
 --add-opens=java.base/java.nio=ALL-UNNAMED -Dio.netty.tryReflectionSetAccessible=true \
 -Dio.netty.leakDetection.level=disabled -XX:MetaspaceSize=128m"
 
-# A server's code is compiled after a quarter of the calls that Java would wait for. A model that answers some hundred
-# requests a second, and one that comes in now and then, would have theirs interpreted for minutes.
+# A server's code is compiled after a quarter of the calls that Java would wait for. With some hundred requests a second
+# it would wait for half a minute until theirs is compiled in full, and for minutes with what models need that come in
+# now and then.
 # $1: the program's command, if it has one.
 add_options_for() {
   case ${1:-} in

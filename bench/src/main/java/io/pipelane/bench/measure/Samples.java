@@ -2,19 +2,23 @@ package io.pipelane.bench.measure;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.DoubleStream;
 
 /** Latencies of one thing, measured again and again, in milliseconds. */
 public final class Samples {
-  private double[] millis = new double[0];
+  private double[] room = new double[16];
+  private int count;
 
   /** Adds one. */
   public void add(double value) {
-    millis = Arrays.copyOf(millis, millis.length + 1);
-    millis[millis.length - 1] = value;
+    if (count == room.length) {
+      room = Arrays.copyOf(room, 2 * count);
+    }
+    room[count++] = value;
   }
 
   public int count() {
-    return millis.length;
+    return count;
   }
 
   public double median() {
@@ -22,7 +26,7 @@ public final class Samples {
   }
 
   public double mean() {
-    return Arrays.stream(millis).average().orElseThrow();
+    return added().average().orElseThrow();
   }
 
   /**
@@ -31,7 +35,7 @@ public final class Samples {
    * @param share 0 for the least, 1 for the greatest
    */
   public double quantile(double share) {
-    double[] sorted = millis.clone();
+    double[] sorted = added().toArray();
     Arrays.sort(sorted);
     return quantile(sorted, share);
   }
@@ -43,6 +47,10 @@ public final class Samples {
 
   /** In the order in which they were measured. */
   public List<Double> values() {
-    return Arrays.stream(millis).boxed().toList();
+    return added().boxed().toList();
+  }
+
+  private DoubleStream added() {
+    return Arrays.stream(room, 0, count);
   }
 }

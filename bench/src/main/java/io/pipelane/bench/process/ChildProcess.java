@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ChildProcess implements AutoCloseable {
   /** Those that the server's own start script gives. */
-  private static final List<String> JVM_OPTIONS =
+  static final List<String> JVM_OPTIONS =
       List.of(
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow",

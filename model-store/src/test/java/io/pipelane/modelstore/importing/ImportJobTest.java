@@ -244,21 +244,34 @@ class ImportJobTest {
   /** What takes long is cut although no weight is read there; open dimensions count as one. */
   @Test
   void run_longStretchWithoutWeights_isCutByTime() throws IOException {
-    GraphProto.Builder graph =
-        GraphProto.newBuilder()
-            .addInput(TestModels.value("x", TensorType.FP32, -1, 3 << 17))
-            .addOutput(TestModels.value("y", TensorType.FP32, -1, 3 << 17));
-    for (int i = 0; i < 4; i++) {
-      String read = i == 0 ? "x" : "t" + i;
-      graph.addNode(TestModels.node("Tanh", List.of(read), i == 3 ? "y" : "t" + (i + 1)));
-    }
-    Plan plan = run(TestModels.model(graph), version("1"), Duration.ofNanos(250_000));
+    ModelProto chain = fourNodes(-1, 3 << 17);
+    Plan plan = run(chain, version("1"), Duration.ofNanos(250_000));
     assertEquals(4, plan.segments().size());
     for (Plan.Segment segment : plan.segments()) {
       assertEquals(0, segment.byteSize());
       assertEquals(0.3125, segment.estimatedNanos() / 1e6, 0.0125);
     }
-    assertEquals(1, run(TestModels.model(graph), version("2")).segments().size());
+    assertEquals(1, run(chain, version("2")).segments().size());
+  }
+
+  private static ModelProto fourNodes(long... dimensions) {
+    GraphProto.Builder graph =
+        GraphProto.newBuilder()
+            .addInput(TestModels.value("x", TensorType.FP32, dimensions))
+            .addOutput(TestModels.value("y", TensorType.FP32, dimensions));
+    for (int i = 0; i < 4; i++) {
+      String read = i == 0 ? "x" : "t" + i;
+      graph.addNode(TestModels.node("Tanh", List.of(read), i == 3 ? "y" : "t" + (i + 1)));
+    }
+    return TestModels.model(graph);
+  }
+
+  /** Three gates are worth it with 128 tokens; with 16, of which the model takes as many, not. */
+  @Test
+  void run_inputsOfOpenSize_areCutAsIsWorthItForSmallOnes() throws IOException {
+    Duration limit = Duration.ofNanos(250_000);
+    assertEquals(4, run(fourNodes(1, 128, 3 << 10), version("1"), limit).segments().size());
+    assertEquals(1, run(fourNodes(1, -1, 3 << 10), version("2"), limit).segments().size());
   }
 
   /** It adds three numbers, or one to each of three: not to 128. */

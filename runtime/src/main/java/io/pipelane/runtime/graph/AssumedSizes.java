@@ -35,8 +35,8 @@ public record AssumedSizes(long first, long image, long other) {
   }
 
   /**
-   * The part of a run with these sizes that one with small inputs takes: as much less as the input
-   * is smaller that has most open dimensions; 1 where none has any.
+   * The part of a run with these sizes that one with small inputs takes, as much as the input has
+   * left that shrinks most; 1 where none has open dimensions.
    *
    * @param inputs as the model declares them
    */

@@ -13,8 +13,8 @@ import java.util.List;
  * which a cut could be made. Of all such cuts those are chosen that cost least: few, and where few
  * new values pass.
  *
- * <p>Two things raise the limit: a graph that would get very many segments, and gates that would
- * take more than a hundredth of a run, one with small inputs where their sizes are open.
+ * <p>Two things raise the limit: a graph that would get very many segments, and new gates that
+ * would take more than a hundredth of a run, one with small inputs where their sizes are open.
  */
 final class TimeCuts {
   /*
@@ -59,7 +59,8 @@ final class TimeCuts {
    * @param order the nodes as they are executed
    * @param nodeNanos estimates by position
    * @param limitNanos no segment is to take longer
-   * @param smallShare the part of the estimates that a run with small inputs takes
+   * @param smallShare the part of the estimates that a run with small inputs takes, but for what
+   *     nodes take at least
    */
   static Segmentation refine(
       Segmentation segmentation,
@@ -72,8 +73,10 @@ final class TimeCuts {
     TimeCuts cuts = new TimeCuts(nodeNanos, order, liveness, speed);
     long total = cuts.begins[nodeNanos.length];
     long limit = Math.max(limitNanos, total / MOST_SEGMENTS);
+    long least = Math.min(total, order.size() * speed.nodeNanos());
+    double mostNanos = (least + (total - least) * smallShare) / MOST_SHARE;
     Choice choice = cuts.choose(segmentation, limit);
-    while (choice.nanos > total * smallShare / MOST_SHARE) {
+    while (choice.nanos > mostNanos) {
       limit *= 2;
       choice = cuts.choose(segmentation, limit);
     }

@@ -67,7 +67,7 @@ class AssumedSizesTest {
   }
 
   @Test
-  void shareOfSmall_isThatOfTheInputWithMostOpenDimensions() {
+  void shareOfSmall_isThatOfTheInputThatShrinksMost() {
     TensorSpec text = spec(OPEN_SIZE, OPEN_SIZE);
     TensorSpec picture = spec(OPEN_SIZE, 3, OPEN_SIZE, OPEN_SIZE);
     assertEquals(1, AssumedSizes.USUAL.shareOfSmall(List.of(spec(8, 128))));

@@ -188,6 +188,8 @@ class TimeCutsTest {
     assertEquals(64, chain.refined(1_000, CHEAPEST).segments(), "63 ns of 64,000");
     Segmentation refined = chain.refined(1_000, CHEAPEST, 0.05);
     assertEquals(32, refined.segments(), "63 ns are too many for 3,200, 31 are not");
+    DeviceSpeed slow = new DeviceSpeed(1, 1, 100, 1, 0);
+    assertEquals(64, chain.refined(1_000, slow, 0.05).segments(), "6,400 ns are the nodes' alone");
   }
 
   @Test

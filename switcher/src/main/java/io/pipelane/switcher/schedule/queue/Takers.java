@@ -16,27 +16,13 @@ final class Takers {
   /*
    * A request that runs in the share may still be given back, so lanes' threads wait for its end
    * when nothing more comes.
-   *
-   * To wake a sleeping thread takes some fifty microseconds in a virtual machine. So a lane's
-   * thread that last had a request soon after it was idle looks for the next one for a while before
-   * it sleeps. It gives its core to whoever wants it between two looks. Who looks sees what has
-   * come, or what was signalled meanwhile, when it has the lock again; so a request wakes somebody
-   * only where more are in line than threads look.
    */
-  private static final int LOOKS = 200;
-
-  /** What a look finds, or would have found but for the time to wake up. */
-  private static final long SOON_NANOS = 250_000;
-
-  private final ReentrantLock lock;
   private final Condition filled;
   private final Condition filledForShare;
   private final WaitingRequests inLine;
   private final BatchGathering gathering;
   private final LongSupplier nanoClock;
   private int idle;
-  private int looking;
-  private boolean comesSoon;
   private boolean runsInShare;
   private boolean closed;
 
@@ -46,7 +32,6 @@ final class Takers {
       WaitingRequests inLine,
       BatchGathering gathering,
       LongSupplier nanoClock) {
-    this.lock = lock;
     this.filled = lock.newCondition();
     this.filledForShare = lock.newCondition();
     this.inLine = inLine;
@@ -57,8 +42,6 @@ final class Takers {
   /** What runs next, and what runs with it; none once nothing more comes, and nothing is left. */
   List<QueuedRequest> awaitNext() {
     boolean hasIdled = false;
-    boolean looks = comesSoon;
-    long begin = nanoClock.getAsLong();
     while (true) {
       long now = nanoClock.getAsLong();
       @Nullable QueuedRequest failedBefore = inLine.nextAgain(now);
@@ -67,7 +50,6 @@ final class Takers {
       }
       @Nullable QueuedRequest next = inLine.next(now);
       if (next != null) {
-        comesSoon = now - begin < SOON_NANOS;
         return idle > 0 ? List.of(next) : gathering.with(next, !hasIdled, this::mayHold);
       }
       if (closed && inLine.isEmpty() && !runsInShare) {
@@ -76,26 +58,8 @@ final class Takers {
       hasIdled = true;
       idle++;
       gathering.wake();
-      if (looks) {
-        look();
-        looks = false;
-      } else {
-        filled.awaitUninterruptibly();
-      }
+      filled.awaitUninterruptibly();
       idle--;
-    }
-  }
-
-  private void look() {
-    looking++;
-    lock.unlock();
-    try {
-      for (int i = 0; i < LOOKS && inLine.isEmpty(); i++) {
-        Thread.yield();
-      }
-    } finally {
-      lock.lock();
-      looking--;
     }
   }
 
@@ -130,9 +94,7 @@ final class Takers {
 
   /** A request has come. */
   void oneCame() {
-    if (inLine.count() > looking) {
-      filled.signal();
-    }
+    filled.signal();
     lookAgainForShare();
     gathering.wake();
   }

@@ -147,11 +147,6 @@ final class WaitingRequests {
     return again.dropLeaving();
   }
 
-  /** How many have not been out before. */
-  int count() {
-    return bounds.requests();
-  }
-
   /** For any thread. */
   boolean isEmpty() {
     return bounds.isEmpty() && again.isEmpty();

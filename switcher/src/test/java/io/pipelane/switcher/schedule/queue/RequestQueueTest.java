@@ -33,13 +33,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -105,39 +102,6 @@ class RequestQueueTest {
       assertEquals(42, request.submittedNanos());
     }
     assertEquals(0, queue.waiting());
-  }
-
-  /** Some come while a thread looks, some as it goes to sleep, and some wake one. */
-  @Test
-  void take_requestsThatComeSoonAfterOthers_areAllTakenWithoutMore() throws Exception {
-    long seed = System.nanoTime();
-    System.out.println("seed " + seed);
-    Random random = new Random(seed);
-    RequestQueue real =
-        new RequestQueue(policy, new Estimates(_ -> 0), 2, 3, 100, System::nanoTime);
-    Semaphore taken = new Semaphore(0);
-    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      for (int i = 0; i < 2; i++) {
-        Future<?> _ =
-            threads.submit(
-                () -> {
-                  while (real.take() != null) {
-                    taken.release();
-                  }
-                });
-      }
-      for (int round = 0; round < 5_000; round++) {
-        int count = 1 + random.nextInt(3);
-        for (int i = 0; i < count; i++) {
-          QueuedRequest _ = real.submit(request(1), new Answers());
-        }
-        assertTrue(taken.tryAcquire(count, 10, TimeUnit.SECONDS), "round " + round);
-        for (int pause = random.nextInt(300); pause > 0; pause--) {
-          Thread.yield();
-        }
-      }
-      real.close();
-    }
   }
 
   @Test
