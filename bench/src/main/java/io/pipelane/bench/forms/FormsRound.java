@@ -74,8 +74,7 @@ final class FormsRound implements AutoCloseable {
   }
 
   private double coldMillis() throws Exception {
-    return Timing.samples(
-            () -> gated.evict(benchCase.model()), gatedCallers.getFirst(), length)
+    return Timing.samples(() -> gated.evict(benchCase.model()), gatedCallers.getFirst(), length)
         .median();
   }
 
