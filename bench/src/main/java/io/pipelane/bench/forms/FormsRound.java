@@ -38,7 +38,7 @@ final class FormsRound implements AutoCloseable {
     gatedCallers = callers(gated);
     Timing.perSecond(plainCallers, warmup);
     Timing.perSecond(gatedCallers, warmup);
-    Timing.perSecond(List.of(this::cold), warmup);
+    double _ = coldMillis(warmup);
   }
 
   private List<LocalCaller> callers(LocalPipelane pipelane) {
@@ -60,7 +60,7 @@ final class FormsRound implements AutoCloseable {
     recorder.add(FormsColumns.GATED_RATE, gatedRate);
     recorder.add(FormsColumns.GATED_TO_PLAIN, gatedRate / plainRate);
 
-    double cold = coldMillis();
+    double cold = coldMillis(length);
     double plainCold = plainColdMillis();
     recorder.add(FormsColumns.COLD_MILLIS, cold);
     recorder.add(FormsColumns.PLAIN_COLD_MILLIS, plainCold);
@@ -68,12 +68,7 @@ final class FormsRound implements AutoCloseable {
     recorder.add(FormsColumns.COLD_TO_PLAIN_COLD, cold / plainCold);
   }
 
-  private void cold() {
-    gated.evict(benchCase.model());
-    gatedCallers.getFirst().run();
-  }
-
-  private double coldMillis() throws Exception {
+  private double coldMillis(Duration length) throws Exception {
     return Timing.samples(() -> gated.evict(benchCase.model()), gatedCallers.getFirst(), length)
         .median();
   }

@@ -1,28 +1,24 @@
 package io.pipelane.bench.measure;
 
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.DoubleStream;
 
 /** Latencies of one thing, measured again and again, in milliseconds. */
 public final class Samples {
-  private double[] room = new double[16];
-  private int count;
+  private final List<Double> millis = new ArrayList<>();
 
   /** Adds one. */
   public void add(double value) {
-    if (count == room.length) {
-      room = Arrays.copyOf(room, 2 * count);
-    }
-    room[count++] = value;
+    millis.add(value);
   }
 
   public int count() {
-    return count;
+    return millis.size();
   }
 
   public double median() {
-    return Medians.of(values());
+    return Medians.of(millis);
   }
 
   public double mean() {
@@ -35,9 +31,7 @@ public final class Samples {
    * @param share 0 for the least, 1 for the greatest
    */
   public double quantile(double share) {
-    double[] sorted = added().toArray();
-    Arrays.sort(sorted);
-    return quantile(sorted, share);
+    return quantile(added().sorted().toArray(), share);
   }
 
   /** The same of values in ascending order, one at least. */
@@ -47,10 +41,10 @@ public final class Samples {
 
   /** In the order in which they were measured. */
   public List<Double> values() {
-    return added().boxed().toList();
+    return List.copyOf(millis);
   }
 
   private DoubleStream added() {
-    return Arrays.stream(room, 0, count);
+    return millis.stream().mapToDouble(Double::doubleValue);
   }
 }
